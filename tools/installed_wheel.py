@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wheel of the installed package: the files that were installed, as they were built.
+"""Repacking of the installed package as a wheel.
 
-Tests need one to fill fresh environments with; building it again would take minutes.
+Tests install this wheel into fresh environments; building one from source would take minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PACKAGE = "tvm_ffi"
 
 
 def _files(root: Path, info: Path) -> Iterator[Path]:
-    """Return what belongs into the wheel; installers add the rest."""
+    """Yield the files that belong into the wheel, without files that installers add."""
     for path in sorted([*(root / PACKAGE).rglob("*"), *info.rglob("*")]):
         is_added = path.suffix == ".pyc" or path.name in {"RECORD", "INSTALLER", "REQUESTED"}
         if path.is_file() and not is_added and path.name != "direct_url.json":
@@ -26,12 +26,12 @@ def _files(root: Path, info: Path) -> Iterator[Path]:
 
 
 def write_installed_wheel(folder: Path) -> Path:
-    """Write the wheel that would install what is installed; return its path.
+    """Write a wheel with the files of the installed package; return its path.
 
     Raises
     ------
     RuntimeError
-        If the package is installed in an editable way, so that its files are elsewhere.
+        If the installation is editable, so that its files are in the source tree.
     """
     distribution = importlib.metadata.distribution(DISTRIBUTION)
     root = Path(str(distribution.locate_file("")))

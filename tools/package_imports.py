@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What imports what in the Python package, and the picture of it in docs/design/architecture.md.
+"""Import graph of the Python package, and its list in docs/design/architecture.md.
 
-All imports count: those inside functions, and what `late_attributes` loads when it is asked for.
-Those for type checkers alone do not.
+The graph includes imports inside functions and lazy imports by `late_attributes`, but not imports
+under ``TYPE_CHECKING``.
 
-    python tools/package_imports.py           rewrite the picture
-    python tools/package_imports.py --check   exit status 1 if it is not what would be written
+    python tools/package_imports.py           rewrite the list
+    python tools/package_imports.py --check   exit status 1 if the list is out of date
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ END = "<!-- end: tools/package_imports.py -->\n"
 
 Graph = dict[str, set[str]]
 
-# Imports of what stands above, by module, with the reason.  The picture is without them.
+# Allowed imports of higher layers, (module, imported module), each with its reason.  The list on
+# the page does not include them.
 UPWARD = {
-    # Its public place is there; a kind of modules written in Python derives from what is there.
+    # `module` exports the class CustomModule lazily; its module imports Module, the base class.
     ("tvm_ffi.module", "tvm_ffi.module._custom"),
-    # Its methods; most programs describe nothing, and import faster without it.
+    # Methods of Module import it on first use, as most programs do not need it.
     ("tvm_ffi.module", "tvm_ffi.module._signatures"),
-    # Signatures need nothing native but to read annotations, which are classes of the package, and
-    # to check arguments.
+    # Signatures use native code only to read annotations, which are classes of the package, and to
+    # check arguments; they import it on first use.
     ("tvm_ffi.signature._annotations", "tvm_ffi._types.annotation"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.call"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.object"),
@@ -45,13 +46,13 @@ CYTHON_IMPORT = re.compile(
 )
 
 
-# ---- Reading -------------------------------------------------------------------------------------
+# ---- Parsing -------------------------------------------------------------------------------------
 
 
 def imports_of_package(root: Path = ROOT, everywhere: bool = True) -> Graph:
-    """Return for each module of the package the absolute names that it imports.
+    """Return the absolute names that each module of the package imports.
 
-    With `everywhere` false, only what it imports when it is loaded.
+    If `everywhere` is false, imports in functions and lazy imports are excluded.
     """
     graph: Graph = {}
     folder = root / "src"
@@ -70,7 +71,7 @@ def imports_of_package(root: Path = ROOT, everywhere: bool = True) -> Graph:
 
 
 def _module_of(name: str, known: set[str]) -> str:
-    """Return the module where `from X import a` has to be looked up: X.a if that is one, or X."""
+    """Return the module that `from X import a` imports: X.a if it is a module, otherwise X."""
     parent = name.rpartition(".")[0]
     return name if name in known or parent not in known else parent
 
@@ -93,16 +94,16 @@ def _names_in(body: Iterable[ast.AST], path: Path, module: str, everywhere: bool
             yield from _names_in(node.orelse, path, module, everywhere)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("late_attributes"):
             if everywhere:
-                yield from (_absolute(place, path, module) for place in _places(node))
+                yield from (_absolute(name, path, module) for name in _lazy_modules(node))
         elif everywhere or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from _names_in(ast.iter_child_nodes(node), path, module, everywhere)
 
 
-def _places(call: ast.Call) -> Iterator[str]:
-    """Return the modules that a call of `late_attributes` names."""
-    places = call.args[1]
-    assert isinstance(places, ast.Dict), "late_attributes takes a literal"
-    for value in places.values:
+def _lazy_modules(call: ast.Call) -> Iterator[str]:
+    """Yield the modules that a call of `late_attributes` imports lazily."""
+    sources = call.args[1]
+    assert isinstance(sources, ast.Dict), "late_attributes takes a literal"
+    for value in sources.values:
         if isinstance(value, ast.Constant):
             yield str(value.value).partition(":")[0]
 
@@ -118,7 +119,7 @@ def _absolute(name: str, path: Path, module: str) -> str:
 
 
 def cython_imports(path: Path, module: str, everywhere: bool) -> set[str]:
-    """Return the names that a Cython file imports; it imports by absolute names only."""
+    """Return the names that a Cython file imports; all its imports are absolute."""
     found: set[str] = set()
     for line in path.read_text(encoding="utf-8").splitlines():
         match = CYTHON_IMPORT.match(line)
@@ -129,11 +130,11 @@ def cython_imports(path: Path, module: str, everywhere: bool) -> set[str]:
     return found
 
 
-# ---- The picture ---------------------------------------------------------------------------------
+# ---- The list on the page ------------------------------------------------------------------------
 
 
 def without_upward(graph: Mapping[str, set[str]]) -> Graph:
-    """Return the imports but for those that are listed with their reason."""
+    """Return the graph without the allowed imports of higher layers."""
     return {
         module: {name for name in names if (module, name) not in UPWARD}
         for module, names in graph.items()
@@ -152,7 +153,7 @@ def unit_of(module: str) -> str:
 
 
 def imports_of_units(graph: Mapping[str, set[str]]) -> Graph:
-    """Return the same between the modules and subpackages directly below the package."""
+    """Return the import graph between units."""
     units: Graph = {}
     for module, names in graph.items():
         ours = {unit_of(name) for name in names if name in graph}
@@ -161,12 +162,12 @@ def imports_of_units(graph: Mapping[str, set[str]]) -> Graph:
 
 
 def levels(units: Mapping[str, set[str]]) -> dict[str, int]:
-    """Return for each unit how many stand below it, one upon the other."""
+    """Return the level of each unit: 0 without imports, otherwise above all imported units."""
     found: dict[str, int] = {}
 
     def level(unit: str, above: tuple[str, ...]) -> int:
         if unit in above:
-            raise ValueError("circle of imports: " + " -> ".join([*above, unit]))
+            raise ValueError("import cycle: " + " -> ".join([*above, unit]))
         if unit not in found:
             below = [level(other, (*above, unit)) for other in units[unit]]
             found[unit] = 1 + max(below, default=-1)
@@ -177,8 +178,11 @@ def levels(units: Mapping[str, set[str]]) -> dict[str, int]:
     return found
 
 
-def picture(graph: Mapping[str, set[str]]) -> str:
-    """Return a line for each unit, the highest first: what it imports and nothing else brings."""
+def import_list(graph: Mapping[str, set[str]]) -> str:
+    """Return a line per unit, highest level first, with its imports.
+
+    An import that another imported unit implies is omitted.
+    """
     units = imports_of_units(without_upward(graph))
     level = levels(units)
     reached: Graph = {}
@@ -197,7 +201,7 @@ def picture(graph: Mapping[str, set[str]]) -> str:
 
 
 def page_with(text: str, page: str) -> str:
-    """Return the page with another picture between the marks."""
+    """Return the page with `text` between the marks."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
@@ -208,7 +212,7 @@ def page_with(text: str, page: str) -> str:
 def main(arguments: list[str]) -> int:
     """Run the command line; return the exit status."""
     page = PAGE.read_text(encoding="utf-8")
-    wanted = page_with(picture(imports_of_package()), page)
+    wanted = page_with(import_list(imports_of_package()), page)
     if arguments == ["--check"]:
         return int(page != wanted)
     PAGE.write_text(wanted, encoding="utf-8")

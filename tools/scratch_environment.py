@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments made on demand and kept: what benchmarks and tests compare this package with.
+"""Cached virtual environments for tests and benchmarks, such as one with the incumbent.
 
-Nothing here knows which tests or benchmarks there are.  A folder holds a stamp with all that was
-asked for; when that changes, or when a set-up was interrupted, the folder is made again.
+Each environment has a stamp file with its requirements.  It is created again if the requirements
+change, or if its creation was interrupted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STAMP = "requirements.txt"
 
 
 class SetupError(Exception):
-    """Something that is needed could not be made; the message says what."""
+    """An environment could not be created; the message names the failed step."""
 
 
 def run_program(
@@ -33,7 +33,7 @@ def run_program(
     Raises
     ------
     SetupError
-        If it cannot be run or fails; the message holds the last line of its standard error.
+        If the program cannot be run or fails; the message is the last line of its standard error.
     """
     arguments = [str(part) for part in command]
     try:
@@ -53,18 +53,18 @@ def _last_line(text: str) -> str:
 
 
 def without_search_paths() -> dict[str, str]:
-    """Return this process's variables without those that would lead to another package."""
+    """Return the environment variables of this process without search paths for code."""
     hidden = {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LD_PRELOAD"}
     return {key: value for key, value in os.environ.items() if key not in hidden}
 
 
 def make_environment(folder: Path, requirements: Sequence[str]) -> Path:
-    """Return the interpreter of a virtual environment with these requirements.
+    """Create a virtual environment with these requirements, unless it exists; return its Python.
 
     Raises
     ------
     SetupError
-        If it cannot be made, for example without a package index.
+        If the environment cannot be created, for example without a package index.
     """
     python = folder / "bin" / "python"
     if not _is_made(folder, requirements):
@@ -76,23 +76,23 @@ def make_environment(folder: Path, requirements: Sequence[str]) -> Path:
 
 
 def unpack_wheels(folder: Path, requirements: Sequence[str]) -> Path:
-    """Return a folder that holds these distributions, and none that they ask for.
+    """Return a folder with these distributions, without their dependencies.
 
     Raises
     ------
     SetupError
-        If a wheel for this platform cannot be had.
+        If the index has no wheel for this platform.
     """
     return _unpack(folder, requirements, ["--no-deps"])
 
 
 def unpack_with_dependencies(folder: Path, requirements: Sequence[str]) -> Path:
-    """Return a folder that holds these distributions and all that they ask for.
+    """Return a folder with these distributions and their dependencies.
 
     Raises
     ------
     SetupError
-        As `unpack_wheels`.
+        See `unpack_wheels`.
     """
     return _unpack(folder, requirements, [])
 

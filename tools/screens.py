@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What consoles and notebooks show, as pictures of the guide; all of it is asked of the package.
+"""Generator of the console and notebook screenshots (SVG) in docs/guides/interactive.md.
 
     python tools/screens.py           write docs/guides/screens/*.svg
-    python tools/screens.py --check   exit status 1 if they are not what would be written
+    python tools/screens.py --check   exit status 1 if the files are out of date
 
-Needs the installed package, NumPy and a C compiler.  The notebook is HTML inside SVG, which
-browsers show.
+The contents are outputs of the installed package.  Needs NumPy and a C compiler.  The notebook is
+HTML within SVG, which browsers render.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ td { border: 1px solid #ddd; padding: 3px 10px; text-align: right }"""
 
 
 def terminal(lines: Sequence[str]) -> str:
-    """Return a picture of a console; lines that begin with a prompt were typed."""
+    """Return an SVG of a console; lines that begin with a prompt have the colour of input."""
     width = 2 * MARGIN + CHAR_WIDTH * max(map(len, lines))
     rows = []
     for number, line in enumerate(lines, 1):
         mark = ' class="typed"' if line.startswith(">>> ") else ""
         length = f' textLength="{CHAR_WIDTH * len(line)}"' if line else ""
-        place = f'x="{MARGIN}" y="{MARGIN + number * LINE_HEIGHT - 5}"'
-        rows.append(f"<text{mark} {place}{length}>{escape(line, quote=False)}</text>")
+        position = f'x="{MARGIN}" y="{MARGIN + number * LINE_HEIGHT - 5}"'
+        rows.append(f"<text{mark} {position}{length}>{escape(line, quote=False)}</text>")
     background = '<rect width="100%" height="100%" rx="6"/>'
     height = 2 * MARGIN + LINE_HEIGHT * len(lines)
     return _svg(width, height, TERMINAL_STYLE, [background, *rows])
 
 
 def notebook(cells: Sequence[tuple[str, str]]) -> str:
-    """Return a picture of a notebook, from the code of each cell and the HTML of its result."""
+    """Return an SVG of a notebook, given the code and the result (HTML) of each cell."""
     page, height = [], 2 * MARGIN
     for number, (code, result) in enumerate(cells, 1):
         page.append(f'<div class="mark">[{number}]</div><pre class="cell">{escape(code)}</pre>')
@@ -87,25 +87,25 @@ def _svg(width: int, height: int, style: str, body: Sequence[str]) -> str:
     return "\n".join([head, f"<style>\n{style}\n</style>", *body, "</svg>\n"])
 
 
-# ---- What is shown -------------------------------------------------------------------------------
+# ---- Contents ------------------------------------------------------------------------------------
 
 
 def help_screen(module: tvm_ffi.Module) -> str:
-    """Return what ``help`` prints of a function."""
+    """Return the screen of ``help`` for a function."""
     text = pydoc.plain(pydoc.render_doc(module.softmax, "Help on %s:"))
     return terminal([">>> help(module.softmax)", *map(str.rstrip, text.strip().splitlines())])
 
 
 def completion_screen(module: tvm_ffi.Module) -> str:
-    """Return what a console offers behind the first letters of a function, and in brackets."""
+    """Return the screen of a completion in a console."""
     completer = rlcompleter.Completer({"module": module})
-    offered = [completer.complete("module.s", number) for number in range(10)]
-    shown = "  ".join(filter(None, offered))
-    return terminal([">>> module.s[TAB]", shown, ">>> module.softmax", repr(module.softmax)])
+    matches = [completer.complete("module.s", number) for number in range(10)]
+    line = "  ".join(filter(None, matches))
+    return terminal([">>> module.s[TAB]", line, ">>> module.softmax", repr(module.softmax)])
 
 
 def notebook_screen() -> str:
-    """Return how a notebook shows values."""
+    """Return the screen of values in a notebook."""
     codes = [
         'tvm_ffi.from_dlpack(np.array([[0, 1], [2, 3]], "float32"))',
         'tvm_ffi.Map({"rows": 2, "names": ["a", "b"]})',
@@ -122,7 +122,7 @@ def _html_of(value: Any) -> str:
 
 
 def screens() -> dict[Path, str]:
-    """Return the pictures by file."""
+    """Return the SVG text of each file."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "softmax.so"
         include = [f"-I{path}" for path in libinfo.include_paths()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Print the twenty slowest tests of JUnit files, those of CTest and pytest in one table."""
+"""Table of the twenty slowest tests in JUnit files of CTest and pytest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBER_SHOWN = 20
 
 
 def read_durations(path: Path) -> list[tuple[float, str]]:
-    """Return seconds and name of each test in a file."""
+    """Return the duration in seconds and the name of each test in a JUnit file."""
     return [
         (float(case.get("time", 0)), _name(case))
         for case in ElementTree.parse(path).iter("testcase")
@@ -20,7 +20,7 @@ def read_durations(path: Path) -> list[tuple[float, str]]:
 
 
 def format_table(durations: Iterable[tuple[float, str]]) -> str:
-    """Return the lines of the table, the slowest first."""
+    """Return the table as text, slowest test first."""
     slowest = sorted(durations, reverse=True)[:NUMBER_SHOWN]
     return "\n".join(f"{seconds:8.1f} s  {name}" for seconds, name in slowest)
 
@@ -31,5 +31,5 @@ def _name(case: ElementTree.Element) -> str:
 
 
 if __name__ == "__main__":
-    print("The slowest tests, in seconds while others ran beside them:")
+    print("The slowest tests (tests ran in parallel):")
     print(format_table(row for name in sys.argv[1:] for row in read_durations(Path(name))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m tvm_ffi``: the command ``tvm-ffi``."""
+"""Entry point of ``python -m tvm_ffi``, which is the command ``tvm-ffi``."""
 
 from .cli import main
 

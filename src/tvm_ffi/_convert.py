@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explicit conversion of Python values to their FFI form."""
+"""Conversion of Python values to FFI values (`tvm_ffi.convert`)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ._internal.lazy import Any
 from ._types.third_party import is_instance_by_name
 from .container import Array, Map
 
-# Values that are in FFI form already, or that have no other.
+# Classes whose instances `convert` returns unchanged.
 _UNCHANGED = (
     *(CObject, ObjectRValueRef, PyNativeObject, Device, DataType),
     *(int, float, str, bytes, type(None)),
 )
 
-_modules = sys.modules  # which this module may need when the names of others are gone
+_modules = sys.modules  # `sys` may be gone at interpreter exit
 
-# Class attributes that say how a value is passed.
+# Attributes of classes whose instances the binding passes as pointers, devices or numbers.
 _PROTOCOLS = (
     "__cuda_stream__",
     "__tvm_ffi_opaque_ptr__",
@@ -33,19 +33,19 @@ _PROTOCOLS = (
 
 
 def convert(value: Any) -> Any:
-    """Return the FFI form of a Python value.
+    """Convert a Python value to an FFI value.
 
     Parameters
     ----------
     value : object
-        Numbers, text, and values in FFI form already are returned as they are; arrays become
-        tensors over the same memory, lists and tuples `Array`, dicts `Map`, callables functions,
-        exceptions errors, dtypes `dtype`.
+        Any value.  Numbers, strings, bytes, None and FFI values are returned unchanged.  An array
+        becomes a `Tensor` that shares its memory, a list or tuple an `Array`, a dict a `Map`, a
+        callable a `Function`, an exception an `Error`, and a NumPy or torch dtype a `dtype`.
 
     Returns
     -------
     object
-        The FFI form; an `OpaquePyObject` for a value that has no other.
+        The FFI value; an `OpaquePyObject` if no conversion exists.
     """
     if isinstance(value, _UNCHANGED):
         return value
@@ -59,7 +59,7 @@ def convert(value: Any) -> Any:
 
 
 def _convert_by_protocol(value: Any) -> Any:
-    """Return the FFI form of a value whose class says in its own way what it is."""
+    """Convert a value by the protocol methods of its class."""
     if _is_number(value):
         return value
     if hasattr(value, "__tvm_ffi_object__"):
@@ -86,7 +86,7 @@ def _convert_by_protocol(value: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether the value is of a class that is, or has been declared, one of numbers."""
-    # Who makes such a class has loaded it, and to its end.
+    """Return True if the value is an instance of `numbers.Number`."""
+    # A class of this kind exists only if `numbers` is fully imported; do not import it here.
     number = getattr(_modules.get("numbers"), "Number", None)
     return number is not None and isinstance(value, number)

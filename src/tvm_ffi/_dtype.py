@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types: `dtype` is a str that knows its code, bits and lanes."""
+"""The class `dtype`: element types as strings with type code, bits and lanes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __getattr__ = late_attributes(globals(), {"DataTypeCode": "._internal.dlpack_codes:DataTypeCode"})
 
-# Codes of DataTypeCode, which most programs do without; compared by a test.
+# Members of DataTypeCode, copied so that enum need not be loaded; a test compares them.
 _INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _BOOL, _FIRST_OF_FEW_BITS = 0, 1, 2, 3, 4, 6, 7
 
 # Names of torch and NumPy dtypes that differ from ours.
@@ -26,7 +26,7 @@ _FOREIGN_NAMES = {
 
 
 class _NumpyNames:
-    """Makes, when it is first asked for, the table from NumPy dtypes to our names."""
+    """Descriptor that builds the table from NumPy dtypes to our names on first access."""
 
     def __get__(self, obj: object, owner: type[dtype]) -> dict[Any, str]:
         import numpy
@@ -56,18 +56,18 @@ _ML_DTYPES_NAMES = (
 
 
 class dtype(str):  # noqa: N801  (the contract's name)
-    """Element type of a tensor, written as text.
+    """Element type of a tensor: a string such as ``"float32"`` with its code, bits and lanes.
 
     Parameters
     ----------
     content : str, dtype, DataType, numpy.dtype or torch.dtype
-        Base name, bits and lanes: ``"float32"``, ``"int8x4"``, ``"float8_e4m3fn"``.  The given
-        spelling is kept as the value of the str.
+        Name with bits and lanes: ``"float32"``, ``"int8x4"``, ``"float8_e4m3fn"``.  The str keeps
+        the spelling that is passed.
 
     Raises
     ------
     ValueError
-        If the text names no dtype.
+        If the string is not the name of a dtype.
     """
 
     __slots__ = ("_tvm_ffi_dtype",)
@@ -78,21 +78,21 @@ class dtype(str):  # noqa: N801  (the contract's name)
     def __new__(cls, content: Any) -> dtype:
         text = str(content)
         if not isinstance(content, (str, DataType)):
-            text = _name_of_foreign(text, content)
+            text = _name_of_framework_dtype(text, content)
         self = str.__new__(cls, text)
         self._tvm_ffi_dtype = _parse(text)
         return self
 
     @classmethod
     def from_data_type(cls, data_type: DataType) -> dtype:
-        """Return the dtype of a low-level value, in canonical spelling."""
+        """Return the dtype of a `DataType`, with its canonical name."""
         self = str.__new__(cls, str(data_type))
         self._tvm_ffi_dtype = data_type
         return self
 
     @staticmethod
     def from_dlpack_data_type(dltype_data_type: tuple[int, int, int]) -> dtype:
-        """Return the dtype of a DLPack triple.
+        """Return the dtype of a DLPack ``DLDataType`` triple.
 
         Parameters
         ----------
@@ -102,16 +102,16 @@ class dtype(str):  # noqa: N801  (the contract's name)
         Raises
         ------
         OverflowError
-            If a number does not fit its field.
+            If a number does not fit into its field of ``DLDataType``.
         ValueError
-            If the code is unknown.
+            If the type code is unknown.
         """
         code, bits, lanes = dltype_data_type
         return dtype.from_data_type(create_dtype(DataType, code, bits, lanes))
 
     @staticmethod
     def is_dtype(arg: Any) -> builtins.bool:
-        """Whether `arg` is a dtype, or text that names one."""
+        """Return True if `arg` is a dtype or the name of one."""
         try:
             dtype(arg)
         except (ValueError, TypeError):
@@ -119,17 +119,17 @@ class dtype(str):  # noqa: N801  (the contract's name)
         return True
 
     def with_lanes(self, lanes: int) -> dtype:
-        """Return the vector type with this many lanes."""
+        """Return the dtype with the same code and bits, and this number of lanes."""
         return dtype.from_dlpack_data_type((self.type_code, self.bits, lanes))
 
     @property
     def type_code(self) -> int:
-        """DLPack type code, see `DataTypeCode`."""
+        """DLPack type code, a value of `DataTypeCode`."""
         return self._tvm_ffi_dtype.type_code
 
     @property
     def bits(self) -> int:
-        """Bits of one lane."""
+        """Number of bits per lane."""
         return self._tvm_ffi_dtype.bits
 
     @property
@@ -144,22 +144,22 @@ class dtype(str):  # noqa: N801  (the contract's name)
 
     @property
     def is_bool(self) -> builtins.bool:
-        """Whether this is a boolean type."""
+        """True for the boolean type."""
         return self.type_code == _BOOL
 
     @property
     def is_integer(self) -> builtins.bool:
-        """Whether this is a signed or unsigned integer type."""
+        """True for signed and unsigned integer types."""
         return self.type_code in (_INT, _UINT)
 
     @property
     def is_float(self) -> builtins.bool:
-        """Whether this is a floating-point type of any format."""
+        """True for floating-point types of all formats."""
         return self.type_code in (_FLOAT, _BFLOAT) or self.type_code >= _FIRST_OF_FEW_BITS
 
     @property
     def is_handle(self) -> builtins.bool:
-        """Whether this is the type of opaque pointers."""
+        """True for the type of opaque pointers."""
         return self.type_code == _HANDLE
 
     def __repr__(self) -> str:
@@ -169,11 +169,11 @@ class dtype(str):  # noqa: N801  (the contract's name)
         return type(self), (str(self),)
 
 
-dtype.__module__ = "tvm_ffi"  # where programs and pickles find it
+dtype.__module__ = "tvm_ffi"  # the public path, which pickles name
 
 
-def _name_of_foreign(text: str, content: Any) -> str:
-    """Return our name of a dtype object of torch or NumPy."""
+def _name_of_framework_dtype(text: str, content: Any) -> str:
+    """Return our name of a torch or NumPy dtype."""
     name: str
     module, _, name = text.rpartition(".")
     if module == "torch":
@@ -188,7 +188,7 @@ def _name_of_foreign(text: str, content: Any) -> str:
 
 def _parse(text: str) -> DataType:
     if text.startswith("complex") and text[7:].isdigit():
-        # Without a text form in the C library, but tensors have it.
+        # The C library does not parse complex dtypes, but tensors may have them.
         return create_dtype(DataType, 5, int(text[7:]), 1)
     try:
         return DataType(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime's own global functions: ``ffi.X`` is ``_ffi_api.X``."""
+"""Global functions of the runtime as attributes: ``ffi.X`` is ``_ffi_api.X``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other packages ask for before they use torch; this implementation needs no add-on.
+"""Functions that third-party packages call to prepare torch for DLPack exchange.
 
-A torch without an exchange table of its own is served through DLPack capsules.
+This implementation needs no extension module: it exchanges tensors with a torch that lacks the
+exchange API through the DLPack protocol.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ __all__ = ["load_torch_c_dlpack_extension", "patch_torch_cuda_stream_protocol"]
 
 
 def load_torch_c_dlpack_extension() -> Any:
-    """Return None: there is nothing to load, and no compiler is started."""
+    """Return None; this implementation does not need the extension module."""
     return None
 
 
 def patch_torch_cuda_stream_protocol() -> None:
-    """Give the streams of an old torch ``__cuda_stream__``, by which other libraries take them.
+    """Add ``__cuda_stream__`` to `torch.cuda.Stream` if this torch lacks it.
 
-    Nothing happens without torch, without CUDA, and where torch has it already.
+    CUDA libraries read the address of a stream by this method.  Do nothing if torch is not
+    installed or CUDA is not available.
     """
     try:
         import torch

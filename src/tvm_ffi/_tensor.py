@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes with tensors: shapes, devices, and import from other libraries."""
+"""Shapes, devices, and import of tensors by the DLPack protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._types.lazy_type_info import attach_lazy_type_info
 
 if TYPE_CHECKING:
     from ._internal.dlpack_codes import DLDeviceType
-else:  # what reads annotations as programs run finds what it derives from
+else:  # for annotations read at run time: the base class of the enumeration
     DLDeviceType = int
 
 __all__ = ["Shape", "device", "from_dlpack"]
@@ -22,10 +22,10 @@ attach_lazy_type_info("ffi.Shape", Shape)
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:
-    """Return a device, of the class in which devices arrive in Python.
+    """Return a device, an instance of the registered device class.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)
     """
-    made: Device = device_class()(device_type, index)
-    return made
+    result: Device = device_class()(device_type, index)
+    return result

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of the package, written here and nowhere else; the build reads it from this file.
+"""The version of the package; the build reads it from this file.
 
-The first three numbers are the level of the Python package contract that is implemented, because
-other packages compare them; releases of this implementation count in the ``post`` part.  The level
-of the C ABI is a different one: see ``TVM_FFI_VERSION_*`` in ``tvm/ffi/c_api.h``.
+The first three numbers are the level of the Python package contract that this package implements,
+because third-party packages compare them; the ``post`` part counts our releases.  The level of the
+C ABI is separate: see ``TVM_FFI_VERSION_*`` in ``tvm/ffi/c_api.h``.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ __version_tuple__: tuple[int | str, ...] = tuple(
     int(part) if part.isdigit() else part for part in __version__.split(".")
 )
 
-# Other names of them, which packages also read.
+# Aliases that third-party packages read.
 version, version_tuple = __version__, __version_tuple__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a part of a value lies, seen from a root: ``<root>.args[3]["name"]``."""
+"""Access paths: steps from a root value to one of its children, ``<root>.args[3]["name"]``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AccessKind", "AccessPath", "AccessStep"]
 
 
 class AccessKind(IntEnum):
-    """What a step does; the missing forms name what one of two compared values lacks."""
+    """Kind of a step; ``MISSING`` kinds lead to a child that only the other value has."""
 
     ATTR = 0
     ARRAY_ITEM = 1
@@ -28,14 +28,14 @@ class AccessKind(IntEnum):
 
 @register_object("ffi.reflection.AccessStep")
 class AccessStep(Object):
-    """One step of a path, made by `AccessPath`.
+    """One step of an access path; created by the methods of `AccessPath`.
 
     Attributes
     ----------
     kind : int
-        A number of `AccessKind`.
+        A value of `AccessKind`.
     key : object
-        Name of the attribute, index of the element, or key of the value.
+        Name of the attribute, index of the element, or key of the mapping.
     """
 
     kind: int
@@ -44,10 +44,11 @@ class AccessStep(Object):
 
 @register_object("ffi.reflection.AccessPath")
 class AccessPath(Object):
-    """A way from a root to a part of it; begins with `root` and grows step by step.
+    """A path from a root value to one of its children.
 
-    Paths are never changed, and longer ones share their beginnings with shorter ones.  They are
-    equal when their steps are.
+    `root` returns the empty path; `attr`, `array_item` and `map_item` return a path with one more
+    step.  Paths are immutable, and a path shares the steps of its parent.  Two paths are equal if
+    their steps are equal.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class AccessPath(Object):
     step: AccessStep | None
     depth: int
 
-    if TYPE_CHECKING:  # methods of the native type
+    if TYPE_CHECKING:  # methods of the native type, added by `register_object`
 
         @staticmethod
         def _root() -> AccessPath: ...
@@ -87,7 +88,7 @@ class AccessPath(Object):
         def _to_steps(self) -> Array[AccessStep]: ...
 
     def __init__(self) -> None:
-        """Refuse: paths are made from other paths.
+        """Raise ValueError: paths are created by `root` and by methods of other paths.
 
         Raises
         ------
@@ -102,35 +103,35 @@ class AccessPath(Object):
         return AccessPath._root()
 
     def attr(self, attr_key: str) -> AccessPath:
-        """Return the path to an attribute of what this path leads to."""
+        """Return this path extended by an attribute."""
         return self._attr(attr_key)
 
     def attr_missing(self, attr_key: str) -> AccessPath:
-        """Return the path to an attribute that is not there."""
+        """Return this path extended by an attribute that does not exist."""
         return self._attr_missing(attr_key)
 
     def array_item(self, index: int) -> AccessPath:
-        """Return the path to an element of a sequence."""
+        """Return this path extended by an element of a sequence."""
         return self._array_item(index)
 
     def array_item_missing(self, index: int) -> AccessPath:
-        """Return the path to an element beyond the end of a sequence."""
+        """Return this path extended by an element beyond the end of a sequence."""
         return self._array_item_missing(index)
 
     def map_item(self, key: Any) -> AccessPath:
-        """Return the path to a value of a mapping."""
+        """Return this path extended by a key of a mapping."""
         return self._map_item(key)
 
     def map_item_missing(self, key: Any) -> AccessPath:
-        """Return the path to a value that a mapping does not have."""
+        """Return this path extended by a key that a mapping does not have."""
         return self._map_item_missing(key)
 
     def is_prefix_of(self, other: AccessPath) -> bool:
-        """Whether the other path begins with the steps of this one; a path is one of itself."""
+        """Return True if `other` begins with all steps of this path; True for equal paths."""
         return self._is_prefix_of(other)
 
     def to_steps(self) -> Array[AccessStep]:
-        """Return the steps from the root on, as an array of `AccessStep`."""
+        """Return the steps, beginning at the root."""
         return self._to_steps()
 
     def __eq__(self, other: object) -> bool:
@@ -139,6 +140,6 @@ class AccessPath(Object):
         return self._path_equal(other)
 
     def __hash__(self) -> int:
-        # Keys of other types are left out: what is equal to them natively need not be so here.
+        # Only str and int keys: other keys that are equal natively may differ as Python values.
         steps = ((step.kind, step.key) for step in self._to_steps())
         return hash(tuple((k, key if isinstance(key, (str, int)) else None) for k, key in steps))

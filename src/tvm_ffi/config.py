@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm-ffi-config``, also ``python -m tvm_ffi.config``: what a compiler or a build script needs.
+"""The command ``tvm-ffi-config`` (``python -m tvm_ffi.config``): paths and flags for compilers.
 
     cc -shared -fPIC kernel.c $(tvm-ffi-config --cflags --ldflags --libs) -o kernel.so
 
-Options may be combined; the output has one line for each, in the order of the table below.
+Options may be combined; the output has one line per option, in the order of `_OPTIONS`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from . import libinfo
 
 
 def _include_flags() -> str:
-    # Both, even when they are the same folder: scripts count on the two fields.
+    # Two options even if the folders are equal: scripts expect two fields.
     return f"-I{libinfo.find_include_path()} -I{libinfo.find_dlpack_include_path()}"
 
 
@@ -28,14 +28,15 @@ def _minimal_libraries() -> str:
     archive = Path(libinfo.find_libtvm_ffi()).with_name("libtvm_ffi_static.a")
     if not archive.is_file():
         raise RuntimeError(f"Cannot find {archive}")
-    return f"{archive} -lstdc++ -lm -lpthread -ldl"  # a C compiler links no C++ library itself
+    # a C compiler does not link the C++ library by default
+    return f"{archive} -lstdc++ -lm -lpthread -ldl"
 
 
 def _static_libraries() -> str:
     return f"-Wl,-u,tvm_ffi_dynamic_loading {_minimal_libraries()}"
 
 
-# ORDER of the output: option, what it prints, how to find that.
+# ORDER of the output: option, help text, function that returns the output.
 _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("includedir", "folder of the C and C++ headers", libinfo.find_include_path),
     ("dlpack-includedir", "folder of the DLPack header", libinfo.find_dlpack_include_path),
@@ -48,13 +49,13 @@ _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("cflags", "flags for a C compiler", _include_flags),
     ("libs", "libraries for a linker", lambda: "-ltvm_ffi"),
     ("ldflags", "flags for a linker", lambda: f"-L{_library_folder()}"),
-    ("staticlibs", "the runtime as an archive, and what that needs", _static_libraries),
-    ("minimallibs", "the same without what opens shared libraries", _minimal_libraries),
+    ("staticlibs", "the static runtime and the libraries that it needs", _static_libraries),
+    ("minimallibs", "the static runtime without support for shared libraries", _minimal_libraries),
 )
 
 
 def __main__() -> None:  # noqa: N807 - the contract's name
-    """Answer the options on the command line."""
+    """Print the value of each option on the command line."""
     parser = argparse.ArgumentParser(
         prog="tvm-ffi-config", description="Print what is needed to compile and link with tvm_ffi."
     )

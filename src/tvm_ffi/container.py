@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Containers that every language of the ABI shares: Array, List, Map and Dict.
+"""Native containers: Array, List, Map and Dict.
 
-Array and Map are immutable; List and Dict are shared by reference, so that a change made in any
-language is seen in all.  Elements are read as Python values; nested lists come back as containers.
-Keys and elements compare by type and value: 1, 1.0 and True are three different keys.
+Array and Map are immutable.  List and Dict are mutable and shared by reference: all languages see a
+change.  Reading an element converts it to a Python value; nested lists and dicts become containers.
+Keys and elements are compared by type and value: 1, 1.0 and True are three different keys.
 """
 
 from __future__ import annotations
 
-# The same as in `collections.abc` and `operator`, whose own modules take 2 ms more to load.
+# The names of `collections.abc` and `operator`; importing those modules takes 2 ms longer.
 from _collections_abc import (
     ItemsView,
     Iterable,
@@ -39,14 +39,14 @@ from ._types.lazy_type_info import attach_lazy_type_info
 if TYPE_CHECKING:
     from typing import TypeVar, overload
 
-    from ._types.type_info import MISSING  # noqa: F401  (what __getattr__ gives)
+    from ._types.type_info import MISSING  # noqa: F401  (__getattr__ imports it)
 
     _T = TypeVar("_T")
     _T_co = TypeVar("_T_co", covariant=True)
     _K = TypeVar("_K")
     _V = TypeVar("_V")
     _V_co = TypeVar("_V_co", covariant=True)
-else:  # what reads the bases of these classes as they run finds that they hold anything
+else:  # for readers of ``__orig_bases__`` at run time
     _T = _T_co = _K = _V = _V_co = object
 
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
@@ -54,25 +54,25 @@ __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 __getattr__ = late_attributes(globals(), {"MISSING": "._types.type_info:MISSING"})
 
 
-# ---- Rules of indices, also for sequences of other packages ------------------------------------
+# ---- Index rules, also used by third-party sequences -------------------------------------------
 
 
 def normalize_index(length: int, idx: SupportsIndex) -> int:
-    """Return the position, counted from 0, of an element of a sequence.
+    """Convert an index, which may be negative, to a position counted from 0.
 
     Parameters
     ----------
     length : int
         Number of elements.
     idx : int
-        Index; negative counts from the end.
+        Index; a negative index counts from the end.
 
     Raises
     ------
     IndexError
-        If there is no such element.
+        If `idx` is out of range.
     TypeError
-        If `idx` is no integer.
+        If `idx` is not an integer.
     """
     try:
         position = _index_of(idx)
@@ -86,18 +86,18 @@ def normalize_index(length: int, idx: SupportsIndex) -> int:
 def getitem_helper(
     obj: Any, elem_getter: Callable[[Any, int], Any], length: int, idx: SupportsIndex | slice
 ) -> Any:
-    """Return an element of a sequence, or for a slice the list of its elements.
+    """Return an element of a sequence, or a list of elements if `idx` is a slice.
 
     Parameters
     ----------
     obj : object
         The sequence.
     elem_getter : callable
-        ``elem_getter(obj, position)`` returns the element at a position from 0 on.
+        ``elem_getter(obj, position)`` returns the element at a position counted from 0.
     length : int
         Number of elements.
     idx : int or slice
-        What is asked for.
+        The index or slice.
     """
     if isinstance(idx, slice):
         return [elem_getter(obj, i) for i in range(*idx.indices(length))]
@@ -105,12 +105,12 @@ def getitem_helper(
 
 
 def _deep_copy(container: Any, memo: Any) -> Any:
-    """Return a deep copy, made natively unless something inside is of a type without copies."""
+    """Return a deep copy; use Python's `copy` if a child's type has no native copy."""
     try:
         copied = _ffi_api.DeepCopy(container)
     except RuntimeError:
         make, arguments = container.__reduce__()
-        from copy import deepcopy  # who gets here has it
+        from copy import deepcopy  # already imported by the caller
 
         return make(*deepcopy(arguments, memo))
     if type(copied) is type(container):
@@ -124,8 +124,8 @@ def _deep_copy(container: Any, memo: Any) -> Any:
 # ---- Sequences -------------------------------------------------------------------------------
 
 
-class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (hashes are for the immutable ones)
-    """What Array and List have in common."""
+class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (Array defines the hash)
+    """Methods of Array and List."""
 
     __slots__ = ()
     __tvm_ffi_type_info__: Any
@@ -137,7 +137,7 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (hashes are for 
         return any(_is_same(value, element) for element in self)
 
     def index(self, value: Any, start: SupportsIndex = 0, stop: SupportsIndex | None = None) -> int:
-        """Return the first position, from `start` to before `stop`; ValueError if there is none."""
+        """Return the first position of `value` in ``[start, stop)``; raise ValueError if absent."""
         find: Any = Sequence.index
         first = _index_of(start)
         position: int = find(self, value, first, None if stop is None else _index_of(stop))
@@ -151,7 +151,7 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (hashes are for 
         if len(self) != len(other):
             return False
         same = all(_is_same(a, b) for a, b in zip(self, other))
-        return same and len(self) == len(other)  # which comparisons may have changed
+        return same and len(self) == len(other)  # again: a comparison may change the lengths
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
@@ -169,7 +169,7 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (hashes are for 
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Whether two elements are equal as the native side compares them: by type and value."""
+    """Return True if two elements are equal by type and value, as in native comparison."""
     if a is b:
         return True
     if type(a) is not type(b) and (isinstance(a, _NUMBERS) or isinstance(b, _NUMBERS)):
@@ -188,7 +188,7 @@ class Array(ArrayBase, _SequenceMethods, Sequence[_T_co]):
     Parameters
     ----------
     input_list : iterable
-        The elements; each may be anything that can be passed to a function.
+        The elements, of any types that can be passed to a function.
 
     Examples
     --------
@@ -222,12 +222,12 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
     Parameters
     ----------
     input_list : iterable, optional
-        The elements it starts with.
+        The initial elements.
 
     Notes
     -----
-    As in Python's own list, removing or inserting in front moves all elements: a queue is better
-    made of another type.
+    Insertion and removal at the front move all other elements, as in `list`; use another type for
+    a queue.
 
     Examples
     --------
@@ -265,26 +265,26 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
         _ffi_api.ListAppend(self, value)
 
     def pop(self, index: SupportsIndex = -1) -> _T:
-        """Remove and return an element; IndexError when there is none."""
-        position = _index_of(index)  # which may change the list
+        """Remove and return an element; raise IndexError if it does not exist."""
+        position = _index_of(index)  # `__index__` may change the list
         if len(self) == 0:
             raise IndexError("pop from empty list")
-        if position != -1:  # the last, which other threads may take meanwhile, the runtime finds
+        if position != -1:  # the runtime finds the last element, as other threads may remove it
             position = normalize_index(len(self), position)
         element: _T = _ffi_api.ListPop(self, position)
         return element
 
     def remove(self, value: _T) -> None:
-        """Remove the first element that is equal; ValueError when there is none."""
+        """Remove the first element that equals `value`; raise ValueError if there is none."""
         position = self.index(value)
-        del self[position : position + 1]  # it may be gone after the last comparison
+        del self[position : position + 1]  # a slice: comparison may have removed the element
 
     def clear(self) -> None:
         """Remove all elements."""
-        del self[:]  # at once, whatever they do when they die
+        del self[:]  # in one step, as finalizers of elements may use the list
 
     def reverse(self) -> None:
-        """Reverse the order in place."""
+        """Reverse the order of the elements in place."""
         _ffi_api.ListReverse(self)
 
     def __reduce__(self) -> Any:
@@ -321,8 +321,8 @@ class _Items(ItemsView[Any, Any]):
 _ABSENT = object()
 
 
-class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for the immutable ones)
-    """What Map and Dict have in common."""
+class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (Map defines the hash)
+    """Methods of Map and Dict."""
 
     __slots__ = ()
     __tvm_ffi_type_info__: Any
@@ -331,7 +331,7 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
         return _deep_copy(self, memo)
 
     def _repr_html_(self) -> str:
-        """Show the pairs as a table in notebooks, as many as ``repr`` does."""
+        """Return an HTML table of the pairs; abbreviated like ``repr``."""
         from ._internal.html import table
         from ._internal.printing import shown_pairs
 
@@ -339,7 +339,7 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
         return table(caption, shown_pairs(self.items(), len(self)))
 
     def keys(self) -> KeysView[Any]:
-        """Return a view of the keys, in order of insertion."""
+        """Return a view of the keys, in insertion order."""
         return _Keys(self)
 
     def values(self) -> ValuesView[Any]:
@@ -347,7 +347,7 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
         return _Values(self)
 
     def items(self) -> ItemsView[Any, Any]:
-        """Return a view of pairs of key and value."""
+        """Return a view of the ``(key, value)`` pairs."""
         return _Items(self)
 
     def __eq__(self, other: object) -> bool:
@@ -361,7 +361,7 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
             found = other.get(key, _ABSENT)
             if found is _ABSENT or not _is_same(value, found):
                 return False
-        return len(self) == len(other)  # which comparisons may have changed
+        return len(self) == len(other)  # again: a comparison may change the lengths
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
@@ -369,22 +369,22 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
 
 
 def mapping_from(cls: Any, row: list[Any]) -> Any:
-    """Make a Map or Dict from key, value, key, value, ...; the keys need not be hashable.
+    """Return a Map or Dict made from ``[key, value, key, value, ...]``.
 
-    Pickles name this function, so it keeps its name.
+    The keys need not be hashable in Python.  Pickles contain the name of this function.
     """
-    made = cls.__new__(cls)
-    made.__init_from_row__(row)
-    return made
+    mapping = cls.__new__(cls)
+    mapping.__init_from_row__(row)
+    return mapping
 
 
 class Map(MapBase, _MappingMethods, Mapping[_K, _V_co]):
-    """An immutable mapping in order of insertion.
+    """An immutable mapping in insertion order.
 
     Parameters
     ----------
     input_dict : mapping
-        The pairs.  Keys that are objects are compared by identity.
+        The initial pairs.  Keys that are objects are compared by identity.
 
     Examples
     --------
@@ -417,12 +417,12 @@ class Map(MapBase, _MappingMethods, Mapping[_K, _V_co]):
 
 
 class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
-    """A mutable mapping in order of insertion, shared by reference.
+    """A mutable mapping in insertion order, shared by reference.
 
     Parameters
     ----------
     input_dict : mapping, optional
-        The pairs it starts with.
+        The initial pairs.
 
     Examples
     --------
@@ -459,10 +459,10 @@ class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
         _ffi_api.DictErase(self, key)
 
     def pop(self, key: _K, default: Any = _ABSENT) -> Any:
-        """Remove a key and return its value, or `default`; KeyError when there is neither."""
+        """Remove a key and return its value; if absent, return `default` or raise KeyError."""
         value = self.get(key, _ABSENT)
         if value is not _ABSENT:
-            _ffi_api.DictErase(self, key)  # which does not mind if it has gone meanwhile
+            _ffi_api.DictErase(self, key)  # no error if another thread has removed the key
         elif default is _ABSENT:
             raise KeyError(key)
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Face of the binding: its names under the module path that the contract gives them."""
+"""Public names of the binding, under the module path of the package contract."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _load_bound_call() -> type:
     return BoundCall
 
 
-# Names that few programs ask for.
+# Rarely used names, imported on first access.
 __getattr__ = late_attributes(
     globals(),
     {
@@ -132,7 +132,7 @@ __getattr__ = late_attributes(
         "TypeInfo": "._types.type_info:TypeInfo",
         "TypeMethod": "._types.type_info:TypeMethod",
         "TypeSchema": "._types.schema:TypeSchema",
-        "_CLASS_DEVICE": device_class,  # changes with _set_class_device
+        "_CLASS_DEVICE": device_class,  # called on each access: _set_class_device changes it
         "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object:backtrace_text",
         "_WITH_APPEND_BACKTRACE": "._internal.traceback:with_append_backtrace",
         "_lookup_type_attr": "._binding.types:lookup_type_attr",

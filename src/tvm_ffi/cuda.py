@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules whose functions launch CUDA kernels: PTX, a cubin or a fatbin, and what they take.
+"""CUDA modules: PTX, cubins and fatbins as modules whose functions launch kernels.
 
-Nothing of CUDA is needed to make a module, to save it or to load it again; its functions need the
-NVIDIA driver.
+Creating, saving and loading such a module needs no CUDA installation; calling its functions needs
+the NVIDIA driver.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ Image = Union[bytes, str, "os.PathLike[str]"]
 
 
 class Kernel:
-    """What the function of one kernel takes, which callers tell also how to launch it.
+    """Parameters of a kernel, and the launch parameters that callers pass explicitly.
 
-    Where the arguments say that, a `tvm_ffi.codegen.LaunchPlan` is more.
+    If the launch parameters follow from the arguments, use a `tvm_ffi.codegen.LaunchPlan`.
 
     Parameters
     ----------
     parameters : sequence of str
-        One for each parameter of the kernel, in order: a type, or a name and a type as in
+        The type of each parameter of the kernel, optionally with a name:
         ``"x: float32*"``.  Types are ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``bool``,
         ``float32``, ``float64``, and for tensors and pointers ``DTYPE*``, ``DTYPE[]`` (the tensor
         must be compact) and ``void*`` (any dtype).
     launch : sequence of str
-        What callers pass behind those, one argument each: ``gridDim``, ``blockDim`` and
-        ``clusterDim`` are an int or up to three, ``gridDim.x`` and so on an int,
-        ``dynamicSharedMemory`` a number of bytes.
+        Launch parameters that callers pass after the kernel's arguments, one argument each:
+        ``gridDim``, ``blockDim`` and ``clusterDim`` are an int or up to three ints; ``gridDim.x``
+        and so on are an int; ``dynamicSharedMemory`` is a number of bytes.
     fixed : mapping of str to int, optional
-        The same words, without the groups of three, with values that callers do not pass.  What is
-        in neither is 1, or 0 bytes.
+        Constant launch parameters, one dimension each (``gridDim.x``, not ``gridDim``).  Dimensions
+        in neither `launch` nor `fixed` are 1; the dynamic shared memory is 0 bytes.
     symbol : str, optional
-        Name of the kernel in the image, if it is not that of the function.
+        Name of the kernel in the device image.  By default the name of the function.
 
     Notes
     -----
-    The kernel gets the address of a tensor's first element, behind its byte offset.  It learns
-    nothing of the shape and the strides, which are passed as integers where it needs them.
+    The kernel receives the address of a tensor's first element, byte offset included.  Shape and
+    strides are not passed; declare integer parameters if the kernel needs them.
 
-    Where all parameters have names, arguments can be given by name; the words of `launch` are
-    ``gridDim`` and ``gridDim_x``.
+    If all parameters have names, callers may pass keyword arguments; launch parameters are then
+    called ``gridDim`` and ``gridDim_x``.
 
     Examples
     --------
@@ -68,9 +68,9 @@ class Kernel:
         fixed: Mapping[str, int] | None = None,
         symbol: str | None = None,
     ) -> None:
-        for name, words in (("parameters", parameters), ("launch", launch)):
-            if isinstance(words, str):  # a sequence of letters otherwise
-                raise TypeError(f"{name} must be a sequence of str, got the str {words!r}")
+        for name, value in (("parameters", parameters), ("launch", launch)):
+            if isinstance(value, str):  # it would be taken for a sequence of letters
+                raise TypeError(f"{name} must be a sequence of str, got the str {value!r}")
         self.parameters = list(parameters)
         self.launch = list(launch)
         self.fixed = dict(fixed or {})
@@ -89,40 +89,42 @@ def create_module(
     *,
     image_format: str = "",
 ) -> Module:
-    """Make a module of compiled device code.
+    """Create a module from a device image.
 
     Parameters
     ----------
     image : bytes, str or path, or a list of them
-        The contents of a cubin or a fatbin, the text of PTX, or the path of a file with one of
-        them.  Of several, one for each architecture, a device gets the one that fits best.
+        A cubin, a fatbin or PTX, or the path of a file that contains one.  A list has one image
+        per architecture; each device uses the best match.
     kernels : mapping of str to Kernel, mapping or sequence of str
-        The functions of the module, by name.  A sequence is ``Kernel(sequence)``.  A mapping has
-        the arguments of `tvm_ffi.codegen.make_launch_plan`: ``signature``, which callers see,
-        ``grid``, ``block``, and others.
+        The functions of the module, by name.  A sequence means ``Kernel(sequence)``.  A mapping
+        has the arguments of `tvm_ffi.codegen.make_launch_plan`: ``signature``, the one of the
+        function, ``grid``, ``block``, and others.
     image_format : str
-        ``"ptx"``, ``"cubin"`` or ``"fatbin"``, or nothing for what the image is.
+        ``"ptx"``, ``"cubin"`` or ``"fatbin"``.  By default the format is detected.
 
     Returns
     -------
     Module
-        Of kind ``"cuda_driver"``.  It can be saved to bytes, and imported by other modules.
+        A module of kind ``"cuda_driver"``.  It can be saved to bytes, and imported by other
+        modules.
 
     Raises
     ------
     OSError
-        If the file cannot be read.
+        If a file cannot be read.
     TypeError
         If an argument has another type.
     ValueError
-        If the image is of no such format or ends too early, or a description is wrong; if several
-        images stand beside a `Kernel`, which has one.
+        If the image has another format or is truncated, if a kernel's description is invalid, or if
+        `kernels` contains a `Kernel` and `image` is a list of several images.
 
     Notes
     -----
-    A device gets the image when a function first runs there: the device of the tensors, or without
-    any that of the current CUDA context.  Functions launch on the current stream of the device, do
-    not wait, and may be called from several threads and while a CUDA graph is captured.
+    The image is loaded on a device at the first call of a function there.  The device is that of
+    the tensor arguments; without tensors, that of the current CUDA context.  Functions launch on
+    the device's current stream and return without waiting; they may be called from several threads
+    and during CUDA graph capture.
 
     Examples
     --------
@@ -143,12 +145,16 @@ def create_module(
     fill(x: out float32*[n] on cuda)
     """
     contents = _contents(image)
-    described = {name: one for name, one in kernels.items() if isinstance(one, Mapping)}
-    plain = [_parts(name, one) for name, one in kernels.items() if not isinstance(one, Mapping)]
-    if described:
-        return _module_with_plans(contents, image_format, plain, described)
+    plans = {name: entry for name, entry in kernels.items() if isinstance(entry, Mapping)}
+    plain = [
+        _kernel_row(name, entry)
+        for name, entry in kernels.items()
+        if not isinstance(entry, Mapping)
+    ]
+    if plans:
+        return _module_with_plans(contents, image_format, plain, plans)
     if len(contents) != 1:
-        raise ValueError(f"a Kernel is that of one image, got {len(contents)}")
+        raise ValueError(f"expected one image for a Kernel, got {len(contents)}")
     create = get_global_func("pytvmffi.CUDAModuleCreate")
     module: Module = create(contents[0], image_format, plain)
     return module
@@ -158,19 +164,19 @@ def _module_with_plans(
     contents: list[bytes],
     image_format: str,
     plain: list[list[object]],
-    described: Mapping[str, Mapping[str, Any]],
+    plans: Mapping[str, Mapping[str, Any]],
 ) -> Module:
     from .codegen import DeviceImage, described_plans, launch_module
 
     images = [DeviceImage(content, image_format) for content in contents]
     if plain and len(images) != 1:
-        raise ValueError(f"a Kernel is that of one image, got {len(images)}")
-    return launch_module(described_plans(described, images), kernels=plain)
+        raise ValueError(f"expected one image for a Kernel, got {len(images)}")
+    return launch_module(described_plans(plans, images), kernels=plain)
 
 
 def _contents(image: Image | list[Image] | tuple[Image, ...]) -> list[bytes]:
     if isinstance(image, (list, tuple)):
-        return [_read(one) for one in image]
+        return [_read(element) for element in image]
     return [_read(image)]
 
 
@@ -185,8 +191,8 @@ def _read(image: object) -> bytes:
     raise TypeError(f"image must be bytes, str or a path, got {type(image).__name__}")
 
 
-def _parts(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
-    """Return a kernel as the native side reads it."""
+def _kernel_row(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
+    """Return the arguments that ``pytvmffi.CUDAModuleCreate`` takes for a kernel."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
     symbol = name if kernel.symbol is None else kernel.symbol
@@ -194,16 +200,16 @@ def _parts(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
 
 
 def register_tvm_loader() -> None:
-    """Load libraries with kernels that Apache TVM and TileLang have compiled, without either.
+    """Enable loading of CUDA libraries that Apache TVM or TileLang has compiled.
 
-    Such libraries embed modules of kind ``cuda`` and call functions of TVM's runtime.  This gives
-    the process what of that it does not have: a loader of such modules, the global function
-    ``__tvm_set_device`` and the C function ``TVMBackendGetFuncFromEnv``.  Where TVM or TileLang was
-    imported it does nothing; import them before, not later.
+    Such libraries embed modules of kind ``cuda`` and call functions of TVM's runtime.  Register the
+    missing ones: a loader of these modules, the global function ``__tvm_set_device``, and the C
+    function ``TVMBackendGetFuncFromEnv``.  Do nothing if TVM or TileLang has been imported; import
+    them before calling this function, not after.
 
     Notes
     -----
-    Kernels that take tensor maps are refused when the library is loaded.
+    Loading a library with kernels that take tensor maps raises an error.
     """
     _provide_backend_function()
     _register_if_missing("__tvm_set_device", get_global_func("pytvmffi.CUDASetDevice"))
@@ -211,7 +217,7 @@ def register_tvm_loader() -> None:
 
 
 def _provide_backend_function() -> None:
-    """Make TVM's own name for the look-up in imports visible to libraries, if it is not."""
+    """Load our library with ``TVMBackendGetFuncFromEnv`` unless the process has the symbol."""
     import ctypes
 
     if not hasattr(ctypes.CDLL(None), "TVMBackendGetFuncFromEnv"):

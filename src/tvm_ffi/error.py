@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which exception class stands for which native error kind."""
+"""Registration of exception classes for native error kinds."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ __getattr__ = late_attributes(
 
 
 def register_error(name_or_cls: str | type | None = None, cls: type | None = None) -> Any:
-    """Let an exception class stand for a native error kind, in both directions.
+    """Register an exception class for a native error kind, for conversion in both directions.
 
     Parameters
     ----------
     name_or_cls : str or type, optional
-        The kind, or the class itself when the kind is its name.
+        The error kind, or the class if the kind is the name of the class.
     cls : type, optional
-        The class; without it a decorator is returned.
+        The class.  If it is None, a decorator is returned.
 
     Returns
     -------
     type or callable
-        The class, or a decorator that registers and returns one.
+        The class, or a decorator that registers and returns a class.
 
     Notes
     -----
-    Subclasses of a registered class that are not registered themselves travel as the kind of their
-    nearest registered base.
+    An exception of an unregistered class has the error kind of its nearest registered base class.
 
     Examples
     --------
@@ -52,7 +51,7 @@ def register_error(name_or_cls: str | type | None = None, cls: type | None = Non
 def _register(kind: str, cls: type) -> type:
     if not (isinstance(cls, type) and issubclass(cls, BaseException)):
         name = getattr(cls, "__name__", repr(cls))
-        raise TypeError(f"{name} must be an exception class to stand for kind {kind!r}")
+        raise TypeError(f"{name} must be an exception class to represent error kind {kind!r}")
     ERROR_NAME_TO_TYPE[kind] = cls
     ERROR_TYPE_TO_NAME[cls] = kind
     return cls

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules written to one shared library: code, saved modules, and what imports what.
+"""Export of modules to one shared library: code, saved modules and the import tree.
 
-No compiler takes part: the saved modules become an object file directly, the linker does the rest.
-The library appears under its name when it is complete; until then, what was there stays.
+No compiler is used: saved modules are written to an object file directly, and a linker makes the
+library.  The finished library replaces an existing file atomically.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from .module import Module
 __all__ = ["export_library"]
 
 _FUNCTION_PREFIX = "__tvm_ffi_"
-_SYMBOL_NAME = re.compile(r"[A-Za-z_.$][\w.$]*", re.ASCII)  # others are expressions to a linker
+# A linker reads other strings as expressions.
+_SYMBOL_NAME = re.compile(r"[A-Za-z_.$][\w.$]*", re.ASCII)
 
 
 def export_library(
@@ -37,35 +38,34 @@ def export_library(
     driver: Command = None,
     link_args: Sequence[str] = (),
 ) -> Path:
-    """Write a module and all that it imports to one shared library.
+    """Write a module and all modules that it imports to one shared library.
 
-    `load_module` makes the same modules from it again: a module that several others import is
-    one module there, too.
+    `load_module` restores the same import tree; a module with several importers stays one module.
 
     Parameters
     ----------
     path : str or os.PathLike
-        The library.  An old one is replaced when the new one is complete; processes that loaded it
-        keep it, and find it again under this name.
+        The library to write.  An existing file is replaced when the new one is complete; processes
+        that have loaded the old library are not affected.
     module : Module, optional
-        What loading the library shall return; by default the code itself.  Modules that are
-        compilation exportable become code, all others must be binary serializable.
+        The module that loading the library returns; by default the library's code.  Compilation
+        exportable modules are written as code; all others must be binary serializable.
     objects : path or sequence of paths
-        Code: object files, and static archives, of which everything is taken.  Functions are
-        symbols that begin with ``__tvm_ffi_``.  If `module` is given and no module is compilation
+        Object files, and static archives, which are linked completely.  Their symbols that begin
+        with ``__tvm_ffi_`` become functions.  If `module` is given and no module is compilation
         exportable, `module` imports the code, after its other imports.
     imports : Module or sequence of Module
-        What the loaded module shall import in addition, in this order.
+        Additional modules that the loaded module imports, in this order.
     functions : str, sequence of str, or mapping from str to str
-        Names of functions that the library must export.  In a mapping, each with the symbol in
-        the code that it shall stand for.
+        Names of functions that the library must export.  A mapping gives for each name the symbol
+        in `objects` that implements it.
     linker : str or sequence of str, optional
-        Command of the linker; by default the value of the variable ``LD``, else ``ld``.
+        Command of the linker.  By default the value of the environment variable ``LD``, or ``ld``.
     driver : str or sequence of str, optional
-        Command of a compiler that links instead.  Code from C++ needs ``"c++"``, so that the C++
-        run-time library is linked.
+        Command of a compiler driver that links instead of `linker`.  C++ code needs ``"c++"``, so
+        that the C++ run-time library is linked.
     link_args : sequence of str
-        More arguments for the command.
+        More arguments for the linker or driver.
 
     Returns
     -------
@@ -75,19 +75,20 @@ def export_library(
     Raises
     ------
     ValueError
-        If there is nothing to export, a module can be exported in neither way, a file of `objects`
-        is neither an object file nor an archive, or a function is not exported.
+        If there is nothing to export, a module is neither compilation exportable nor binary
+        serializable, a file of `objects` is neither an object file nor an archive, or the library
+        does not export a function of `functions`.
     RuntimeError
-        If the linker fails; the message shows its command and what it said.
+        If the linker fails; the message contains its command and output.
 
     Notes
     -----
-    The same input gives the same bytes.  What modules are saved to goes from memory to a file
-    without another copy.  A module of kind ``"library"`` cannot be exported: the linker cannot put
-    one shared library into another.
+    The output is reproducible.  The bytes of saved modules are written to the file without another
+    copy.  A module of kind ``"library"`` cannot be exported: a linker cannot put one shared library
+    into another.
     """
     if linker is not None and driver is not None:
-        raise ValueError("linker and driver both say who links: give one of them")
+        raise ValueError("linker and driver are mutually exclusive: pass one of them")
     paths = [objects] if isinstance(objects, (str, os.PathLike)) else objects
     inputs = [check_input(file) for file in paths]
     more = [imports] if isinstance(imports, Module) else imports
@@ -95,7 +96,7 @@ def export_library(
     names = [functions] if isinstance(functions, str) else functions
     step = LinkStep(inputs, _aliases(names), linker, driver, link_args)
     target = Path(path)
-    # Beside the target, since files can be renamed only within a file system.
+    # In the folder of the target: a file can be renamed only within one file system.
     scratch = Path(tempfile.mkdtemp(prefix=".export-", dir=target.parent.resolve(strict=True)))
     try:
         inputs += _write_code(tree.code, scratch)
@@ -112,7 +113,7 @@ def export_library(
 
 
 def _write_code(modules: Iterable[Module], folder: Path) -> list[str]:
-    """Let modules write themselves as object files."""
+    """Write each module as an object file; return the paths."""
     files = []
     for number, module in enumerate(modules):
         files.append(str(folder / f"code_{number}.o"))
@@ -121,7 +122,7 @@ def _write_code(modules: Iterable[Module], folder: Path) -> list[str]:
 
 
 def _write_modules(tree: ModuleTree, inputs: Sequence[str], folder: Path) -> list[str]:
-    """Write all nodes to an object file for the machine of the code."""
+    """Write the module tree as an object file for the machine of `inputs`."""
     if tree.is_only_code:
         return []
     machine = next(filter(None, map(machine_of, inputs)), None)
@@ -135,12 +136,12 @@ def _write_modules(tree: ModuleTree, inputs: Sequence[str], folder: Path) -> lis
 
 
 def _aliases(functions: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return the symbols of functions that have another symbol in the code."""
+    """Return the exported symbol names of functions whose symbol in the code differs."""
     if not isinstance(functions, Mapping):
         return {}
     for name in [*functions.values(), *(_FUNCTION_PREFIX + name for name in functions)]:
         if _SYMBOL_NAME.fullmatch(name) is None:
-            raise ValueError(f"{name!r} cannot be the name of a symbol")
+            raise ValueError(f"{name!r} is not a valid symbol name")
     aliases = {_FUNCTION_PREFIX + name: symbol for name, symbol in functions.items()}
     return {name: symbol for name, symbol in aliases.items() if name != symbol}
 

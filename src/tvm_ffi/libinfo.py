@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the files of this package, and the libraries of other packages, are.
+"""Paths of the files of this package, and of libraries that other packages ship.
 
 Works for an installed package, an editable installation and a source tree with a CMake build in
-``build/``.  Build scripts ask these questions, so nothing here needs the compiled half of the
-package, and importing this module imports no other one.
+``build/``.  Build scripts use this module, so it works without the compiled binding, and importing
+it imports no other module.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without loading typing
+TYPE_CHECKING = False  # typing.TYPE_CHECKING without importing typing
 if TYPE_CHECKING:
     import ctypes
     from collections.abc import Iterable, Iterator
@@ -25,50 +25,50 @@ _DISTRIBUTION = "pytvmffi"
 
 
 def find_libtvm_ffi() -> str:
-    """Return the path of the runtime, libtvm_ffi.
+    """Return the path of the runtime library, libtvm_ffi.
 
     Raises
     ------
     RuntimeError
-        If there is none; the message lists the folders that were searched.
+        If it is not found; the message lists the searched folders.
     """
-    # The usual place first: reading the metadata of the distribution takes long.
+    # The usual path first: reading the metadata of the distribution is slow.
     found = _resolve_and_validate(_paths(*_library_files("tvm_ffi", "lib/")), _is_file)
     return found or str(_find_library_by_basename(_DISTRIBUTION, "tvm_ffi"))
 
 
 def find_include_path() -> str:
-    """Return the folder of the headers: ``tvm/ffi/c_api.h`` lies below it.
+    """Return the folder of the headers, which contains ``tvm/ffi/c_api.h``.
 
     Raises
     ------
     RuntimeError
-        If there is none; so in all functions below.
+        If the folder is not found; the same holds for the functions below.
     """
     return str(_find_file("include/tvm/ffi/c_api.h").parents[2])
 
 
 def find_dlpack_include_path() -> str:
-    """Return the folder of the DLPack header: ``dlpack/dlpack.h`` lies below it."""
+    """Return the folder of the DLPack header, which contains ``dlpack/dlpack.h``."""
     return str(_find_file("include/dlpack/dlpack.h").parents[1])
 
 
 def find_python_helper_include_path() -> str:
-    """Return the folder of the C++ headers that other implementations bind Python with.
+    """Raise RuntimeError: this implementation has no C++ headers for Python helpers.
 
-    This one has none (its binding is Cython), so it raises RuntimeError.
+    Its binding is written in Cython.
     """
     return str(_find_file("include/tvm_ffi_python_helpers.h").parent)
 
 
 def include_paths() -> list[str]:
-    """Return the folders for the ``-I`` options of a compiler, sorted, each once."""
+    """Return the folders for the ``-I`` options of a compiler, sorted and without duplicates."""
     return sorted({find_include_path(), find_dlpack_include_path()})
 
 
 def find_cmake_path() -> str:
     """Return the folder of the CMake package, the value for ``tvm_ffi_ROOT``."""
-    config = "tvm_ffi-config.cmake"  # the second place is that of a build folder
+    config = "tvm_ffi-config.cmake"  # the second path is that of a build folder
     return str(_find_file(f"share/cmake/tvm_ffi/{config}", config).parent)
 
 
@@ -85,12 +85,12 @@ def find_cython_lib() -> str:
 
 
 def find_windows_implib() -> str:
-    """Return the path of the import library of libtvm_ffi, which exists on Windows only."""
+    """Return the path of the import library of libtvm_ffi; it exists on Windows only."""
     return str(_find_file("lib/tvm_ffi.lib"))
 
 
 def _find_file(*names: str) -> Path:
-    """Return the first of our files that has one of the names, relative to a root."""
+    """Return the first existing file of this package with one of the relative paths."""
     from pathlib import Path
 
     found = _resolve_and_validate(_paths(*names), _is_file)
@@ -101,19 +101,19 @@ def _find_file(*names: str) -> Path:
 
 
 def _paths(*names: str) -> Iterator[Path]:
-    """Return where files of our own with these names may be, the most likely path first."""
+    """Return candidate paths for files of this package, the most likely path first."""
     return (root / name for root in _roots() for name in names)
 
 
 def _roots() -> Iterator[Path]:
-    """Return the folders that may contain ``lib/``, ``include/`` and so on."""
+    """Return the folders that may contain ``lib/`` and ``include/``."""
     from pathlib import Path
 
     package = Path(__file__).resolve().parent
     source_tree = package.parents[1]
     yield package
     yield source_tree
-    # An editable installation uses the sources, and its compiled files lie elsewhere.
+    # An editable installation uses the source tree; its compiled files are in another folder.
     for header in _distribution_files(_DISTRIBUTION, "c_api.h"):
         yield header.parents[3]
     yield source_tree / "build"
@@ -125,7 +125,7 @@ def _roots() -> Iterator[Path]:
 def load_lib_ctypes(
     package: str, target_name: str, mode: str, extra_lib_paths: list[Path] | None = None
 ) -> ctypes.CDLL:
-    """Load a shared library that a package ships.
+    """Load a shared library that a package ships, with `ctypes`.
 
     Parameters
     ----------
@@ -133,20 +133,20 @@ def load_lib_ctypes(
         Name of the distribution, as in ``pip install``.
     target_name : str
         Name of the library without prefix and suffix: ``"x"`` for ``libx.so``, or for ``x.so``,
-        which is what ``tvm_ffi_add_kernels(x ...)`` in CMake makes.
+        the file that ``tvm_ffi_add_kernels(x ...)`` in CMake builds.
     mode : str
         Name of a constant in `ctypes`: ``"RTLD_GLOBAL"`` or ``"RTLD_LOCAL"``.
     extra_lib_paths : list of pathlib.Path, optional
-        Folders to look in when the distribution does not list the library.
+        Folders that are searched if the distribution does not list the library.
 
     Raises
     ------
     RuntimeError
         If the library is not found.
     TypeError
-        If an extra path is no `pathlib.Path`.
+        If an element of `extra_lib_paths` is not a `pathlib.Path`.
     ValueError
-        If there is no such mode.
+        If `mode` is not one of the two constants.
     """
     import ctypes
 
@@ -177,7 +177,7 @@ def load_lib_module(
     RuntimeError
         If the library is not found.
     TypeError
-        If an extra path is no `pathlib.Path`.
+        If an element of `extra_lib_paths` is not a `pathlib.Path`.
     """
     from .module import load_module
 
@@ -193,7 +193,7 @@ def _find_library_by_basename(
     use_fallback_build_path: bool = True,
     use_env_path: bool = True,
 ) -> Path:
-    """Return the path of a library; used by other packages, which rely on the order of search."""
+    """Return the path of a library.  Third-party packages rely on the search order."""
     from pathlib import Path
 
     for index, folder in enumerate(extra_lib_paths or ()):
@@ -203,7 +203,7 @@ def _find_library_by_basename(
                 f"got {type(folder).__name__}: {folder!r}"
             )
     names = _library_files(target_name)
-    module_file = f"{target_name}.so"  # as tvm_ffi_add_kernels() in CMake calls it, everywhere
+    module_file = f"{target_name}.so"  # output of tvm_ffi_add_kernels() on all platforms
     if module_file not in names:
         names.append(module_file)
     for name in names:
@@ -228,7 +228,7 @@ def _find_library_by_basename(
 
 
 def _resolve_and_validate(paths: Iterable[Path], cond: Callable[[Path], bool | Path]) -> str | None:
-    """Return the first path, resolved, for which `cond` is true, or the path that it returns."""
+    """Return the first resolved path that satisfies `cond`, or the path that `cond` returns."""
     for path in paths:
         resolved = path.resolve()
         answer = cond(resolved)
@@ -250,7 +250,7 @@ def _library_files(target_name: str, folder: str = "") -> list[str]:
 
 
 def _library_search_folders() -> list[Path]:
-    """Return the folders named in the environment variables of the loader and in PATH."""
+    """Return the folders in PATH and in the loader's environment variable."""
     import os
     import sys
     from pathlib import Path
@@ -261,7 +261,7 @@ def _library_search_folders() -> list[Path]:
 
 
 def _distribution_files(package: str, name: str) -> Iterator[Path]:
-    """Return the installed files of a distribution that have this name and exist."""
+    """Return the existing files of a distribution with this file name."""
     from importlib import metadata
     from pathlib import Path
 
@@ -276,7 +276,10 @@ def _distribution_files(package: str, name: str) -> Iterator[Path]:
 
 
 def _distribution_folders(package: str) -> tuple[str, list[Path]]:
-    """Return the folders that a distribution has files in, and what to say when it has none."""
+    """Return a clause for the error message, and the folders of a distribution's files.
+
+    The clause is empty if the distribution lists its files.
+    """
     from importlib import metadata
 
     try:
@@ -286,7 +289,7 @@ def _distribution_folders(package: str) -> tuple[str, list[Path]]:
     except ValueError:  # an empty name
         return "", []
     if not files:
-        return ", which does not say what was installed", []
+        return ", which does not list its files", []
     folders = {file.resolve().parent for file in files}
     return "", sorted(
         folder
@@ -296,7 +299,7 @@ def _distribution_folders(package: str) -> tuple[str, list[Path]]:
 
 
 def _installed_files(distribution: Distribution) -> list[Path]:
-    """Return all that was installed; from Python 3.12 on, ``files`` leaves out what is gone."""
+    """Return all installed files; from Python 3.12 on, ``files`` omits deleted ones."""
     import csv
     from pathlib import Path
 

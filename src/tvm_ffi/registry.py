@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process-wide tables: functions by name, and Python classes by native type."""
+"""Registration of global functions, and of Python classes for native types."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
-    """Return the function registered under a name.
+    """Return the global function registered under a name.
 
     Parameters
     ----------
     name : str
         The name.
     allow_missing : bool
-        Whether to return None, instead of raising, when there is none.
+        Whether to return None instead of raising ValueError if the function does not exist.
 
     Raises
     ------
@@ -74,28 +74,28 @@ def register_global_func(
     Parameters
     ----------
     func_name : str or callable
-        The name, or a callable that is registered under its own ``__name__``.
+        The name, or a callable that is registered under its ``__name__``.
     f : callable, optional
-        The function; without it a decorator is returned.
+        The function.  If it is None, a decorator is returned.
     override : bool
-        Whether to replace a function of the same name.
+        Whether to replace a function that is registered under the same name.
     signature : Signature or str, optional
-        What `get_global_func_metadata` shall tell about the function: names, types, defaults.  A
-        Python callable tells callers in Python about itself; others learn it from here alone.
+        Parameter names, types and defaults that `get_global_func_metadata` returns.  Callers in
+        Python can inspect a Python callable without it; callers in other languages cannot.
 
     Returns
     -------
     Function or callable
-        The registered function, or a decorator that returns one.
+        The registered function, or a decorator that returns the registered function.
 
     Raises
     ------
     RuntimeError
         If the name is taken and `override` is false.
     TypeError
-        If `f` is not callable, or `signature` no signature.
+        If `f` is not callable, or `signature` is neither a str nor a `Signature`.
     ValueError
-        If the text of `signature` is none, or one of a function with another name.
+        If `signature` is malformed or names another function.
     """
     if callable(func_name):
         return _register(func_name.__name__, func_name, override, signature)
@@ -110,14 +110,14 @@ def _register(
     override: bool,
     signature: Signature | str | None = None,
 ) -> Function:
-    metadata, doc = ("", "") if signature is None else _texts_of(name, signature)
+    metadata, doc = ("", "") if signature is None else _metadata_and_doc(name, signature)
     function = convert_func(pyfunc)
     set_global_func(name, function, override, metadata, doc)
     return function
 
 
-def _texts_of(name: str, description: Signature | str) -> tuple[str, str]:
-    """Return the metadata and the documentation of a function with this signature."""
+def _metadata_and_doc(name: str, description: Signature | str) -> tuple[str, str]:
+    """Return the metadata text and the documentation of a function with this signature."""
     from .signature import Signature
     from .signature._metadata import metadata_text
     from .signature._type_schema import check_name
@@ -128,18 +128,18 @@ def _texts_of(name: str, description: Signature | str) -> tuple[str, str]:
 
 
 def remove_global_func(name: str) -> None:
-    """Remove a function from the table; silent when there is none of this name."""
+    """Remove a global function; do nothing if no function has this name."""
     _call("ffi.FunctionRemoveGlobal", name)
 
 
 def list_global_func_names() -> list[str]:
-    """Return the names of all registered functions, in order of first registration."""
+    """Return the names of all global functions, in order of first registration."""
     names = _call("ffi.FunctionListGlobalNamesFunctor")
     return [names(i) for i in range(names(-1))]
 
 
 def get_global_func_metadata(name: str) -> dict[str, Any]:
-    """Return what the registration said about a function; empty when it said nothing.
+    """Return the metadata of a global function; an empty dict if it was registered without.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def get_global_func_metadata(name: str) -> dict[str, Any]:
 
 
 def get_registered_type_keys() -> Array[str]:
-    """Return the keys of all native types that are registered, in order of their indices."""
+    """Return the keys of all registered native types, in order of their indices."""
     keys: Array[str] = _call("ffi.GetRegisteredTypeKeys")
     return keys
 
@@ -162,15 +162,15 @@ def get_registered_type_keys() -> Array[str]:
 def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
     """Make the global functions of a namespace attributes of a module.
 
-    ``a.b.f`` becomes attribute ``f`` of the target when the namespace is ``a.b``; names with
-    further dots are left out, and a leading ``tvm.`` of the namespace does not count.
+    With the namespace ``a.b``, the function ``a.b.f`` becomes the attribute ``f``.  Functions with
+    further dots in their names are left out, and a leading ``tvm.`` of the namespace is ignored.
 
     Parameters
     ----------
     namespace : str
-        Common prefix of the functions, up to the last dot.
+        Common prefix of the function names, without the last dot.
     target_module_name : str, optional
-        Name of an imported module; default: the namespace.
+        Name of an imported module.  By default the namespace.
 
     Raises
     ------
@@ -184,13 +184,13 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
         if short_name == name or "." in short_name:
             continue
         function: Any = find_global_func(name)
-        if function is None:  # another thread has removed it meanwhile
+        if function is None:  # another thread has removed it
             continue
         function.__name__ = short_name
         setattr(target, short_name, function)
 
 
-# Whether classes for unknown type keys are left as they are instead of refused.
+# Whether `register_object` ignores unknown type keys instead of raising ValueError.
 _SKIP_UNKNOWN_OBJECTS = False
 
 
@@ -205,28 +205,29 @@ if TYPE_CHECKING:
 
 
 def register_object(type_key: str | type | None = None, *, init: bool = True) -> Any:
-    """Let a Python class stand for a native type; used as a decorator.
+    """Register a Python class for a native type; used as a decorator.
 
-    Objects of the type then arrive as instances of the class, with the type's fields as attributes
-    and its methods as methods.  Names that the class body defines are left alone.
+    Native objects of the type are then converted to instances of the class.  The class gets the
+    fields and methods of the type, except for names that the class body defines.
 
     Parameters
     ----------
     type_key : str, optional
-        Key of the type, such as ``"my_library.Pair"``; default: the name of the class.
+        Key of the type, such as ``"my_library.Pair"``.  By default the name of the class.
     init : bool
-        Whether a class without an ``__init__`` gets one that calls the type's constructor.
+        Whether to add an ``__init__`` that calls the constructor of the type, if the class lacks
+        one.
 
     Raises
     ------
     ValueError
         If no native type has this key.
     TypeError
-        If the class does not derive from `Object`, or `type_key` is no text.
+        If the class does not derive from `Object`, or `type_key` is not a str.
 
     Examples
     --------
-    >>> import tvm_ffi.testing  # which registers the type
+    >>> import tvm_ffi.testing  # registers the type
     >>> @tvm_ffi.register_object("testing.TestIntPair")
     ... class Pair(tvm_ffi.Object):
     ...     pass
@@ -254,6 +255,6 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
 
 
 def _call(name: str, *args: Any) -> Any:
-    """Call one of the runtime's own functions."""
+    """Call a global function of the runtime."""
     function: Any = find_global_func(name)
     return function(*args)

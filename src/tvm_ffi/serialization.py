@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects as JSON text and back, and what pickles name.
+"""Serialization of values to JSON graphs, and the functions that pickles name.
 
-The text lists the object and all it refers to as nodes, children before parents; what several
+A JSON graph lists a value and its children as nodes, children before parents; a node that several
 parents share is stored once.
 """
 
@@ -16,7 +16,7 @@ from ._internal.lazy import Any
 
 __all__ = ["from_json_graph_str", "to_json_graph_str"]
 
-# What pickles name to make values again.  The names stay as they are: files hold them.
+# Functions that pickles call.  Existing pickles contain these names, so they must not change.
 show_in(
     __name__,
     *(create_dtype, empty_object, function_of_class),
@@ -25,22 +25,22 @@ show_in(
 
 
 def to_json_graph_str(obj: Any, metadata: dict[str, Any] | None = None) -> str:
-    """Return a value as the JSON text of its graph.
+    """Serialize a value to a JSON graph.
 
     Parameters
     ----------
     obj : object
-        Anything that can be passed to a function and consists of data: scalars, text, shapes,
-        dtypes, devices, containers, objects with registered fields.
+        A value that consists of data: scalars, strings, shapes, dtypes, devices, containers, and
+        objects with registered fields.
     metadata : dict, optional
-        What else to store in the text.
+        Additional data that is stored in the JSON graph.
 
     Raises
     ------
     TypeError
-        If `obj` contains something without a JSON form, such as a function or a tensor.
+        If `obj` contains a value without a JSON form, such as a function or a tensor.
     ValueError
-        If `obj` is empty, or contains itself.
+        If `obj` is an empty wrapper or contains itself.
 
     Examples
     --------
@@ -52,14 +52,14 @@ def to_json_graph_str(obj: Any, metadata: dict[str, Any] | None = None) -> str:
 
 
 def from_json_graph_str(json_str: str) -> Any:
-    """Return the value of a JSON text that `to_json_graph_str` has made.
+    """Deserialize a JSON graph that `to_json_graph_str` has returned.
 
     Raises
     ------
     ValueError
-        If the text is no JSON, or no graph.
+        If `json_str` is not valid JSON or not a JSON graph.
     RuntimeError
-        If a type in it is not registered in this process.
+        If the graph contains a type that is not registered in this process.
 
     Examples
     --------

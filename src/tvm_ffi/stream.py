@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream that native code runs on, per thread and device."""
+"""The current stream of native code, per thread and device."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
 
 
 class StreamContext:
-    """Makes a stream current on entry and restores the earlier one on exit, also on errors.
+    """Context manager that makes a stream current and restores the previous one on exit.
 
     Parameters
     ----------
     device : Device
-        The device whose stream changes.
+        The device whose current stream changes.
     stream : int or ctypes.c_void_p
         Address of the stream.
     """
@@ -51,12 +51,12 @@ class StreamContext:
 
 
 class TorchStreamContext:
-    """Enters a torch stream context and makes its stream current here as well.
+    """Context manager that enters a torch stream context and makes its stream current.
 
     Parameters
     ----------
     context : torch stream or graph context, optional
-        None: torch's current stream.
+        The context to enter.  None: use torch's current stream.
     """
 
     def __init__(self, context: Any = None) -> None:
@@ -88,19 +88,19 @@ class TorchStreamContext:
 
 
 def use_raw_stream(device: Device, stream: Any) -> StreamContext:
-    """Return a context that makes a stream, given by address, current.
+    """Return a context manager that makes a stream, given by its address, current.
 
     Parameters
     ----------
     device : Device
         The device.
     stream : int, ctypes.c_void_p, or object with ``__cuda_stream__``
-        Address of the stream, or a stream of CUDA's Python packages.
+        Address of the stream, or a stream object of a CUDA Python package.
 
     Raises
     ------
     ValueError
-        If `stream` is none of them.
+        If `stream` has another type.
     """
     if hasattr(type(stream), "__cuda_stream__"):
         stream = _address_of_stream(stream)
@@ -114,7 +114,7 @@ def use_raw_stream(device: Device, stream: Any) -> StreamContext:
 
 
 def use_torch_stream(context: Any = None) -> TorchStreamContext:
-    """Return a context that makes torch's stream current for native functions.
+    """Return a context manager that makes torch's stream current for native functions.
 
     Parameters
     ----------
@@ -126,11 +126,11 @@ def use_torch_stream(context: Any = None) -> TorchStreamContext:
     ImportError
         If torch is not installed.
     """
-    import torch  # noqa: F401  (fails here rather than on entry)
+    import torch  # noqa: F401  (raise ImportError here rather than on entry)
 
     return TorchStreamContext(context)
 
 
 def get_raw_stream(device: Device) -> int:
-    """Return the address of this thread's current stream of a device; 0 when none was set."""
+    """Return the address of this thread's current stream of a device; 0 if none was set."""
     return _env_get_current_stream(device.dlpack_device_type(), device.index)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of the Python package, seen in its import statements.
+"""Layers of the Python package: each module imports only modules of lower layers.
 
-All of them count, those inside functions as well.
+Imports inside functions count as well.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pytest
 
 PACKAGE = "tvm_ffi"
 
-# Modules and subpackages, the lowest first.  Each imports only what stands in rows above its own.
+# Modules and subpackages, lowest layer first.  Each imports only units of earlier rows.
 LAYERS = (
-    # nothing of ours: Python alone
+    # no imports of this package
     {
         "_internal",
         "_internal.conflict",
@@ -28,11 +28,11 @@ LAYERS = (
         "_schema",
         "_version",
     },
-    {"signature"},  # over the language of types alone
+    {"signature"},  # uses only the language of types
     {"_binding", "_internal.distribution_alias"},
     {"_internal.dlpack_codes", "_internal.printing", "_internal.traceback"},  # loaded on demand
     {"_dtype", "error"},
-    {"_types"},  # what is known about native types
+    {"_types"},  # native types
     {"_tensor", "registry"},
     {"_ffi_api", "core"},
     {"access_path", "container", "dataclasses", "serialization", "stream", "structural"},
@@ -40,27 +40,27 @@ LAYERS = (
     {"_library", "libinfo"},
     {"config", "export", "inspection", "stub", "utils"},
     {"_new_package", "cpp", "testing"},
-    {"codegen"},  # programs from signatures, built with `cpp`
+    {"codegen"},  # wrappers generated from signatures, built with `cpp`
     {"cuda"},
-    {"interop"},  # what users import for the software that they have
-    {"cli", PACKAGE},  # the package itself has names of what it loads late
+    {"interop"},  # adapters, imported by users only
+    {"cli", PACKAGE},  # the package itself imports most units lazily
     {"__main__"},
 )
-# Loaded by programs that want nothing else: all that these may import when they are loaded.
+# Modules that programs import without the rest of the package, with their allowed imports.
 LIGHT = {
     "_version": set(),
     "libinfo": set(),
     "config": {"libinfo"},
 }
-# Nobody imports these: they are programs.
+# Programs, which no module imports.
 PROGRAMS = {"__main__", "config", "stub.cli"}
-# Importing one of these takes long or changes the process: only what needs it imports it.
+# Importing one of these is slow or changes the process.
 HEAVY = {"cupy", "jax", "ml_dtypes", "numba", "numpy", "paddle", "tensorflow", "torch"}
 
 
 @pytest.fixture(scope="module")
 def graph():
-    """Return for each module of the package all that it imports."""
+    """Return all imports of each module of the package."""
     imports = tool.imports_of_package()
     assert f"{PACKAGE}.libinfo" in imports
     return imports
@@ -68,7 +68,7 @@ def graph():
 
 @pytest.fixture(scope="module")
 def loaded():
-    """Return for each module of the package what it imports when it is loaded."""
+    """Return the imports of each module of the package that run when it is imported."""
     return tool.imports_of_package(everywhere=False)
 
 
@@ -85,8 +85,8 @@ def test_each_layer_imports_only_lower_ones(graph):
     assert upward == set()
 
 
-def test_no_module_needs_itself(graph):
-    """Submodules that import the package itself meet it half initialized, so that counts, too."""
+def test_imports_have_no_cycles(graph):
+    """Imports of the package itself count, as submodules would see it partly initialized."""
     listed = tool.without_upward(graph)
     ours = {module: {name for name in names if name in graph} for module, names in listed.items()}
     try:
@@ -95,14 +95,14 @@ def test_no_module_needs_itself(graph):
         pytest.fail("import cycle: " + " needs ".join(reversed(error.args[1])))
 
 
-def test_every_upward_import_is_there(graph):
+def test_every_allowed_upward_import_exists(graph):
     assert {
         (module, name) for module, name in tool.UPWARD if name in graph.get(module, ())
     } == tool.UPWARD
 
 
 def test_loading_the_package_loads_no_array_library(loaded):
-    """A `cimport numpy` counts: Cython imports NumPy for it."""
+    """A `cimport numpy` counts, as Cython imports NumPy for it."""
     found = {
         (module, name)
         for module, names in loaded.items()
@@ -113,8 +113,8 @@ def test_loading_the_package_loads_no_array_library(loaded):
     assert found == set()
 
 
-def test_adapters_are_imported_by_users_alone(graph):
-    """The package itself must not bring frameworks that a program may not want."""
+def test_no_module_imports_adapters(graph):
+    """The package must not import frameworks that a program does not use."""
     interop = f"{PACKAGE}.interop"
     found = {
         (module, name)
@@ -125,8 +125,8 @@ def test_adapters_are_imported_by_users_alone(graph):
     assert found == set()
 
 
-def test_the_language_of_types_is_python_alone(graph):
-    """Not even the package: it can be copied out and used for itself."""
+def test_the_language_of_types_does_not_depend_on_the_package(graph):
+    """`_schema` can be copied and used without the package."""
     ours = tool.imports_of_units(tool.without_upward(graph))
     assert ours["_schema"] == set()
     assert ours["signature"] == {"_schema", "_internal.suggestion"}
@@ -141,7 +141,7 @@ def test_the_language_of_types_is_python_alone(graph):
 
 
 @pytest.mark.parametrize("name", sorted(LIGHT))
-def test_light_modules_stay_light(loaded, name):
+def test_light_modules_import_only_allowed_modules(loaded, name):
     ours = {other for other in loaded[f"{PACKAGE}.{name}"] if other.startswith(PACKAGE)}
     assert ours <= {f"{PACKAGE}.{allowed}" for allowed in LIGHT[name]}
 
@@ -152,20 +152,20 @@ def test_programs_are_not_imported(graph):
     assert importers == set()
 
 
-def test_the_command_line_is_imported_by_its_program_alone(graph):
-    """Its modules read arguments and print; programs call what is below."""
+def test_only_the_program_imports_the_command_line(graph):
+    """Modules of `cli` parse arguments and print; programs call the functions below them."""
     cli = {name for name in graph if name.startswith(f"{PACKAGE}.cli")}
     importers = {module for module, names in graph.items() if names & cli} - cli
     assert importers == {f"{PACKAGE}.__main__"}
 
 
-def test_the_picture_of_imports_is_that_of_the_sources(graph):
-    """`python tools/package_imports.py` writes it anew."""
+def test_the_import_list_on_the_page_is_up_to_date(graph):
+    """`python tools/package_imports.py` updates it."""
     page = tool.PAGE.read_text(encoding="utf-8")
-    assert page == tool.page_with(tool.picture(graph), page)
+    assert page == tool.page_with(tool.import_list(graph), page)
 
 
-# ---- What counts as an import --------------------------------------------------------------------
+# ---- Parsing of imports --------------------------------------------------------------------------
 
 MODULE = """
 import json, os.path
@@ -184,7 +184,7 @@ def f():
 """
 
 
-def test_imports_are_found_wherever_they_stand(tmp_path):
+def test_imports_in_functions_branches_and_lazy_attributes_are_found(tmp_path):
     path = tmp_path / "module.py"
     path.write_text(MODULE, encoding="utf-8")
     when_loaded = {
@@ -201,6 +201,6 @@ def test_a_package_imports_from_itself(tmp_path):
     assert tool.python_imports(path, "p.q", True) == {"p.q.a.b", "p.q.c"}
 
 
-def test_circles_are_refused():
-    with pytest.raises(ValueError, match="circle of imports: a -> b -> a"):
+def test_import_cycles_are_refused():
+    with pytest.raises(ValueError, match="import cycle: a -> b -> a"):
         tool.levels({"a": {"b"}, "b": {"a"}})

@@ -129,7 +129,11 @@ def test_a_module_can_be_imported():
         (lambda: cuda.create_module(PTX, {"f": [1]}), TypeError, "Array"),
         (lambda: cuda.Kernel([], "gridDim"), TypeError, "launch must be a sequence of str"),
         (lambda: cuda.create_module(Path("/no/such.ptx"), {}), OSError, "such.ptx"),
-        (lambda: cuda.create_module([PTX, PTX], {"f": []}), ValueError, "of one image, got 2"),
+        (
+            lambda: cuda.create_module([PTX, PTX], {"f": []}),
+            ValueError,
+            "expected one image for a Kernel, got 2",
+        ),
         (
             lambda: cuda.create_module(PTX, {"f": {"signature": "g(x: int)"}}),
             ValueError,

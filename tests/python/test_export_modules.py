@@ -251,7 +251,7 @@ def test_what_is_written_of_a_tree():
         ),
         (
             lambda code: Code(code, Table(b"between", Code(code))),
-            r"in a circle, as all code becomes one: code -> 'test\.export\.table' -> code$",
+            r"in a cycle, as all code becomes one node: code -> 'test\.export\.table' -> code$",
         ),
         (
             lambda code: tvm_ffi.system_lib("test_export_"),

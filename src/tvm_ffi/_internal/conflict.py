@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two distributions in one folder: the incumbent and this one are both imported as ``tvm_ffi``.
+"""Detection of apache-tvm-ffi in the folder of this package.
 
-Installers let them overwrite each other.  Whatever came out of that, the incumbent's compiled
-module ``core`` lies here as long as it is installed, and Python would prefer that to ours.
+Both distributions install a package ``tvm_ffi``, and installers let one overwrite files of the
+other.  The incumbent's compiled module ``core`` shows that it is installed; Python would import it
+in preference to our ``core.py``.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ REMEDY = "pip uninstall -y apache-tvm-ffi pytvmffi && pip install pytvmffi"
 
 
 def refuse_files_of_the_incumbent(folder: str) -> None:
-    """Raise ImportError if the incumbent's compiled module lies in the package's folder."""
+    """Raise ImportError if `folder` contains the incumbent's compiled module ``core``."""
     for suffix in extension_suffixes():
-        path = os.path.join(folder, f"core{suffix}")  # noqa: PTH118  (pathlib takes long to load)
+        path = os.path.join(folder, f"core{suffix}")  # noqa: PTH118  (importing pathlib is slow)
         if os.path.exists(path):  # noqa: PTH110
             raise ImportError(
                 f"{INCUMBENT} and pytvmffi are both installed and have overwritten each other's "

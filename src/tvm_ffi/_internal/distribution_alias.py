@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata by which installers take this distribution for the incumbent.
+"""Alias distribution: metadata that satisfies requirements on ``apache-tvm-ffi``.
 
-Packages require ``apache-tvm-ffi``.  `provide` writes what the metadata of an installed
-distribution consists of, without any module: its record has the metadata alone, so that
-``pip uninstall`` of it leaves the package as it is.  The record of this distribution has the files
-as well, so that they go when this distribution goes.
+Third-party packages require ``apache-tvm-ffi``.  `provide` writes a ``dist-info`` folder for that
+name whose RECORD lists only the metadata, so that ``pip uninstall apache-tvm-ffi`` removes no
+module.  The RECORD of our distribution lists the folder as well, so that ``pip uninstall pytvmffi``
+removes it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .conflict import INCUMBENT, REMEDY
 __all__ = ["provide", "withdraw"]
 
 _DISTRIBUTION = "pytvmffi"
-# What a version may look like (PEP 440, in its normal form).
+# A normalized version (PEP 440).
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?")
 
 
 def provide(name: str, version: str | None = None) -> Path:
-    """Let installers see a requirement as satisfied by this distribution.
+    """Write metadata that satisfies requirements on `name`.
 
     Parameters
     ----------
     name : str
-        What is required: ``"apache-tvm-ffi"``.
+        The required distribution, ``"apache-tvm-ffi"``.
     version : str, optional
-        The version that is there; default: the level of the contract that is implemented.
+        The version to provide; default: the level of the package contract that we implement.
 
     Returns
     -------
@@ -47,9 +47,10 @@ def provide(name: str, version: str | None = None) -> Path:
     Raises
     ------
     ValueError
-        If it is another name, no version, or the real one is installed.
+        If `name` is another distribution, `version` is not a version, or the real distribution
+        is installed.
     OSError
-        If the environment cannot be written to, or this package is not installed in one.
+        If the environment is not writable, or no installer has installed this package in it.
     """
     if version is None:
         version = ".".join(map(str, __version_tuple__[:3]))
@@ -74,19 +75,19 @@ def provide(name: str, version: str | None = None) -> Path:
 
 
 def withdraw(name: str) -> Path | None:
-    """Take away what `provide` has written.
+    """Remove the metadata that `provide` has written.
 
     Returns
     -------
     pathlib.Path or None
-        The folder that was removed; None when nothing was provided.
+        The removed folder; None if there was none.
 
     Raises
     ------
     ValueError
-        If it is another name, or the real one is installed.
+        If `name` is another distribution, or the real distribution is installed.
     OSError
-        If the environment cannot be written to.
+        If the environment is not writable.
     """
     if name != INCUMBENT:
         raise ValueError(f"only {INCUMBENT} can be provided, not {name!r}")
@@ -98,7 +99,7 @@ def withdraw(name: str) -> Path | None:
     if (found.read_text("INSTALLER") or "").strip() != _DISTRIBUTION:
         raise ValueError(
             f"{name} {found.version} itself is installed, in {folder.parent}; "
-            f"to have {_DISTRIBUTION} in its place: {REMEDY}"
+            f"to replace it with {_DISTRIBUTION}: {REMEDY}"
         )
     _replace_rows(_own_record(), folder.name, [])
     for file in folder.iterdir():
@@ -115,7 +116,7 @@ def _metadata_folder(site: Path, name: str, version: str) -> Path:
 
 
 def _own_record() -> Path:
-    """Return the list of the files of this distribution."""
+    """Return the path of the RECORD file of this distribution."""
     try:
         files = metadata.files(_DISTRIBUTION) or ()
     except metadata.PackageNotFoundError:
@@ -140,7 +141,7 @@ def _as_csv(rows: list[list[str]]) -> str:
 
 
 def _replace_rows(record: Path, folder: str, rows: list[list[str]]) -> None:
-    """Let a record have these rows for a folder and no other ones; at once, or not at all."""
+    """Replace the rows of a folder in a RECORD file, atomically."""
     text = record.read_text(encoding="utf-8")
     kept = [row for row in csv.reader(io.StringIO(text)) if not row[0].startswith(f"{folder}/")]
     changed = record.with_name(f"RECORD.{os.getpid()}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack's codes of devices and elements as enumerations; most programs use their names in text."""
+"""Enumerations of DLPack device types and dtype codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["DLDeviceType", "DataTypeCode"]
 
 
 class DLDeviceType(IntEnum):
-    """Device types of DLPack."""
+    """DLPack device types (``DLDeviceType``)."""
 
     kDLCPU = 1
     kDLCUDA = 2
@@ -32,7 +32,7 @@ class DLDeviceType(IntEnum):
 
 
 class DataTypeCode(IntEnum):
-    """Type codes of DLPack that have a text form."""
+    """DLPack type codes (``DLDataTypeCode``) of the dtypes that have a name."""
 
     INT = 0
     UINT = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for notebooks."""
+"""HTML tables for notebooks (`_repr_html_`)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["table"]
 
 
 def table(caption: str, rows: Iterable[Iterable[str]]) -> str:
-    """Return a table of texts, which may contain anything, as HTML."""
-    from html import escape  # only notebooks ask
+    """Return an HTML table with a caption; the cells are escaped."""
+    from html import escape  # imported here: only notebooks need it
 
     lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)

@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one way in which a module of this package loads what most programs do without.
+"""Lazy imports: attributes that a module imports on first access (`late_attributes`).
 
     if TYPE_CHECKING:
         from .cpp import cache
 
     __getattr__ = late_attributes(globals(), {"cache": ".cache"})
 
-A name is loaded when it is first asked for, and is an ordinary attribute from then on.
+The first access imports the value and stores it as an ordinary attribute of the module.
+
+`TYPE_CHECKING`, `Any`, `Callable`, `Mapping` and `SupportsIndex` replace imports from `typing`.
 """
 
 from __future__ import annotations
 
 import sys
 
-# The same as that of `typing`, which together with what it imports takes a third as long to load as
-# this package.  Type checkers know the name wherever it is from.
+# Importing `typing` takes a third of the time of importing this package.  Type checkers treat the
+# name TYPE_CHECKING as true wherever it is defined.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, SupportsIndex
-else:  # what reads annotations as programs run: `typing` if it is there, or what admits as much
+else:  # for `inspect.get_annotations` and its like: the names of `typing` if it is loaded already
     from _collections_abc import Callable, Mapping
 
     _typing = sys.modules.get("typing")
@@ -31,28 +33,29 @@ __all__ = ["TYPE_CHECKING", "Any", "Callable", "Mapping", "SupportsIndex", "late
 
 
 def late_attributes(
-    namespace: dict[str, Any], places: Mapping[str, str | Callable[[], Any]]
+    namespace: dict[str, Any], sources: Mapping[str, str | Callable[[], Any]]
 ) -> Callable[[str], Any]:
-    """Return what a module needs as its ``__getattr__``.
+    """Return a function for use as the ``__getattr__`` of a module.
 
     Parameters
     ----------
     namespace : dict
         ``globals()`` of the module.
-    places : mapping from str to str or callable
-        Where each name is: ``".module"``, relative to the package as in an import, for a module;
-        ``".module:attribute"`` for what is in one.  What a callable returns is not kept.
+    sources : mapping from str to str or callable
+        The source of each attribute: ``".module"`` imports a module, relative to the package;
+        ``".module:attribute"`` imports an attribute of a module.  A callable is called on each
+        access, and its result is not stored.
     """
 
     def load(name: str) -> Any:
-        place = places.get(name)
-        if place is None:
+        source = sources.get(name)
+        if source is None:
             raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
-        if not isinstance(place, str):
-            return place()
+        if not isinstance(source, str):
+            return source()
         from importlib import import_module
 
-        module, _, attribute = place.partition(":")
+        module, _, attribute = source.partition(":")
         loaded = import_module(module, namespace["__package__"])
         value = getattr(loaded, attribute) if attribute else loaded
         namespace[name] = value

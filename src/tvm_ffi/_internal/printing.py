@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of containers and tensors ``repr`` shows."""
+"""Print options: limits of the ``repr`` of containers and tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _lock = threading.RLock()
 
 
 class PrintOptions(TypedDict):
-    """What `get_printoptions` returns."""
+    """The print options, see `set_printoptions`."""
 
     threshold: int
     edgeitems: int
@@ -29,7 +29,7 @@ class PrintOptions(TypedDict):
 
 
 def get_printoptions() -> PrintOptions:
-    """Return the current options as a dict, fit for ``set_printoptions(**options)``."""
+    """Return the current print options; ``set_printoptions(**options)`` restores them."""
     with _lock:
         threshold, edge_items = print_limits()
         precision, line_width = text_layout()
@@ -48,31 +48,31 @@ def set_printoptions(
     precision: SupportsIndex | None = None,
     linewidth: SupportsIndex | None = None,
 ) -> None:
-    """Set how much ``repr`` shows of containers and tensors; what is not given stays.
+    """Set the limits of the ``repr`` of containers and tensors.  Options that are None stay.
 
     Parameters
     ----------
     threshold : int, optional
-        Containers with more elements than this in all, those of the containers inside counted, are
-        abbreviated; tensors with more are shown without values.  Initially 1000;
-        ``sys.maxsize`` shows everything.
+        A container is abbreviated if it has more elements than this, counting the elements of
+        nested containers; a tensor with more elements is shown without values.  Initially 1000;
+        ``sys.maxsize`` means no limit.
     edgeitems : int, optional
-        How many elements an abbreviated container shows at each end.  Initially 3.
+        Number of elements shown at each end of an abbreviated container.  Initially 3.
     precision : int, optional
-        Significant digits of floats in tensors.  Initially 6.
+        Number of significant digits of floats in tensors.  Initially 6.
     linewidth : int, optional
-        Characters up to which a tensor is shown in one line.  Initially 75.
+        Number of characters up to which a tensor is printed in one line.  Initially 75.
 
     Raises
     ------
     TypeError
-        If an option is no integer.
+        If an option is not an integer.
     ValueError
-        If one is too small: `threshold` and `linewidth` may be 0, the others 1.
+        If `threshold` or `linewidth` is below 0, or `edgeitems` or `precision` is below 1.
 
     Notes
     -----
-    The options are the process's: every thread sees them at once.
+    The options belong to the process: a change takes effect in all threads immediately.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _checked(name: str, value: SupportsIndex, least: int) -> int:
 
 
 def shown_pairs(pairs: Iterable[tuple[Any, Any]], count: int) -> list[tuple[str, str]]:
-    """Return the texts of `count` pairs, or where they are too many, of the first and the last."""
+    """Return the ``repr`` of each key and value; abbreviate if `count` is above the threshold."""
     threshold, edge_items = print_limits()
     if count <= threshold or count <= 2 * edge_items:
         return [(repr(key), repr(value)) for key, value in pairs]
@@ -128,9 +128,9 @@ def printoptions(
     precision: SupportsIndex | None = None,
     linewidth: SupportsIndex | None = None,
 ) -> Iterator[PrintOptions]:
-    """Set options, as `set_printoptions` does, for the duration of a block.
+    """Set print options for the duration of a ``with`` block; parameters as in `set_printoptions`.
 
-    At its end all options are again what they were at its beginning, in all threads.
+    At the end of the block all options are restored, in all threads.
     """
     before = get_printoptions()
     set_printoptions(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading files that anybody may have put there: regular ones alone, and no more than is wanted.
+"""Opening and reading of regular files only, with a limit of size.
 
-To open a FIFO is to wait for somebody who writes, and a device may have no end.  A name that was
-looked at before can lead to one when it is opened, so what counts is what was opened.
+Opening a FIFO waits for a writer, and reading a device may never end.  The check is done on the
+open file, because the file at a path can change between a check of the path and its opening.
 """
 
 from __future__ import annotations
@@ -16,32 +16,33 @@ __all__ = ["NotRegularError", "open_regular", "read_regular"]
 
 
 class NotRegularError(OSError):
-    """A FIFO, a device or a socket where a file was expected."""
+    """A path leads to a FIFO, a device or a socket instead of a regular file."""
 
 
 def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
-    """Open a regular file to read bytes from it, without a buffer.
+    """Open a regular file for unbuffered reading of bytes.
 
     Raises
     ------
     NotRegularError
-        If it is a FIFO, a device or a socket.
+        If the path leads to a FIFO, a device or a socket.
     OSError
-        If it cannot be opened, or is a folder.
+        If the file cannot be opened or is a folder.
     """
-    file: io.FileIO = open(path, "rb", buffering=0, opener=_open_at_once)  # noqa: SIM115
+    file: io.FileIO = open(path, "rb", buffering=0, opener=_open_nonblocking)  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise NotRegularError(errno.EINVAL, "not a regular file", os.fspath(path))
     return file
 
 
-def _open_at_once(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Open without waiting for the writer of a FIFO."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def read_regular(path: str | os.PathLike[str], most_bytes: int) -> bytes:
-    """Return what is in a regular file; OSError if it is none, or one with more bytes."""
+    """Return the contents of a regular file; raise OSError if it has more than `most_bytes`."""
     with open_regular(path) as file:
         content = file.readall() if os.fstat(file.fileno()).st_size <= most_bytes else None
     if content is None or len(content) > most_bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name that somebody meant who has written another one; what errors about names end with."""
+"""Suggestions for misspelled names (``did you mean``) in error messages."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MAX_NAME = 200  # comparing two names takes the product of their lengths
+_MAX_NAME = 200  # characters; comparison time grows with the product of the two lengths
 _MAX_NAMES = 20_000
-_MIN_ABBREVIATED = 3  # letters; fewer begin too many names
+_MIN_ABBREVIATED = 3  # letters; a shorter abbreviation matches too many names
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'softmax'?"``, or nothing when no known name is near.
+    """Return ``"; did you mean 'softmax'?"``, or an empty string if no known name is similar.
 
     Parameters
     ----------
     name : str
-        The name that does not exist.
+        A name that does not exist.
     known : iterable of str
-        Those that do.
+        The names that exist.
     """
     found = nearest(name, known)
     return "" if found is None else f"; did you mean {found!r}?"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is nearest to a name; None when none is near."""
-    from difflib import get_close_matches  # most programs make no such error
+    """Return the known name that is most similar to `name`; None if none is similar enough."""
+    from difflib import get_close_matches  # imported here: most programs make no such error
     from itertools import islice
 
     if len(name) > _MAX_NAME:
         return None
-    # Case is what differs most often, and counts as little.
+    # Upper and lower case count as equal: they are confused most often.
     spellings: dict[str, str] = {}
     for other in islice(known, _MAX_NAMES):
         if len(other) <= _MAX_NAME:
@@ -45,7 +45,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return spellings[matches[0]] if matches else None
 
 
-def _abbreviates(one: str, other: str) -> bool:
-    """Whether the shorter one is how the longer one begins: ``eps`` and ``epsilon``."""
-    shorter, longer = sorted((one, other), key=len)
+def _abbreviates(first: str, second: str) -> bool:
+    """Return True if the shorter name is a prefix of the longer one: ``eps`` and ``epsilon``."""
+    shorter, longer = sorted((first, second), key=len)
     return len(shorter) >= _MIN_ABBREVIATED and longer.startswith(shorter)

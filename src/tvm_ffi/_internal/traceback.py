@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracebacks made from text: entries for code that is not Python's."""
+"""Traceback entries for native and generated code, made from file, line and function name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["TracebackManager", "with_append_backtrace"]
 
 
 class TracebackManager:
-    """Makes traceback entries for code that is not Python's, such as generated code.
+    """Factory of traceback entries for code outside Python, such as generated code.
 
     Examples
     --------
@@ -22,27 +22,27 @@ class TracebackManager:
     """
 
     def __init__(self) -> None:
-        # A place is asked for each time it raises; the frames of the latest are kept.
+        # The same line may raise many times; the cache holds the frames of recent lines.
         self._frame_of = lru_cache(maxsize=1024)(frame_of_line)
 
     def append_traceback(
         self, tb: TracebackType | None, filename: str, lineno: int, func: str
     ) -> TracebackType:
-        """Return a traceback that enters `func` first and goes on with `tb`.
+        """Return a traceback whose first entry is a line of `func`, followed by `tb`.
 
         Parameters
         ----------
         tb : traceback or None
-            What is extended.
+            The traceback to extend.
         filename, lineno, func : str, int, str
-            Where the entry points.
+            The position that the new entry shows.
         """
         frame = self._frame_of(filename, lineno, func)
         return TracebackType(tb, frame, frame.f_lasti, lineno)
 
 
 def with_append_backtrace(py_error: BaseException, backtrace: str) -> BaseException:
-    """Return the exception with an entry for each line of a native backtrace."""
+    """Add an entry to the traceback of `py_error` for each line of a native backtrace."""
     tb = py_error.__traceback__
     for frame in frames_of_text(backtrace):
         tb = TracebackType(tb, frame, frame.f_lasti, frame.f_code.co_firstlineno)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of libraries: read, written and linked, and the modules that travel inside of them."""
+"""Library files: reading ELF, writing object files, linking, and embedded modules."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shared library as its file shows it: sections, dynamic symbols, needed versions, addresses.
+"""Reader of ELF shared libraries: sections, dynamic symbols, version needs, addresses.
 
-The file may come from anywhere.  It is read and never run; whatever it contains, reading ends in
-an answer or in `LibraryFileError`, in time and memory that its size bounds.  Source: System V ABI,
-chapters 4 and 5, and the supplements of the machines.
+The file is untrusted and is not executed.  A malformed file raises `LibraryFileError`; time and
+memory are bounded by its size.  Source: System V ABI, chapters 4 and 5, and the processor
+supplements.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from .._internal.regular_file import NotRegularError, open_regular
 from .elf_header import ET_CORE, ET_DYN, ET_EXEC, ET_REL, HEADER_SIZE, MAGIC, Header, parse_header
 from .file_bytes import FileBytes
 
-_MAX_TEXT = 1 << 20  # bytes of one documentation text
-_MAX_NAME = 1 << 16
+_MAX_TEXT = 1 << 20  # bytes per string in data, such as a documentation
+_MAX_NAME = 1 << 16  # bytes per name in a string table
 _MAX_SYMBOLS = 1_000_000
-_MAX_ADDRESSES = 1_000_000  # in a table
+_MAX_ADDRESSES = 1_000_000  # per section
 _MAX_RELOCATIONS = 10_000_000
-# Linkers let texts share their ends; texts that overlap more than this many times in the mean are
-# an attempt to take time.
+# Linkers let strings share suffixes.  A file whose strings overlap more than this many times on
+# average is refused: reading it would take quadratic time.
 _MAX_OVERLAP = 16
-# Sections share no bytes, but for a table or two that linkers let overlap; more than this many
-# times the file in all is an attempt to take time.
+# Sections do not overlap, except for a table or two.  A file whose sections add up to more than
+# this many times its size is refused.
 _MAX_SHARED = 2
 
 _SHN_UNDEF = 0
 _SHN_LORESERVE = 0xFF00
 _STB_WEAK = 2
 _DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 14, 15, 29
-# Relocations that add the load address to a number, by machine.
+# Type of the relocation that adds the load address to an addend, by machine.
 _RELATIVE = {
     "x86_64": 8,
     "aarch64": 1027,
@@ -54,25 +54,25 @@ _WITHOUT_BYTES = (SHT_NULL, SHT_NOBITS)
 
 
 class LibraryFileError(ValueError):
-    """A file that cannot be read as a shared library; the message names file and place."""
+    """A file is not a well-formed shared library; the message has the path and the offset."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A row of the table of sections."""
+    """A row of the section header table."""
 
     name: str
     kind: int
-    """One of `SHT_PROGBITS` and its like."""
+    """Section type, such as `SHT_PROGBITS`."""
     address: int
     offset: int
     size: int
     link: int
-    """Index of the section that it refers to."""
+    """Index of the related section, such as the string table."""
 
     @property
     def has_bytes(self) -> bool:
-        """Whether the file has its contents."""
+        """True if the file contains the section's bytes."""
         return self.kind not in _WITHOUT_BYTES
 
 
@@ -89,14 +89,14 @@ class Symbol:
 
 @contextmanager
 def open_image(path: str | os.PathLike[str]) -> Iterator[Image]:
-    """Open a library for the duration of a block.
+    """Open a library for reading, as a context manager.
 
     Raises
     ------
     OSError
-        If there is no such file, or it may not be read; in the block, if it becomes shorter.
+        If the file cannot be opened; also raised within the block if the file is truncated.
     LibraryFileError
-        If it is no shared library.
+        If the file is not a shared library.
     """
     try:
         file = open_regular(path)
@@ -110,18 +110,18 @@ def open_image(path: str | os.PathLike[str]) -> Iterator[Image]:
 
 
 class Image:
-    """The contents of a library.
+    """The contents of a library file.
 
     Attributes
     ----------
     machine : str
-        ``x86_64``, ``aarch64``; the number of the ELF standard for rare ones.
+        ``x86_64``, ``aarch64`` and so on; the ELF machine number for rare machines.
     bits : int
-        32 or 64, the width of addresses.
+        Width of addresses: 32 or 64.
     is_little_endian : bool
-        The order of bytes.
+        The byte order.
     sections : list of Section
-        Those with bytes in the file, in the order of the file's table.
+        Sections with bytes in the file, in the order of the section header table.
     """
 
     def __init__(self, path: str, data: FileBytes | bytes) -> None:
@@ -131,8 +131,8 @@ class Image:
             raise self.error(0, f"not an ELF file: it begins with {data[:4]!r}")
         header = self._header()
         if header.kind != ET_DYN:
-            what = _KINDS.get(header.kind, f"a file of type {header.kind}")
-            raise self.error(16, f"{what}, not a shared library")
+            kind = _KINDS.get(header.kind, f"a file of type {header.kind}")
+            raise self.error(16, f"{kind}, not a shared library")
         self.machine = header.machine_name
         self._word = struct.Struct(self._order + "Q")
         self._all_sections = self._read_sections(header)
@@ -145,11 +145,11 @@ class Image:
         self._addresses = [section.address for section in self._by_address]
 
     def error(self, offset: int, problem: str) -> LibraryFileError:
-        """Return an error about a place in the file."""
+        """Return an error with the path of the file and an offset."""
         return LibraryFileError(f"{self.path}: byte {offset}: {problem}")
 
     def section(self, name: str) -> Section | None:
-        """Return the first section of a name."""
+        """Return the first section with this name, or None."""
         return next((found for found in self.sections if found.name == name), None)
 
     def bytes_of(self, section: Section) -> bytes:
@@ -177,12 +177,14 @@ class Image:
             raise self.error(
                 start, f"{count} section headers do not fit into a file of {len(self.data)} bytes"
             )
-        which = header.names_section
-        if which >= count:
-            raise self.error(0, f"section {which} with the names, but there are {count} sections")
+        names_at = header.names_section
+        if names_at >= count:
+            raise self.error(
+                0, f"section {names_at} has the section names, but there are {count} sections"
+            )
         rows = list(layout.iter_unpack(self.data[start : start + count * entry]))
         self._check_overlap(start, rows)
-        names = _Names(self, self._section(which, "", rows[which]))
+        names = _StringTable(self, self._section(names_at, "", rows[names_at]))
         return [self._section(i, names.text(row[0]), row) for i, row in enumerate(rows)]
 
     def _check_overlap(self, start: int, rows: list[tuple[int, ...]]) -> None:
@@ -226,18 +228,18 @@ class Image:
                 found.append(Symbol(names.text(name), address, size, is_defined, is_weak))
         return found
 
-    def _names_of(self, section: Section) -> _Names:
+    def _names_of(self, section: Section) -> _StringTable:
         """Return the string table that a section refers to."""
         if section.link < len(self._all_sections):
             linked = self._all_sections[section.link]
             if linked.kind == SHT_STRTAB:
-                return _Names(self, linked)
+                return _StringTable(self, linked)
         raise self.error(section.offset, f"section {section.name!r} has no string table")
 
     # ---- Dynamic section ------------------------------------------------------------------
 
     def dynamic_texts(self) -> dict[str, list[str]]:
-        """Return the texts of the dynamic section: ``needed``, ``soname``, ``runpath``."""
+        """Return the strings of the dynamic section: ``needed``, ``soname``, ``runpath``."""
         texts: dict[str, list[str]] = {"needed": [], "soname": [], "runpath": []}
         table = next((entry for entry in self.sections if entry.kind == SHT_DYNAMIC), None)
         if table is None:
@@ -258,7 +260,7 @@ class Image:
         return texts
 
     def version_needs(self) -> list[str]:
-        """Return the symbol versions that other libraries must have, such as ``GLIBC_2.34``."""
+        """Return the required symbol versions, such as ``GLIBC_2.34``."""
         table = next((entry for entry in self.sections if entry.kind == SHT_GNU_VERNEED), None)
         if table is None:
             return []
@@ -269,7 +271,7 @@ class Image:
         )
         found: dict[int, str] = {}
         offset = 0
-        left = table.size // version.size  # entries share no bytes
+        left = table.size // version.size  # entries do not overlap
         while True:
             _, count, _, first, step = self._unpack(library, table, offset)
             at = offset + first
@@ -285,7 +287,7 @@ class Image:
                 at += next_version
             if step == 0:
                 break
-            offset += step  # always forward: the table ends
+            offset += step  # always positive, so the loop terminates
         return list(found.values())
 
     def _unpack(self, layout: struct.Struct, section: Section, offset: int) -> tuple[Any, ...]:
@@ -299,12 +301,12 @@ class Image:
     # ---- Addresses ------------------------------------------------------------------------
 
     def offset_of(self, address: int) -> int | None:
-        """Return where in the file the bytes at an address are; None when they are in none."""
+        """Return the file offset of an address; None if no section contains the address."""
         found = self._section_at(address)
         return None if found is None else found.offset + address - found.address
 
     def bytes_left_at(self, address: int) -> int:
-        """Return how many bytes the section at an address has from there on."""
+        """Return the number of bytes from an address to the end of its section."""
         found = self._section_at(address)
         return 0 if found is None else found.address + found.size - address
 
@@ -316,9 +318,9 @@ class Image:
         return section if address < section.address + section.size else None
 
     def text_at(self, address: int) -> str | None:
-        """Return the NUL-terminated UTF-8 text at an address; None when there is none.
+        """Return the NUL-terminated UTF-8 string at an address; None if there is none.
 
-        None as well when the texts asked for overlap too much.
+        Also return None if the strings read so far overlap too much.
         """
         start = self.offset_of(address)
         if start is None or self._text_budget < 0:
@@ -334,36 +336,36 @@ class Image:
             return None
 
     def addresses_in(self, section: Section) -> list[int]:
-        """Return a section as a table of addresses, as the loader completes it; 0 if it is not."""
+        """Return a section as an array of addresses, with relative relocations applied."""
         if self.bits != 64:
             return []
         if section.size // 8 > _MAX_ADDRESSES:
             raise self.error(section.offset, f"more than {_MAX_ADDRESSES} rows of {section.name!r}")
         addresses = [value for (value,) in _unpack_all(self._word, self.bytes_of(section))]
         end = section.address + 8 * len(addresses)
-        for place, value in self._relative_relocations():
-            if section.address <= place < end and (place - section.address) % 8 == 0:
-                addresses[(place - section.address) // 8] = value
+        for address, value in self._relative_relocations():
+            if section.address <= address < end and (address - section.address) % 8 == 0:
+                addresses[(address - section.address) // 8] = value
         return addresses
 
     def _relative_relocations(self) -> Iterator[tuple[int, int]]:
-        """Return place and value of each number that the load address is added to.
+        """Yield the address and addend of each relative relocation in ``SHT_RELA`` sections.
 
-        Those packed as DT_RELR have their value in place.
+        Relocations packed as ``DT_RELR`` need no entry: their addend is stored at the address.
         """
         layout = struct.Struct(self._order + "QQq")
         for table in self.sections:
             if table.kind == SHT_RELA and table.size // layout.size > _MAX_RELOCATIONS:
                 raise self.error(table.offset, f"more than {_MAX_RELOCATIONS} relocations")
             if table.kind == SHT_RELA:
-                for place, info, addend in _unpack_all(layout, self.bytes_of(table)):
+                for address, info, addend in _unpack_all(layout, self.bytes_of(table)):
                     if info == _RELATIVE.get(self.machine):
-                        yield place, addend
+                        yield address, addend
 
     # ---- Searching ------------------------------------------------------------------------
 
-    def places(self, pattern: bytes, section: Section) -> Iterator[int]:
-        """Return where a pattern begins in a section, as places in the file."""
+    def offsets_of(self, pattern: bytes, section: Section) -> Iterator[int]:
+        """Yield the file offset of each occurrence of a pattern in a section."""
         end = section.offset + section.size
         at = self.data.find(pattern, section.offset, end)
         while at >= 0:
@@ -371,7 +373,7 @@ class Image:
             at = self.data.find(pattern, at + len(pattern), end)
 
     def contains_text(self, text: str) -> bool:
-        """Whether the read-only data have a text, from its beginning to the NUL behind it."""
+        """Return True if the read-only data contain `text` as a NUL-terminated string."""
         pattern = b"\0" + text.encode() + b"\0"
         return any(
             self.data.find(pattern, section.offset, section.offset + section.size) >= 0
@@ -380,8 +382,8 @@ class Image:
         )
 
 
-class _Names:
-    """A string table."""
+class _StringTable:
+    """A section with NUL-terminated names; limits how much they overlap."""
 
     def __init__(self, image: Image, section: Section) -> None:
         self._image = image
@@ -390,7 +392,7 @@ class _Names:
         self._budget = _MAX_OVERLAP * len(self._bytes) + _MAX_NAME
 
     def text(self, offset: int) -> str:
-        """Return the text at an offset; raises LibraryFileError when it is not in the table."""
+        """Return the name at an offset; raise LibraryFileError if it is not in the table."""
         end = self._bytes.find(b"\0", offset, offset + _MAX_NAME)
         self._budget -= end - offset
         if end < 0 or self._budget < 0:
@@ -402,5 +404,5 @@ class _Names:
 
 
 def _unpack_all(layout: struct.Struct, data: bytes) -> Iterator[tuple[Any, ...]]:
-    """Return the entries of a table; an incomplete one at the end is left out."""
+    """Yield the entries of a table; ignore an incomplete entry at its end."""
     return layout.iter_unpack(data[: len(data) // layout.size * layout.size])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The header of an ELF file: what kind of file it is, for which machine, where its sections are.
+"""ELF file headers: kind of file, machine, and position of the section header table.
 
 Source: System V ABI, chapter 4.
 """
@@ -14,9 +14,9 @@ from .._internal.regular_file import open_regular
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
-HEADER_SIZE = 64  # bytes of the longer one, on 64-bit machines
+HEADER_SIZE = 64  # bytes; the header of 64-bit files is the longer one
 _HEADER_SIZES = {32: 52, 64: HEADER_SIZE}
-# Names of machines by number; others go by their number.
+# Names of machines by ELF machine number; other machines are named by their number.
 _MACHINES = {
     3: "386",
     8: "mips",
@@ -33,7 +33,7 @@ _MACHINES = {
 
 @dataclass(frozen=True)
 class Header:
-    """The beginning of an ELF file."""
+    """Fields of an ELF header."""
 
     bits: int
     is_little_endian: bool
@@ -47,12 +47,12 @@ class Header:
 
     @property
     def machine_name(self) -> str:
-        """What the machine is called: ``x86_64``; its number when it is a rare one."""
+        """Name of the machine, such as ``x86_64``; its number for rare machines."""
         return _MACHINES.get(self.machine, str(self.machine))
 
 
 def parse_header(start: bytes) -> Header | str:
-    """Return the header of an ELF file, given its first 64 bytes, or what is wrong with it."""
+    """Parse the first 64 bytes of an ELF file; return the header, or a message on failure."""
     if len(start) < 6:
         return f"it ends at byte {len(start)}"
     bits, order = {1: 32, 2: 64}.get(start[4]), {1: "<", 2: ">"}.get(start[5])
@@ -68,7 +68,7 @@ def parse_header(start: bytes) -> Header | str:
 
 
 def read_header(path: str | os.PathLike[str]) -> Header | None:
-    """Return the header of a file; None when it is no ELF file."""
+    """Return the header of a file; None if it is not an ELF file."""
     with open_regular(path) as file:
         start = file.read(HEADER_SIZE)
     header = parse_header(start) if start[:4] == MAGIC else None

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes behind the symbol ``__tvm_ffi__library_bin``: modules that travel inside a library.
+"""Library binary: the serialized modules at the symbol ``__tvm_ffi__library_bin`` of a library.
 
-All numbers are unsigned, 64 bits, little-endian; n modules, m imports in total:
+Layout for n modules with m imports in total; all numbers are unsigned 64-bit little-endian:
 
     total | n + 1, row[0] ... row[n] | m, child[0] ... child[m - 1] | module 0 | ... | module n - 1
     module:   kind length, kind in UTF-8, payload length, payload
-    `_lib`:   4, "_lib"                    the library itself; it has no payload
+    `_lib`:   4, "_lib"                    the code of the library; without payload
 
-`total` counts the bytes after itself.  Module i imports child[row[i]], ..., child[row[i + 1] - 1],
-in this order; a module that several import stands once.  Module 0 is what loading returns.  `_lib`
-may stand several times: compilers whose code is in several modules of a tree link them into one.
+`total` is the number of bytes after it.  Module i imports child[row[i]], ...,
+child[row[i + 1] - 1], in this order; a module with several importers is stored once.  Loading
+returns module 0.  `_lib` may occur several times: compilers link the code of several modules of a
+tree into one library.
 
-Nothing here needs the compiled half of the package; payloads are never copied, except by `encode`.
+This module works without the compiled binding.  Only `encode` copies payloads.
 """
 
 from __future__ import annotations
@@ -31,33 +32,33 @@ _SIZE = struct.Struct("<Q")
 
 @dataclass(frozen=True)
 class EmbeddedModule:
-    """One module inside a library."""
+    """A serialized module in a library."""
 
     kind: str
-    """`LIBRARY_KIND` for the library's own code; else what the module was saved from."""
+    """Kind of the module; `LIBRARY_KIND` for the code of the library."""
     payload: Payload | None
-    """What the loader of the kind gets; None exactly for `LIBRARY_KIND`."""
+    """Argument for the loader of the kind; None if and only if the kind is `LIBRARY_KIND`."""
     imports: tuple[int, ...] = ()
-    """Indices of the imported modules, in order."""
+    """Indices of the imported modules, in import order."""
 
 
 # ---- Writing -------------------------------------------------------------------------------------
 
 
 def encode(modules: Sequence[EmbeddedModule]) -> bytes:
-    """Return the modules as the bytes that the loader reads; the first is the one it returns.
+    """Return the library binary of modules; loading it returns the first module.
 
     Raises
     ------
     ValueError
-        If there is no module, a module without a kind, an import that does not exist, or a circle
-        of imports.
+        If `modules` is empty, a kind is empty, an import index is out of range, or imports are
+        cyclic.
     """
     return b"".join(encoded_parts(modules))
 
 
 def encoded_parts(modules: Sequence[EmbeddedModule]) -> list[Payload]:
-    """Return what `encode` joins: the payloads themselves and small parts between them."""
+    """Return the pieces that `encode` joins: the uncopied payloads, and the bytes between them."""
     rows = [0]
     for module in modules:
         rows.append(rows[-1] + len(module.imports))
@@ -88,7 +89,7 @@ def _check_modules(modules: Sequence[EmbeddedModule]) -> None:
                     f"library binary: module {index} ({module.kind!r}) imports module {child}, "
                     f"but there are {len(modules)}"
                 )
-    _check_no_circle([module.imports for module in modules])
+    _check_acyclic([module.imports for module in modules])
 
 
 def _check_module(index: int, module: EmbeddedModule) -> None:
@@ -103,23 +104,23 @@ def _check_module(index: int, module: EmbeddedModule) -> None:
 
 
 def decode(data: Payload) -> list[EmbeddedModule]:
-    """Return the modules that stand in `data`, checked completely.
+    """Parse and validate a library binary.
 
     Parameters
     ----------
     data : bytes, bytearray or memoryview
-        All of it, from `total` to the last payload: 8 bytes more than `total` says.
+        The complete library binary: `total` and the number of bytes that it says.
 
     Returns
     -------
     list of EmbeddedModule
-        The first is the one that loading returns.  Payloads are views of `data`.
+        The modules; loading returns the first.  Payloads are views of `data`.
 
     Raises
     ------
     ValueError
-        If `data` is anything but a complete and meaningful library binary; the message names the
-        offset of the byte.  Memory is taken for what is there, never for what a count promises.
+        If `data` is not a valid library binary; the message has the offset.  A count is compared
+        with the remaining bytes before memory is allocated.
     """
     reader = _Reader(memoryview(data).cast("B"))
     reader.take_total()
@@ -131,12 +132,12 @@ def decode(data: Payload) -> list[EmbeddedModule]:
     imports = [tuple(children[rows[i] : rows[i + 1]]) for i in range(count)]
     modules = [reader.take_module(index, imports[index]) for index in range(count)]
     reader.check_end()
-    _check_no_circle(imports)
+    _check_acyclic(imports)
     return modules
 
 
 class _Reader:
-    """Takes one part after another; never more than there is."""
+    """A cursor over the bytes; it raises ValueError instead of reading past the end."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -147,14 +148,14 @@ class _Reader:
         if total != self._remaining:
             raise _error(0, f"{self._remaining}, the number of bytes that follow", total)
 
-    def take_vector(self, what: str) -> tuple[tuple[int, ...], int]:
-        """Return numbers, which a count precedes, and the offset of the first."""
+    def take_vector(self, name: str) -> tuple[tuple[int, ...], int]:
+        """Read a count and that many numbers; return the numbers and the offset of the first."""
         at = self._offset
-        count = self._take_number(f"the number of {what} entries")
+        count = self._take_number(f"the number of {name} entries")
         if count > self._remaining // _SIZE.size:
             raise _error(
                 at,
-                f"at most {self._remaining // _SIZE.size} {what} entries, as {self._remaining} "
+                f"at most {self._remaining // _SIZE.size} {name} entries, as {self._remaining} "
                 "bytes remain",
                 count,
             )
@@ -186,18 +187,18 @@ class _Reader:
     def _remaining(self) -> int:
         return len(self._data) - self._offset
 
-    def _take_number(self, what: str) -> int:
+    def _take_number(self, name: str) -> int:
         if self._remaining < _SIZE.size:
-            raise _error(self._offset, f"{what} in 8 bytes", f"{self._remaining} bytes")
+            raise _error(self._offset, f"{name} in 8 bytes", f"{self._remaining} bytes")
         (number,) = _SIZE.unpack_from(self._data, self._offset)
         self._offset += _SIZE.size
         return int(number)
 
-    def _take_bytes(self, what: str) -> memoryview:
+    def _take_bytes(self, name: str) -> memoryview:
         at = self._offset
-        size = self._take_number(f"the length of {what}")
+        size = self._take_number(f"the length of {name}")
         if size > self._remaining:
-            raise _error(at, f"the length of {what}, at most {self._remaining}", size)
+            raise _error(at, f"the length of {name}, at most {self._remaining}", size)
         view = self._data[self._offset : self._offset + size]
         self._offset += size
         return view
@@ -208,7 +209,7 @@ def _error(offset: int, expected: str, got: object) -> ValueError:
 
 
 def _check_rows(rows: tuple[int, ...], rows_at: int, num_children: int) -> None:
-    """Rows begin at 0, never go back, and end behind the last child."""
+    """Raise unless row pointers begin at 0, do not decrease, and end at the number of children."""
     if len(rows) < 2:
         raise _error(rows_at - _SIZE.size, "at least 2 row pointer entries", len(rows))
     if rows[0] != 0:
@@ -229,24 +230,24 @@ def _check_children(children: tuple[int, ...], children_at: int, count: int) -> 
             raise _error(children_at + i * _SIZE.size, wanted, child)
 
 
-# ---- What both check -----------------------------------------------------------------------------
+# ---- Cycles --------------------------------------------------------------------------------------
 
 
-def _check_no_circle(imports: Sequence[Sequence[int]]) -> None:
-    circle = find_circle(imports)
-    if circle is not None:
-        shown = list(map(str, circle))
+def _check_acyclic(imports: Sequence[Sequence[int]]) -> None:
+    cycle = find_cycle(imports)
+    if cycle is not None:
+        shown = list(map(str, cycle))
         shown = shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]]
-        raise ValueError(f"library binary: modules import in a circle: {' -> '.join(shown)}")
+        raise ValueError(f"library binary: modules import in a cycle: {' -> '.join(shown)}")
 
 
-def find_circle(imports: Sequence[Sequence[int]]) -> list[int] | None:
-    """Return modules that import each other, the first also at the end; None without a circle.
+def find_cycle(imports: Sequence[Sequence[int]]) -> list[int] | None:
+    """Return an import cycle as module indices, the first repeated at the end; None without one.
 
-    Trees of any depth: there is no recursion.
+    The search is iterative, so the depth of the tree is not limited.
     """
     done = [False] * len(imports)
-    on_path: dict[int, Iterator[int]] = {}  # from a start to here, with the children to come
+    on_path: dict[int, Iterator[int]] = {}  # modules of the current path: remaining children
     for start in range(len(imports)):
         pending = [] if done[start] else [start]
         while pending:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes of a file, read where they are asked for.
+"""Random access to the bytes of an open file, without mapping it.
 
-A mapping would end the process with SIGBUS when somebody shortens the file meanwhile; here that is
-an OSError.
+If another process truncates a mapped file, reading it ends this process with SIGBUS.  `FileBytes`
+raises OSError instead.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import os
 
 __all__ = ["FileBytes"]
 
-# What a search reads at first, since most texts are short, and at most.
+# First and largest number of bytes that a search reads; most strings are short.
 _FIRST_PIECE, _LARGEST_PIECE = 1 << 8, 1 << 20
 
 
 class FileBytes:
-    """An open file as a sequence of as many bytes as it had in the beginning."""
+    """An open file as a byte sequence; its length is that at construction."""
 
     def __init__(self, file: io.FileIO) -> None:
         self._file = file
@@ -27,8 +27,8 @@ class FileBytes:
     def __len__(self) -> int:
         return self._size
 
-    def __getitem__(self, place: slice) -> bytes:
-        start, end, _ = place.indices(self._size)
+    def __getitem__(self, key: slice) -> bytes:
+        start, end, _ = key.indices(self._size)
         pieces = []
         while start < end:
             piece = os.pread(self._file.fileno(), end - start, start)
@@ -40,7 +40,7 @@ class FileBytes:
         return b"".join(pieces)
 
     def find(self, pattern: bytes, start: int, end: int) -> int:
-        """Return where a pattern begins first, -1 if it is not there; as ``bytes.find``."""
+        """Return the offset of the first occurrence of a pattern, or -1, like `bytes.find`."""
         end = min(end, self._size)
         size = _FIRST_PIECE
         while start < end:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Object files become a shared library: which command does it, and what the library then has.
+"""Linking of object files to a shared library, and the dynamic symbols of the result.
 
-The linker itself is enough, since nothing is compiled.  The C library that this process uses is
-linked by name, because symbols without a library get the oldest version of each function.  What a
-compiler would add (start files, the C++ run-time library) only a compiler driver knows.
+A linker is called directly; no compiler is needed.  The C library of this process is passed by
+path: without it, the loader would bind each function to its oldest symbol version.  Only a compiler
+driver adds start files and the C++ run-time library.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ Command = Union[str, Sequence[str], None]
 
 _ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 _C_LIBRARIES = ("libm.so.", "libpthread.so.", "libdl.so.", "libc.so.")
-# What C++ code refers to and no other code: its run-time library has them.
+# Prefixes of symbols that are defined by the C++ run-time library.
 _CXX_MARKS = (
     *("__gxx_personality_v0", "_ZTVN10__cxxabiv1"),
     *("_ZSt", "_ZNSt", "_ZNKSt"),
     *("_Znw", "_Zna", "_Zdl", "_Zda"),  # operators new and delete
 )
-_LONG_COMMAND = 100_000  # bytes; longer ones go through a file, as the system has a limit
+_LONG_COMMAND = 100_000  # bytes; a longer command uses a response file, as the system has a limit
 
 
 @dataclass
 class LinkStep:
-    """What goes into a library, and who links it."""
+    """Inputs and command of one link."""
 
     inputs: list[str]
     """Object files and static archives, as absolute paths."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Names that symbols get in addition, each with the symbol that it stands for."""
+    """Additional symbol names, each with the existing symbol that it aliases."""
     linker: Command = None
-    """The linker; by default ``$LD``, else ``ld``."""
+    """Command of the linker.  By default ``$LD`` or ``ld``."""
     driver: Command = None
-    """A compiler driver that links instead."""
+    """Command of a compiler driver, used instead of `linker`."""
     arguments: Sequence[str] = ()
-    """More arguments, at the end."""
+    """Additional arguments at the end of the command."""
 
     def run(self, target: Path) -> None:
-        """Write the library.
+        """Link the inputs to the library `target`.
 
         Raises
         ------
         RuntimeError
-            If the linker cannot be started or fails; the message has its command and words.
+            If the linker cannot be started or fails; the message has its command and output.
         """
         command = self._command(target)
         shown = shlex.join(command)
@@ -81,7 +81,7 @@ class LinkStep:
             raise RuntimeError(f"{status}:\n    {shown}\n{done.stdout.rstrip()}{hint}")
 
     def check_runtime(self, undefined: set[str]) -> None:
-        """Refuse a library that will not load because nobody linked the C++ run-time library."""
+        """Raise RuntimeError if the library needs a C++ run-time library that was not linked."""
         if self.driver is None and not self.arguments:
             name = next((name for name in sorted(undefined) if name.startswith(_CXX_MARKS)), None)
             if name is not None:
@@ -98,17 +98,22 @@ class LinkStep:
     def _command(self, target: Path) -> list[str]:
         output = ["-shared", "-o", str(target)]
         if self.driver is not None:
-            return [*_words(self.driver), *output, *self._parts("-Xlinker"), *self.arguments]
+            return [
+                *_arguments(self.driver),
+                *output,
+                *self._link_inputs("-Xlinker"),
+                *self.arguments,
+            ]
         linker = self.linker if self.linker is not None else os.environ.get("LD") or "ld"
-        # Without the table that --eh-frame-hdr makes, exceptions do not find their handlers.
-        command = [*_words(linker), *output, "--eh-frame-hdr", *self._parts()]
+        # --eh-frame-hdr writes the table by which the unwinder finds exception handlers.
+        command = [*_arguments(linker), *output, "--eh-frame-hdr", *self._link_inputs()]
         is_native = {machine_of(path) for path in self.inputs} <= {platform.machine(), None}
         return [*command, *self.arguments, *(_c_libraries() if is_native else ())]
 
-    def _parts(self, *prefix: str) -> Iterator[str]:
-        """Yield the inputs and the names; `prefix` before what the linker must see."""
+    def _link_inputs(self, *prefix: str) -> Iterator[str]:
+        """Yield inputs and aliases as arguments; `prefix` precedes each linker option."""
         for path in self.inputs:
-            whole = _is_archive(path)  # nothing refers to exported functions, yet they are wanted
+            whole = _is_archive(path)  # the linker drops archive members that no symbol refers to
             yield from (*prefix, "--whole-archive") if whole else ()
             yield path
             yield from (*prefix, "--no-whole-archive") if whole else ()
@@ -116,32 +121,34 @@ class LinkStep:
             yield from (*prefix, f"--defsym={name}={symbol}")
 
 
-def _words(command: str | Sequence[str]) -> list[str]:
-    words = shlex.split(command) if isinstance(command, str) else list(command)
-    if not words:
+def _arguments(command: str | Sequence[str]) -> list[str]:
+    arguments = shlex.split(command) if isinstance(command, str) else list(command)
+    if not arguments:
         raise ValueError("the command of the linker is empty")
-    return words
+    return arguments
 
 
 def _shortened(command: list[str], target: Path) -> list[str]:
-    """Put the arguments of a very long command into a file beside the target."""
+    """Write the arguments of a very long command to a response file next to the target."""
     if sum(map(len, command)) < _LONG_COMMAND:
         return command
     file = target.with_name("arguments")
-    quoted = ("".join(f"\\{c}" if c in " \t\n\\'\"" else c for c in word) for word in command[1:])
+    quoted = (
+        "".join(f"\\{c}" if c in " \t\n\\'\"" else c for c in argument) for argument in command[1:]
+    )
     file.write_text("\n".join(quoted), encoding="utf-8", errors="surrogateescape")
     return [command[0], f"@{file}"]
 
 
 def _c_libraries() -> list[str]:
-    """Return the files of the C library that this process has mapped, for what is needed of it."""
+    """Return linker arguments for the C library files that this process has mapped."""
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return []
     files = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "/" in line}
     found = [file for file in files if Path(file).name.startswith(_C_LIBRARIES)]
-    found = [file for file in found if Path(file).is_file()]  # not so after an update
+    found = [file for file in found if Path(file).is_file()]  # an update deletes mapped files
     return ["--as-needed", *sorted(found)] if found else []
 
 
@@ -156,16 +163,16 @@ def check_input(path: StrPath) -> str:
     OSError
         If the file cannot be read.
     ValueError
-        If it is something else; the message says what to give instead.
+        If the file is neither; the message says which files to pass instead.
     """
     if _is_archive(path):
-        return os.path.abspath(path)  # noqa: PTH100  (links in the path stay)
+        return os.path.abspath(path)  # noqa: PTH100  (keep symbolic links)
     header = read_header(path)
     kind = None if header is None else header.kind
     if kind == ET_DYN:
         raise ValueError(
             f"{os.fspath(path)!r} is a shared library, which cannot be put into another one: "
-            "give the object files from which it was linked"
+            "pass the object files from which it was linked"
         )
     if kind != ET_REL:
         raise ValueError(
@@ -180,7 +187,7 @@ def _is_archive(path: StrPath) -> bool:
 
 
 def dynamic_symbols(path: StrPath) -> tuple[set[str], set[str]]:
-    """Return the names that a library exports, and those that it needs."""
+    """Return the names of the exported and of the undefined dynamic symbols of a library."""
     with open_image(path) as image:
         symbols = image.symbols()
     exported = {symbol.name for symbol in symbols if symbol.is_defined}

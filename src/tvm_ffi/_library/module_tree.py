@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tree of modules as a library will hold it: one node for all code, one for each other module.
+"""Module trees for export: one node for all code, and one node per saved module.
 
-Modules are told apart by identity, so one that several import stays one.
+Modules are compared by identity: a module with several importers is one node.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from dataclasses import dataclass
 
 from .._binding.object import note_of
 from ..module import Module
-from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_circle
+from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_cycle
 
-_CODE = 0  # stands for the code where other nodes have the address of their module
+_CODE = 0  # node key of the code; other nodes have the address of their module
 
 
 @dataclass
 class ModuleTree:
-    """What a library will hold; loading it returns the first node."""
+    """The nodes of a library and their imports; loading the library returns the first node."""
 
     code: list[Module]
-    """Modules that become code, besides object files."""
+    """Modules that are exported as object files."""
     nodes: list[Module | None]
-    """None for the code, whatever it is made from."""
+    """Module of each node; None for the code."""
     imports: list[tuple[int, ...]]
-    """For each node, the indices of those that it imports."""
+    """For each node, the indices of the nodes that it imports."""
 
     @property
     def is_only_code(self) -> bool:
-        """Whether a library that says nothing about modules is the same."""
+        """True if the library needs no library binary, as it has no other modules."""
         return self.nodes == [None]
 
     def save(self) -> list[EmbeddedModule]:
-        """Return the nodes with what their modules were saved to."""
+        """Save all modules; return one embedded module per node."""
         return [
             EmbeddedModule(LIBRARY_KIND, None, imports)
             if module is None
@@ -43,28 +43,28 @@ class ModuleTree:
 
 
 def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: bool) -> ModuleTree:
-    """Return the tree below a module, or below the code if there is none.
+    """Return the tree with `module` as root, or with the code as root if `module` is None.
 
     Raises
     ------
     TypeError
-        If something is not a module.
+        If an element of `imports` is not a Module.
     ValueError
-        If there is nothing, a module can be exported in no way, or modules would import in a
-        circle, because code that they import from each other becomes one.
+        If there is nothing to export, a module cannot be exported, or merging all code into one
+        node makes the imports cyclic.
     """
     if module is None and not has_objects:
-        raise ValueError("nothing to export: give a module, objects, or both")
+        raise ValueError("nothing to export: pass a module, objects, or both")
     found = _reachable([*([] if module is None else [module]), *imports])
-    is_code = {address: _is_code(each) for address, each in found.items()}
-    code = [each for address, each in found.items() if is_code[address]]
+    is_code = {address: _is_code(entry) for address, entry in found.items()}
+    code = [entry for address, entry in found.items() if is_code[address]]
 
-    def node(each: Module) -> int:
-        address = each.__chandle__()
+    def node(entry: Module) -> int:
+        address = entry.__chandle__()
         return _CODE if is_code[address] else address
 
-    edges = {node(each): [node(child) for child in each.imports] for each in found.values()}
-    edges[_CODE] = [node(child) for each in code for child in each.imports]
+    edges = {node(entry): [node(child) for child in entry.imports] for entry in found.values()}
+    edges[_CODE] = [node(child) for entry in code for child in entry.imports]
     root = _CODE if module is None else node(module)
     if has_objects and not code and module is not None:
         edges[root].append(_CODE)
@@ -76,7 +76,7 @@ def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: 
 def _number(
     code: list[Module], found: dict[int, Module], root: int, edges: dict[int, list[int]]
 ) -> ModuleTree:
-    """Give the nodes indices, each before what it imports where nobody else does."""
+    """Return the tree with nodes numbered depth first from the root."""
     index: dict[int, int] = {}
     pending = [root]
     while pending:
@@ -86,25 +86,25 @@ def _number(
             pending += reversed(edges[node])
     nodes = [found.get(node) for node in index]
     tree = ModuleTree(code, nodes, [_indices(edges[node], index) for node in index])
-    circle = find_circle(tree.imports)
-    if circle is not None:
-        path = " -> ".join(_name(nodes[i]) for i in circle)
-        raise ValueError(f"modules would import in a circle, as all code becomes one: {path}")
+    cycle = find_cycle(tree.imports)
+    if cycle is not None:
+        path = " -> ".join(_name(nodes[i]) for i in cycle)
+        raise ValueError(f"modules would import in a cycle, as all code becomes one node: {path}")
     return tree
 
 
 def _indices(children: list[int], index: dict[int, int]) -> tuple[int, ...]:
-    """Return indices; of the code only once, also where it was several modules."""
+    """Return the indices of children; the code occurs once even if it was several modules."""
     first_code = children.index(_CODE) if _CODE in children else -1
     return tuple(
         index[child]
-        for place, child in enumerate(children)
-        if child != _CODE or place == first_code
+        for position, child in enumerate(children)
+        if child != _CODE or position == first_code
     )
 
 
 def _reachable(starts: Sequence[Module]) -> dict[int, Module]:
-    """Return the modules that can be reached, by their addresses."""
+    """Return all reachable modules by address, in depth-first order."""
     found: dict[int, Module] = {}
     pending = list(reversed(starts))
     while pending:
@@ -118,15 +118,15 @@ def _reachable(starts: Sequence[Module]) -> dict[int, Module]:
 
 
 def _is_code(module: Module) -> bool:
-    """Whether a module becomes code; the others are saved."""
+    """Return True if the module is exported as code, False if it is saved to bytes."""
     if module.kind == "library":
         path = getattr(note_of(module), "argument", "")
         raise ValueError(
             f"a loaded library{f' ({path})' if path else ''} cannot be put into another one: "
-            "give the object files from which it was linked, as objects=[...]"
+            "pass the object files from which it was linked, as objects=[...]"
         )
     if module.kind == LIBRARY_KIND:
-        raise ValueError(f"a module cannot have the kind {LIBRARY_KIND!r}: it stands for the code")
+        raise ValueError(f"a module cannot have the kind {LIBRARY_KIND!r}, which denotes the code")
     if module.is_compilation_exportable():
         return True
     if not module.is_binary_serializable():

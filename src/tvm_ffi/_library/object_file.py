@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An ELF64 object file with bytes behind a symbol, for a linker to put into a library.
+"""Writer of ELF64 object files that define a symbol for constant bytes.
 
     header | the bytes (.rodata) | .note.gnu.property | .symtab | .strtab | .shstrtab | sections
 
-The symbol is exported, read-only data of the bytes' size.  Nothing needs relocation, and nothing
-asks for an executable stack.  Source: System V ABI, and its supplements for the two machines.
+The symbol is global, read-only data.  The object has no relocations and does not need an executable
+stack.  Source: System V ABI and its supplements for the two machines.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from .elf_header import ET_REL, read_header
 
 Content = Union[bytes, bytearray, memoryview]
 
-# By the names that the kernel gives them: e_machine, and the property in which code promises to
-# work with the machine's protection of jumps and returns.  Data may promise it; without the promise
-# of all objects, the linker takes it from the library.
+# By machine name as in `platform.machine()`: e_machine, and the GNU property for control-flow
+# protection.  The linker marks a library as protected only if all of its objects have the property.
 _MACHINES = {
     "x86_64": (62, 0xC0000002),  # GNU_PROPERTY_X86_FEATURE_1_AND: IBT and SHSTK
     "aarch64": (183, 0xC0000000),  # GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI and PAC
@@ -40,7 +39,7 @@ _IDENTITY = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")  # 64 bits, little-endian, v
 
 
 def machine_of(path: str | os.PathLike[str]) -> str | None:
-    """Return the machine that an ELF64 file is for; None for other files and machines."""
+    """Return the machine name of an ELF64 file; None for other files and machines."""
     header = read_header(path)
     if header is None or header.bits != 64 or not header.is_little_endian:
         return None
@@ -56,27 +55,27 @@ def write_object(
     end_symbol: str | None = None,
     alignment: int = 16,
 ) -> None:
-    """Write an object file; the parts follow each other, and are not copied.
+    """Write an object file whose data are the concatenated parts; the parts are not copied.
 
     Parameters
     ----------
     file : binary file
-        Where the object goes, from the file's current position on.
+        The object is written at the current position.
     symbol : str
-        Name of the symbol, whose value is the address of the first byte.
+        Name of the symbol for the address of the first byte.
     parts : sequence of bytes, bytearray or memoryview
-        The bytes.
+        The data.
     machine : str, optional
-        ``"x86_64"`` or ``"aarch64"``, by default the one that this runs on.
+        ``"x86_64"`` or ``"aarch64"``.  By default the machine of this process.
     end_symbol : str, optional
-        Name of a symbol whose value is the address behind the last byte.
+        Name of a symbol for the address after the last byte.
     alignment : int
-        A power of two up to 64, which divides the address of the first byte.
+        Alignment of the first byte in bytes; a power of two up to 64.
 
     Raises
     ------
     ValueError
-        If the machine is another one.
+        If `machine` is not supported.
     """
     name = platform.machine() if machine is None else machine
     if name not in _MACHINES:
@@ -106,20 +105,20 @@ class _Symbol(NamedTuple):
 
 @dataclass
 class _Tail:
-    """What follows the bytes in the file."""
+    """The part of the file after the data."""
 
     begin: int  # offset in the file
     content: bytes = b""
 
     def append(self, piece: bytes, alignment: int) -> int:
-        """Add a piece; return its offset in the file."""
+        """Append an aligned piece; return its offset in the file."""
         end = self.begin + len(self.content)
         self.content += bytes(-end % alignment) + piece
         return self.begin + len(self.content) - len(piece)
 
 
 def _header(machine: int, sections_at: int, count: int) -> bytes:
-    """Return the ELF header; the names of the sections are in the last one."""
+    """Return the ELF header; the last section has the section names."""
     before = (_IDENTITY, ET_REL, machine, 1, 0, 0, sections_at, 0, _HEADER.size, 0, 0)
     return _HEADER.pack(*before, _SECTION.size, count, count - 1)
 
@@ -127,7 +126,7 @@ def _header(machine: int, sections_at: int, count: int) -> bytes:
 def _sections(
     tail: _Tail, symbols: Sequence[_Symbol], size: int, alignment: int, protection: int
 ) -> list[bytes]:
-    """Return the section headers, and put the content of the small sections into the tail."""
+    """Return the section headers, and append the contents of the small sections to the tail."""
     names = [".rodata", ".note.gnu.property", ".note.GNU-stack", ".symtab", ".strtab", ".shstrtab"]
     name_table = b"\0" + b"".join(name.encode() + b"\0" for name in names)
     at = {name: name_table.index(b"\0" + name.encode() + b"\0") + 1 for name in names}
@@ -143,13 +142,13 @@ def _sections(
         entries: tuple[int, int, int] = (0, 0, 0),
     ) -> bytes:
         link, info, entry_size = entries
-        place = (flags, 0, tail.append(content, alignment), len(content))
-        return _SECTION.pack(at[name], kind, *place, link, info, alignment, entry_size)
+        location = (flags, 0, tail.append(content, alignment), len(content))
+        return _SECTION.pack(at[name], kind, *location, link, info, alignment, entry_size)
 
-    content_place = (_SHF_ALLOC, 0, _HEADER.size, size)
+    data_location = (_SHF_ALLOC, 0, _HEADER.size, size)
     return [
         bytes(_SECTION.size),
-        _SECTION.pack(at[".rodata"], _SHT_PROGBITS, *content_place, 0, 0, alignment, 0),
+        _SECTION.pack(at[".rodata"], _SHT_PROGBITS, *data_location, 0, 0, alignment, 0),
         small(".note.gnu.property", _SHT_NOTE, note, 8, _SHF_ALLOC),
         small(".note.GNU-stack", _SHT_PROGBITS, b"", 1),
         # Its strings are in section 5; symbol 1 is the first global one.
@@ -160,9 +159,9 @@ def _sections(
 
 
 def _tables(symbols: Sequence[_Symbol]) -> tuple[bytes, bytes]:
-    """Return the table of symbols and that of their names.
+    """Return the symbol table and the string table of the symbol names.
 
-    Section 1 holds the bytes; the first symbol is the null symbol, as the first section is.
+    Section 1 contains the data.  Symbol 0 is the null symbol that ELF requires.
     """
     table, names = bytes(_SYMBOL.size), b"\0"
     for symbol in symbols:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of kind ``cuda`` as Apache TVM and TileLang write them into libraries.
+"""Reader of serialized modules of kind ``cuda`` from Apache TVM and TileLang libraries.
 
-Little-endian; a size or a count is a uint64, a text is a size and its bytes::
+Little-endian; a size or count is a uint64, a string is a size and its bytes::
 
-    text   format of the image: "cubin", "ptx", "fatbin"
-    count  of functions, and for each
-        text   name
-        text   name of the kernel in the image
-        count  of parameters, and for each a dtype: uint8 code, uint8 bits, uint16 lanes
-        count  of launch words, and for each a text: what callers pass behind the parameters
-        count  of notes on parameters; 0 unless some are more than a value
-    text   the image
+    string  format of the device image: "cubin", "ptx", "fatbin"
+    count   of functions, and for each
+        string  name
+        string  name of the kernel in the image
+        count   of parameters, and for each a dtype: uint8 code, uint8 bits, uint16 lanes
+        count   of launch parameters, and for each a string: its name
+        count   of parameter annotations; 0 unless a parameter is a tensor map
+    string  the device image
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dataclasses import dataclass
 
 __all__ = ["TvmCudaModule", "TvmKernel", "read_tvm_cuda_module"]
 
-# Codes of dtypes, DLPack's; 3 is an address.
+# DLPack dtype codes; code 3 is a pointer.
 _NAME_OF_CODE = {0: "int", 1: "uint", 2: "float", 6: "bool"}
 _ADDRESS = (3, 64, 1)
 
 
 @dataclass(frozen=True)
 class TvmKernel:
-    """One function: what it takes, in the words of `tvm_ffi.cuda.Kernel`."""
+    """A function: kernel name, parameters and launch parameters as in `tvm_ffi.cuda.Kernel`."""
 
     symbol: str
     parameters: list[str]
@@ -36,7 +36,7 @@ class TvmKernel:
 
 @dataclass(frozen=True)
 class TvmCudaModule:
-    """An image and the functions in it, by name."""
+    """A device image and its functions by name."""
 
     image_format: str
     kernels: dict[str, TvmKernel]
@@ -44,12 +44,12 @@ class TvmCudaModule:
 
 
 def read_tvm_cuda_module(content: bytes) -> TvmCudaModule:
-    """Read what a library embeds.
+    """Parse the bytes of an embedded module of kind ``cuda``.
 
     Raises
     ------
     ValueError
-        If it ends too early, has something behind its end, or describes what no kernel takes.
+        If `content` is truncated, has excess bytes, or declares an unsupported parameter.
     """
     reader = _Reader(content)
     image_format = reader.text("format")
@@ -69,13 +69,13 @@ def _read_kernel(reader: _Reader, name: str) -> TvmKernel:
         _type_name(name, *struct.unpack("<BBH", reader.take(4, f"parameter of `{name}`")))
         for _ in range(reader.count(f"parameters of `{name}`", 4))
     ]
-    words = [
-        reader.text(f"launch word of `{name}`")
-        for _ in range(reader.count(f"launch words of `{name}`", 8))
+    launch = [
+        reader.text(f"launch parameter of `{name}`")
+        for _ in range(reader.count(f"launch parameters of `{name}`", 8))
     ]
-    if reader.count(f"notes on parameters of `{name}`", 0) != 0:
+    if reader.count(f"parameter annotations of `{name}`", 0) != 0:
         raise ValueError(f"module of kind `cuda`: `{name}` takes tensor maps, which have no loader")
-    return TvmKernel(symbol, parameters, words)
+    return TvmKernel(symbol, parameters, launch)
 
 
 def _type_name(function: str, code: int, bits: int, lanes: int) -> str:
@@ -91,37 +91,37 @@ def _type_name(function: str, code: int, bits: int, lanes: int) -> str:
 
 
 class _Reader:
-    """A position in bytes that may be damaged."""
+    """A cursor over untrusted bytes."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
         self.position = 0
 
-    def take(self, size: int, what: str) -> bytes:
+    def take(self, size: int, name: str) -> bytes:
         """Return the next bytes."""
         end = self.position + size
         if end > len(self._content):
             raise ValueError(
-                f"module of kind `cuda`: ends at byte {len(self._content)}, in: {what}"
+                f"module of kind `cuda`: ends at byte {len(self._content)}, in: {name}"
             )
         found = self._content[self.position : end]
         self.position = end
         return found
 
-    def count(self, what: str, item_size: int) -> int:
-        """Return a count, for which there must be bytes of at least this size each."""
-        (count,) = struct.unpack("<Q", self.take(8, what))
+    def count(self, name: str, item_size: int) -> int:
+        """Read a count; raise if the rest is too short for that many items of `item_size` bytes."""
+        (count,) = struct.unpack("<Q", self.take(8, name))
         if count * item_size > len(self._content) - self.position:
-            raise ValueError(f"module of kind `cuda`: {count} {what} do not fit in it")
+            raise ValueError(f"module of kind `cuda`: {count} {name} do not fit in it")
         return int(count)
 
-    def bytes(self, what: str) -> bytes:
-        """Return bytes that are preceded by their size."""
-        return self.take(self.count(what, 1), what)
+    def bytes(self, name: str) -> bytes:
+        """Read a size and that many bytes."""
+        return self.take(self.count(name, 1), name)
 
-    def text(self, what: str) -> str:
-        """Return UTF-8 text that is preceded by its size."""
+    def text(self, name: str) -> str:
+        """Read a size and a UTF-8 string of that many bytes."""
         try:
-            return self.bytes(what).decode()
+            return self.bytes(name).decode()
         except UnicodeDecodeError as error:
-            raise ValueError(f"module of kind `cuda`: {what} is not UTF-8: {error}") from error
+            raise ValueError(f"module of kind `cuda`: {name} is not UTF-8: {error}") from error

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python package from one file in C or C++: names checked, nothing overwritten.
+"""Creation of a Python package from one C or C++ file (`tvm-ffi new`).
 
-`source` reads which functions the file exports, `names` says what the package may be called, and
-`package` fills the files in ``template`` in.
+`source` reads the exported functions of the file, `names` checks the name of the package, and
+`package` instantiates the files of ``template``.
 """
 
 from .package import create_package

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of distributions, and of the modules in them."""
+"""Rules for names of distributions and their modules."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import keyword
 import re
 import sys
 
-# Names that CMake keeps for targets of its own; the library is a target of the module's name.
+# Target names reserved by CMake; the library's target has the name of the module.
 _CMAKE_TARGETS = {
     *("all", "clean", "edit_cache", "help", "install", "package", "package_source", "preinstall"),
     *("rebuild_cache", "test"),
 }
-# What a package that is built and tested with our files imports.
+# Modules that the generated files import.
 _USED_HERE = {"numpy", "pytest", "pytvmffi", "tests", "tvm_ffi"}
 _STANDARD_LIBRARY = getattr(sys, "stdlib_module_names", sys.builtin_module_names)  # from 3.10 on
 
 
 def module_name(distribution: str) -> str:
-    """Return the name of the module in a distribution.
+    """Return the module name for a distribution name.
 
     Raises
     ------
     ValueError
-        If an index would not take the distribution's name, or Python or CMake not the module's.
+        If the distribution name is invalid, or Python or CMake does not allow the module name.
 
     Notes
     -----
@@ -31,14 +31,14 @@ def module_name(distribution: str) -> str:
     """
     if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", distribution):
         raise ValueError(
-            "a package's name has ASCII letters, digits, '-', '_' and '.', and begins and ends "
-            f"with a letter or digit; got {distribution!r}"
+            "package name: expected ASCII letters, digits, '-', '_' and '.', beginning and ending "
+            f"with a letter or digit, got {distribution!r}"
         )
     module = re.sub(r"[-_.]+", "_", distribution).lower()
     for is_wrong, why in (
-        (not module.isidentifier(), "is no identifier of Python"),
-        (keyword.iskeyword(module), "is a keyword of Python"),
-        (module in _STANDARD_LIBRARY, "is a module of Python itself"),
+        (not module.isidentifier(), "is not a Python identifier"),
+        (keyword.iskeyword(module), "is a Python keyword"),
+        (module in _STANDARD_LIBRARY, "is a standard library module"),
         (module in _USED_HERE, "is a module that the new package uses"),
         (module in _CMAKE_TARGETS, "is a target that CMake reserves"),
     ):

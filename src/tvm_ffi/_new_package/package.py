@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a new package: templates with words filled in, all written or none."""
+"""Instantiation of the package templates; either all files are written or none."""
 
 from __future__ import annotations
 
@@ -22,58 +22,60 @@ _SAMPLE = _TEMPLATES / "softmax.c"
 def create_package(
     name: str, source: Path | None = None, folder: Path | None = None
 ) -> tuple[Path, ...]:
-    """Make a package whose functions are those of one file in C or C++.
+    """Create a Python package with the exported functions of one C or C++ file.
 
     Parameters
     ----------
     name : str
-        Name of the distribution, as in ``pip install``; that of the module follows from it.
+        Name of the distribution, as in ``pip install``; the module name is derived from it.
     source : pathlib.Path, optional
-        The file, which is copied; by default a softmax in C.
+        The source file, which is copied.  By default a softmax in C.
     folder : pathlib.Path, optional
-        Where the package is made; by default a folder of its name, here.
+        Folder of the package.  By default `name` in the working directory.
 
     Returns
     -------
     tuple of pathlib.Path
-        The files written, relative to the folder.
+        Paths of the written files, relative to the folder.
 
     Raises
     ------
     FileExistsError
-        If one of the files is there; nothing is written then.
+        If one of the files exists; no file is written.
     OSError
-        If files cannot be read or written.
+        If a file cannot be read or written.
     ValueError
-        If a name or the source is not what a package can be made from.
+        If the name is invalid, or the source exports no functions with signatures.
     """
     module = module_name(name)
     path = _SAMPLE if source is None else source
-    if not re.fullmatch(r"\w[\w.+-]*", path.name, re.ASCII):  # build files name it as it is
-        raise ValueError(f"{path}: the file's name may have letters, digits and any of _.+-")
+    if not re.fullmatch(r"\w[\w.+-]*", path.name, re.ASCII):  # it is written into build files
+        raise ValueError(f"{path}: expected a file name of letters, digits and _.+-")
     signatures = exported_signatures(path)
     folder = Path(name) if folder is None else folder
     code = path.read_text(encoding="utf-8")
-    words = _words(name, module, path, signatures)
+    values = _template_values(name, module, path, signatures)
     files = {
-        "CMakeLists.txt": _filled("CMakeLists.txt.in", words),
-        "pyproject.toml": _filled("pyproject.toml.in", words),
-        "README.md": _filled("README.md.in", words),
+        "CMakeLists.txt": _filled("CMakeLists.txt.in", values),
+        "pyproject.toml": _filled("pyproject.toml.in", values),
+        "README.md": _filled("README.md.in", values),
         f"src/{path.name}": code if source else _without_licence(code),
-        f"python/{module}/__init__.py": _filled("__init__.py.in", words),
-        f"python/{module}/_library.py": _filled("_library.py.in", words),
+        f"python/{module}/__init__.py": _filled("__init__.py.in", values),
+        f"python/{module}/_library.py": _filled("_library.py.in", values),
         f"python/{module}/_library.pyi": _stubs(signatures),
         f"python/{module}/py.typed": "",
-        "tests/test_signatures.py": _filled("test_signatures.py.in", words),
+        "tests/test_signatures.py": _filled("test_signatures.py.in", values),
     }
     if source is None:
-        files["tests/test_softmax.py"] = _filled("test_softmax.py.in", words)
+        files["tests/test_softmax.py"] = _filled("test_softmax.py.in", values)
     _write(folder, files)
     return tuple(map(Path, files))
 
 
-def _words(name: str, module: str, path: Path, signatures: list[Signature]) -> dict[str, str]:
-    """Return what stands for each word between two @ in a template."""
+def _template_values(
+    name: str, module: str, path: Path, signatures: list[Signature]
+) -> dict[str, str]:
+    """Return the replacement of each ``@WORD@`` of the templates."""
     names = list(map(_name_of, signatures))
     texts = [str(replace(signature, doc=None)) for signature in signatures]
     packages = ["pytest", "mypy", *(["numpy"] if path == _SAMPLE else [])]
@@ -94,8 +96,8 @@ def _words(name: str, module: str, path: Path, signatures: list[Signature]) -> d
 
 
 def _stubs(signatures: list[Signature]) -> str:
-    """Return what tvm-ffi-stubgen writes for the library, once it is built."""
-    # Loaded late: whoever asks for the names of a package has no use for the binding.
+    """Return the stubs that tvm-ffi-stubgen writes for the built library."""
+    # Imported here: `names` must be usable without the binding.
     from ..stub._stubgen.python.library_file import library_file
 
     functions = {signature.name: signature for signature in sorted(signatures, key=_name_of)}
@@ -106,22 +108,22 @@ def _name_of(signature: Signature) -> str:
     return signature.name
 
 
-def _filled(template: str, words: dict[str, str]) -> str:
+def _filled(template: str, values: dict[str, str]) -> str:
     text = _without_licence((_TEMPLATES / template).read_text(encoding="utf-8"))
-    return re.sub(r"@([A-Z_]+)@", lambda word: words[word[1]], text)
+    return re.sub(r"@([A-Z_]+)@", lambda key: values[key[1]], text)
 
 
 def _without_licence(text: str) -> str:
-    """Return a template without its first line: a new package has the licence of its author."""
+    """Return a template without its licence line, as the author chooses the licence."""
     return text.partition("\n")[2]
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
-    """Write all files, or raise and leave the folder without any."""
+    """Write all files; on failure, remove the written ones and raise."""
     for name in files:
         path = folder / name
         if path.exists() or path.is_symlink():
-            raise FileExistsError(f"{path} exists, and nothing is overwritten")
+            raise FileExistsError(f"{path} exists and is not overwritten")
     written: list[Path] = []
     try:
         for name, text in files.items():

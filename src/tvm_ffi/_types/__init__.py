@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known about native types: index, registered fields and methods, class, conversion."""
+"""Native types in Python: type index, fields and methods, class, and conversion of values."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python annotations read as declared types, and the native types that classes stand for."""
+"""Conversion of Python annotations to type schemas, and of classes to type indices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .builtin_classes import CLASS_OF_KEY
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
-# Classes of the package that are not registered by their users.
+# Classes of this package that represent built-in native types.
 KEY_OF_CLASS: dict[Any, str] = {
     Bytes: "ffi.Bytes",
     Error: "ffi.Error",
@@ -47,12 +47,12 @@ _ORIGIN_OF_ANNOTATION: dict[Any, str] = {
     collections.abc.Callable: "Callable",
     **{cls: ORIGIN_OF_KEY.get(key, key) for cls, key in KEY_OF_CLASS.items()},
 }
-# Unions that are written with "|", from Python 3.10 on.
+# The origins of unions; `X | Y` has another origin from Python 3.10 on.
 _UNIONS: tuple[Any, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
 
 
 def schema_of_annotation(annotation: Any, make: type[SchemaT]) -> SchemaT:
-    """Return the schema of an annotation as an instance of `make`, or raise TypeError."""
+    """Return the schema of an annotation as an instance of `make`; raise TypeError on failure."""
     return _Reader(make).read(annotation)
 
 
@@ -65,7 +65,7 @@ class _Reader(Generic[SchemaT]):
         members = typing.get_args(annotation) if origin is not None else ()
         if origin in _UNIONS:
             return self._union(members)
-        if annotation is tuple or annotation is typing.Tuple:  # noqa: UP006  (the old name is asked for)
+        if annotation is tuple or annotation is typing.Tuple:  # noqa: UP006  (users may write it)
             return self._make("tuple")
         if origin is tuple:
             return self._tuple(members)
@@ -79,9 +79,10 @@ class _Reader(Generic[SchemaT]):
         return tuple(map(self.read, annotations))
 
     def _union(self, members: tuple[Any, ...]) -> SchemaT:
-        """Return Optional when None is among the members, which are flat and different.
+        """Return a ``Union``, or ``Optional`` if None is a member.
 
-        Several may be tensors: those of all frameworks are one type here.
+        `typing` has flattened the members and removed duplicates.  Tensor classes of several
+        frameworks are one schema, ``Tensor``.
         """
         schemas: tuple[SchemaT, ...] = ()
         for schema in self._all(x for x in members if x is not type(None)):
@@ -92,7 +93,7 @@ class _Reader(Generic[SchemaT]):
     def _tuple(self, members: tuple[Any, ...]) -> SchemaT:
         if len(members) == 2 and members[1] is Ellipsis:
             return self._make("Array", self._all(members[:1]))
-        if members == ((),):  # how early Pythons give the empty tuple
+        if members == ((),):  # ``tuple[()]`` before Python 3.11
             members = ()
         return self._make("tuple", self._all(members))
 
@@ -128,13 +129,13 @@ def _check_number(cls: Any, origin: str, count: int) -> None:
 
 
 def _origin_of(annotation: Any) -> str:
-    """Return the origin of an annotation without parameters."""
+    """Return the schema origin of an annotation without type arguments."""
     if isinstance(annotation, typing.Hashable) and annotation in _ORIGIN_OF_ANNOTATION:
         return _ORIGIN_OF_ANNOTATION[annotation]
     if not isinstance(annotation, type):
         raise _unsupported(annotation)
     if (annotation.__module__, annotation.__name__) == ("ctypes", "c_void_p"):
-        return "ctypes.c_void_p"  # by its name: the module takes long to import
+        return "ctypes.c_void_p"  # compared by name: importing ctypes is slow
     if issubclass(annotation, CObject):
         if "__tvm_ffi_type_info__" not in vars(annotation):
             raise TypeError(
@@ -153,7 +154,7 @@ def _unsupported(annotation: Any) -> TypeError:
 
 
 def index_of_class(cls: Any) -> int | None:
-    """Return the index of the native type that a class stands for, if any."""
+    """Return the type index of the native type that a class represents, or None."""
     if not isinstance(cls, type):
         return None
     if cls in KEY_OF_CLASS:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes of this package that stand for native types, by the types' keys.
+"""Classes of this package for built-in native types, by type key.
 
-What knows types (their fields, their conversion) is below the modules with these classes, so the
-modules put them in here when they are loaded, which the package does; see `attach_lazy_type_info`.
+The modules that define these classes import `_types`, so `_types` cannot import them.  Each module
+adds its classes to `CLASS_OF_KEY` when it is imported, by `attach_lazy_type_info`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of a value to a declared type, part by part.
+"""Conversion of Python values to type schemas, recursively.
 
-The result is a Python object whose native form has the declared type.  A container is kept as it
-is when none of its parts changes; so one that is shared by reference stays shared.
+The result is a Python object whose native value has the declared type.  A container whose children
+are unchanged by conversion is returned itself, so that a shared container stays shared.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Array, List, Map, Dict = (
     CLASS_OF_KEY[key] for key in ("ffi.Array", "ffi.List", "ffi.Map", "ffi.Dict")
 )
 
-# Types whose values are what they are: no protocol is looked for.
+# Types without value protocols.
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict})
 
 
 def require_known_origins(schema: Schema) -> None:
-    """Raise TypeError when a part of the schema names no type that is registered."""
+    """Raise TypeError if the schema or one of its arguments is not a registered type."""
     if schema.origin not in _RULES and not is_known(schema.origin, type_key_to_index):
         raise TypeError(f"unknown TypeSchema origin: {schema.origin!r}")
     for arg in schema.args or ():
@@ -47,7 +47,7 @@ def require_known_origins(schema: Schema) -> None:
 
 
 def convert_value(schema: Schema, value: Any) -> Any:
-    """Return the value as the type holds it, or raise `MismatchError`."""
+    """Convert a value to the type of a schema; raise `MismatchError` on failure."""
     if type(value) not in _PLAIN:
         value = resolve_value_protocol(schema, value)
     rule = _RULES.get(schema.origin) or _RULES.get(ORIGIN_OF_KEY.get(schema.origin, ""))
@@ -55,7 +55,7 @@ def convert_value(schema: Schema, value: Any) -> Any:
 
 
 def is_subtype(index: int, ancestor: int) -> bool:
-    """Whether a type is another one or derives from it."""
+    """Return True if the type `index` is `ancestor` or derives from it."""
     return index == ancestor or (index >= 0 and ancestor in _ancestors(index))
 
 
@@ -67,17 +67,17 @@ def _ancestors(index: int) -> frozenset[int]:
 # ---- containers ------------------------------------------------------------------------------
 
 
-def _to_sequence(made: Any) -> Callable[[Schema, Any], Any]:
-    """Return the rule for containers of the class `made`."""
+def _to_sequence(cls: Any) -> Callable[[Schema, Any], Any]:
+    """Return the conversion rule for a sequence class."""
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, (list, tuple, Array, List)):
             raise_mismatch(schema, value)
         element = schema.args[0] if schema.args else None
         if element is None or element.origin == "Any":
-            return _sequence_of_any(made, value)
+            return _sequence_of_any(cls, value)
         items = list(value)
-        return _sequence(made, value, items, [element] * len(items))
+        return _sequence(cls, value, items, [element] * len(items))
 
     return rule
 
@@ -96,7 +96,7 @@ def _to_tuple(schema: Schema, value: Any) -> Any:
     return _sequence(Array, value, items, schema.args)
 
 
-def _sequence(made: Any, value: Any, items: list[Any], declared: Iterable[Schema]) -> Any:
+def _sequence(cls: Any, value: Any, items: list[Any], declared: Iterable[Schema]) -> Any:
     converted = []
     for i, (element, item) in enumerate(zip(declared, items)):
         try:
@@ -104,17 +104,17 @@ def _sequence(made: Any, value: Any, items: list[Any], declared: Iterable[Schema
         except MismatchError as mismatch:
             mismatch.add_step(f"element [{i}]")
             raise
-    if isinstance(value, made) and all(new is old for new, old in zip(converted, items)):
+    if isinstance(value, cls) and all(new is old for new, old in zip(converted, items)):
         return value
-    return made(converted)
+    return cls(converted)
 
 
-def _sequence_of_any(made: Any, value: Any) -> Any:
-    """Convert the elements in one go; go through them only to say which one cannot be passed."""
-    if isinstance(value, made):
+def _sequence_of_any(cls: Any, value: Any) -> Any:
+    """Convert all elements in one call; on failure, find the element that cannot be converted."""
+    if isinstance(value, cls):
         return value
     items = list(value)
-    sequence, error = try_call(made, items)
+    sequence, error = try_call(cls, items)
     if error is None:
         return sequence
     for i, item in enumerate(items):
@@ -126,39 +126,39 @@ def _sequence_of_any(made: Any, value: Any) -> Any:
     raise error
 
 
-def _to_mapping(made: Any) -> Callable[[Schema, Any], Any]:
-    """Return the rule for mappings of the class `made`."""
+def _to_mapping(cls: Any) -> Callable[[Schema, Any], Any]:
+    """Return the conversion rule for a mapping class."""
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise_mismatch(schema, value)
-        if not schema.args:  # of a type key
-            return value if isinstance(value, made) else made(value)
+        if not schema.args:  # the schema is a bare type key
+            return value if isinstance(value, cls) else cls(value)
         row: list[Any] = []
-        is_same = isinstance(value, made)
-        for key, part in value.items():
-            pair = _pair(schema.args, key, part)
-            is_same = is_same and pair[0] is key and pair[1] is part
+        is_same = isinstance(value, cls)
+        for key, item in value.items():
+            pair = _pair(schema.args, key, item)
+            is_same = is_same and pair[0] is key and pair[1] is item
             row += pair
-        return value if is_same else _mapping_of(made, row)
+        return value if is_same else _mapping_of(cls, row)
 
     return rule
 
 
-def _pair(declared: tuple[Schema, ...], key: Any, part: Any) -> tuple[Any, Any]:
+def _pair(declared: tuple[Schema, ...], key: Any, value: Any) -> tuple[Any, Any]:
     step = "key"
     try:
         new_key = convert_value(declared[0], key)
         step = "value for key"
-        return new_key, convert_value(declared[1], part)
+        return new_key, convert_value(declared[1], value)
     except MismatchError as mismatch:
         mismatch.add_step(f"{step} {key!r}")
         raise
 
 
-def _mapping_of(made: Any, row: list[Any]) -> Any:
-    """Make the mapping from key, value, key, ...: its keys need not be hashable in Python."""
-    mapping = made.__new__(made)
+def _mapping_of(cls: Any, row: list[Any]) -> Any:
+    """Return a mapping cls from ``[key, value, ...]``; keys need not be hashable in Python."""
+    mapping = cls.__new__(cls)
     mapping.__init_from_row__(row)
     return mapping
 
@@ -184,28 +184,28 @@ def _to_first_of(schema: Schema, value: Any) -> Any:
 
 
 def _to_class(schema: Schema, value: Any) -> Any:
-    """Take objects of the type and of subtypes; ask the type about all others."""
+    """Accept objects of the type and its subtypes; convert others by the type's hooks."""
     index = index_of_origin(ORIGIN_OF_KEY.get(schema.origin, schema.origin))
     native = native_value(schema, value)
     if is_subtype(native.type_index, index):
         return value if isinstance(value, CObject) else to_py_class_value(native)
-    variant = _variant(index, value)
-    if variant is not None:
-        return variant
+    member = _enum_member(index, value)
+    if member is not None:
+        return member
     convert = lookup_type_attr(index, "__ffi_convert__")
     if convert is None:
         raise_mismatch(schema, value)
-    made, error = try_call(convert, value)
+    converted, error = try_call(convert, value)
     if error is not None:
         text = str(error).replace("\n", "\n    ")
         raise_mismatch(schema, value, f"\n  __ffi_convert__ failed:\n    {text}", error)
-    if not is_subtype(CAny(made).type_index, index):
+    if not is_subtype(CAny(converted).type_index, index):
         raise_mismatch(schema, value)
-    return made
+    return converted
 
 
-def _variant(index: int, value: Any) -> Any:
-    """Return the variant of an enumeration with this payload, or None."""
+def _enum_member(index: int, value: Any) -> Any:
+    """Return the enumeration member with this payload, or None."""
     payload_type = _payload_type(index)
     if payload_type is None or not isinstance(value, payload_type):
         return None
@@ -213,20 +213,20 @@ def _variant(index: int, value: Any) -> Any:
     if state is None:
         return None
     payload = int(value) if payload_type is int else str.__str__(value)
-    return _variants_of()(state).get(payload)
+    return _members_getter()(state).get(payload)
 
 
 @functools.cache
 def _payload_type(index: int) -> type[int | str] | None:
-    """Return what the variants of a type are also written as."""
+    """Return the payload type, int or str, of an enumeration type; None for other types."""
     if is_subtype(index, index_of_origin("ffi.IntEnum")):
         return int
     return str if is_subtype(index, index_of_origin("ffi.StrEnum")) else None
 
 
 @functools.cache
-def _variants_of() -> Callable[[Any], Any]:
-    """Return what reads the variants, by payload and by name, from the state of an enumeration."""
+def _members_getter() -> Callable[[Any], Any]:
+    """Return the getter of ``ffi.EnumState.indexes``, the members by payload and by name."""
     state = type_metadata(index_of_origin("ffi.EnumState"))
     getter: Callable[[Any], Any] = next(
         field["getter"] for field in state["fields"] if field["name"] == "indexes"
@@ -235,7 +235,7 @@ def _variants_of() -> Callable[[Any], Any]:
 
 
 def takes_payloads(schema: Schema) -> bool:
-    """Whether the type is an enumeration that is also written as int or str."""
+    """Return True if the type is an enumeration whose members have int or str payloads."""
     return _payload_type(index_of_origin(schema.origin)) is not None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion to declared containers: most programs call no function that declares one."""
+"""Lazy import of the conversion of arguments to declared containers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def container_converter(schema: Schema) -> Callable[[Any], Any]:
-    """Return what converts a list, tuple or dict to a declared container."""
+    """Return a function that converts a list, tuple or dict to a container schema."""
     from .schema import container_converter as make
 
     return make(schema)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``__tvm_ffi_type_info__`` of the package's own classes: most programs do not ask for it."""
+"""Lazy ``__tvm_ffi_type_info__`` of the classes for built-in types."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from .builtin_classes import CLASS_OF_KEY
 
 
 def attach_lazy_type_info(type_key: str, cls: Any) -> None:
-    """Note that a class stands for a native type; its type info is made when it is asked for."""
+    """Register `cls` for a built-in type; create its `TypeInfo` on first access."""
     cls.__tvm_ffi_type_info__ = _LazyTypeInfo(type_key, cls)
     CLASS_OF_KEY[type_key] = cls
 
 
 class _LazyTypeInfo:
+    """Descriptor that replaces itself with the `TypeInfo` of a class."""
+
     def __init__(self, type_key: str, cls: type) -> None:
         self.type_key, self.cls = type_key, cls
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion to declared types without parts, and protocols of values that stand for others.
+"""Conversion of Python values to schemas without type arguments, and the value protocols.
 
-`conversion` is built on this; see there.
+`conversion` adds containers, unions and classes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .type_index import index_of_origin
 if TYPE_CHECKING:
     from .._schema.schema import Schema
 
-_MAX_NUM_STEPS = 64  # from a value to what it stands for
+_MAX_NUM_STEPS = 64  # length of a chain of value protocols
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 class MismatchError(Exception):
-    """A value that a type does not take.
+    """A value does not match a schema.
 
-    The text is made when it is asked for, since an alternative of a union may take the value; the
-    way to the part of the value is gathered while the exception rises.
+    The message is formatted on demand, because another alternative of a union may accept the value.
+    Callers add the path to the child with `add_step` while the exception propagates.
     """
 
     def __init__(self, text: str | Callable[[], str]) -> None:
@@ -38,7 +38,7 @@ class MismatchError(Exception):
         self._steps: list[str] = []
 
     def add_step(self, step: str) -> None:
-        """Add the place in the next outer value."""
+        """Prepend a step to the path, such as ``element [1]``."""
         self._steps.append(f"{step}: ")
 
     def __str__(self) -> str:
@@ -52,38 +52,38 @@ class MismatchError(Exception):
 def raise_mismatch(
     schema: Schema, value: Any, detail: str = "", cause: Exception | None = None
 ) -> NoReturn:
-    """Raise `MismatchError` for a value of a wrong type."""
+    """Raise `MismatchError` for a value of the wrong type."""
     raise MismatchError(
         lambda: f"expected {_schema_text(schema)}, got {type_name_of(value)}{detail}"
     ) from cause
 
 
 def _schema_text(schema: Schema) -> str:
-    """Return what messages call a type: its name alone, or the alternatives."""
+    """Return the name of a schema in messages: its origin, or all alternatives of a union."""
     if schema.origin == "Union":
         return repr(schema)
     return {"list": "List", "dict": "Dict"}.get(schema.origin, schema.origin)
 
 
 def type_name_of(value: Any) -> str:
-    """Return the type of a value, in the words of schemas."""
+    """Return the name of a value's type, spelled as in schemas."""
     if value is None:
         return "None"
     if isinstance(value, CObject) and value.__chandle__() != 0:
         key: str = type_metadata(CAny(value).type_index)["type_key"]
         return key
-    for word in (bool, int, float, str, bytes):
-        if isinstance(value, word):
-            return word.__name__
+    for cls in (bool, int, float, str, bytes):
+        if isinstance(value, cls):
+            return cls.__name__
     return "bytes" if isinstance(value, bytearray) else type(value).__name__
 
 
 def try_call(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception | None]:
-    """Return the result and None, or None and why there is none."""
+    """Call a function; return ``(result, None)`` or ``(None, exception)``."""
     try:
         return function(*args), None
     except (MemoryError, RecursionError):
-        raise  # say nothing about the value
+        raise  # these do not depend on the value
     except Exception as error:
         return None, error
 
@@ -92,7 +92,7 @@ def try_call(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception |
 
 
 def resolve_value_protocol(schema: Schema, value: Any) -> Any:
-    """Follow the protocols by which a value names another one that is to be taken instead."""
+    """Return the value that replaces `value` according to its value protocols."""
     for _ in range(_MAX_NUM_STEPS):
         method, name = _protocol_method(value)
         if method is None:
@@ -124,13 +124,13 @@ def _protocol_method(value: Any) -> tuple[Callable[[Any], Any] | None, str]:
 
 
 def _moved_object(value: ObjectRValueRef) -> CObject:
-    """Return the object that would be moved: conversion may fail, and then it is still needed."""
+    """Return the referenced object without moving it, as conversion may fail."""
     return value.obj
 
 
 def native_value(schema: Schema, value: Any) -> CAny:
-    """Return the value as the binding passes it, whatever its type is."""
-    if hasattr(type(value), "__tvm_ffi_value__"):  # which returns the value itself
+    """Return the native value that the binding passes for `value`."""
+    if hasattr(type(value), "__tvm_ffi_value__"):  # it returned the value itself
         if schema.origin == "Any":
             raise MismatchError(f"failed to convert Any from {type(value).__name__}")
         raise_mismatch(schema, value)
@@ -141,7 +141,7 @@ def native_value(schema: Schema, value: Any) -> CAny:
 
 
 def _by_protocol(schema: Schema, value: Any, origin: str, *names: str) -> Any:
-    """Return what the binding makes of a value whose class has one of the protocols."""
+    """Convert a value whose class has one of the protocol methods `names`."""
     if not any(hasattr(type(value), name) for name in names):
         raise_mismatch(schema, value)
     return _of_type(schema, value, origin)
@@ -206,7 +206,7 @@ def _to_bool(schema: Schema, value: Any) -> bool:
 def _to_str(schema: Schema, value: Any) -> str:
     if not isinstance(value, str):
         raise_mismatch(schema, value)
-    # The text alone: a subclass may be something else to the binding, as dtype is.
+    # A plain str: the binding converts subclasses such as dtype differently.
     return value if type(value) is str else str.__str__(value)
 
 
@@ -225,7 +225,7 @@ def _to_device(schema: Schema, value: Any) -> Device:
             raise MismatchError(f"expected Device, got invalid device string {value!r}") from error
         return device  # type: ignore[no-any-return]
     if hasattr(type(value), "__dlpack__"):
-        raise_mismatch(schema, value)  # an array, which is somewhere but no device
+        raise_mismatch(schema, value)  # an array has `__dlpack_device__`, but is not a device
     return _by_protocol(schema, value, "Device", "__dlpack_device__")  # type: ignore[no-any-return]
 
 
@@ -235,23 +235,23 @@ def _to_dtype(schema: Schema, value: Any) -> dtype:
     if isinstance(value, DataType):
         return dtype.from_data_type(value)
     if isinstance(value, str):
-        made, error = try_call(dtype, value)
+        parsed, error = try_call(dtype, value)
         if error is not None:
             raise MismatchError(f"expected dtype, got invalid dtype string {value!r}") from error
-        return made  # type: ignore[no-any-return]
+        return parsed  # type: ignore[no-any-return]
     if is_instance_by_name(value, ("numpy", "torch"), "dtype"):
         return _of_type(schema, value, "dtype")  # type: ignore[no-any-return]
     return _by_protocol(schema, value, "dtype", "__dlpack_data_type__")  # type: ignore[no-any-return]
 
 
 def _to_pointer(schema: Schema, value: Any) -> Any:
-    """Take what the binding passes as a pointer: the ways to register such classes are its own."""
+    """Accept the values that the binding converts to pointers."""
     from ctypes import c_void_p
 
     if value is None:
         return c_void_p()
     is_other = isinstance(value, (CObject, str, bytes, list, tuple, dict))
-    if is_other or hasattr(type(value), "__tvm_ffi_value__"):  # which returns the value itself
+    if is_other or hasattr(type(value), "__tvm_ffi_value__"):  # it returned the value itself
         raise_mismatch(schema, value)
     native, error = try_call(CAny, value)
     if error is None and native.type_index == index_of_origin("ctypes.c_void_p"):

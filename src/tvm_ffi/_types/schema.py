@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared types as values that know native types: their index, what they take, how they convert.
+"""The class `TypeSchema`: a declared type with its type index, conversion and type check.
 
-Names, text and JSON are the business of `_schema`.  Conversion and annotations are loaded when they
-are asked for.
+Names, text and JSON are implemented in `_schema`.  Conversion and annotations are imported on first
+use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["TypeSchema", "container_converter"]
 
 @dataclass(repr=False)
 class TypeSchema(Schema):
-    """A declared type.
+    """A declared type: an origin and type arguments, such as ``Dict[str, int]``.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ class TypeSchema(Schema):
         ``ctypes.c_void_p``, ``Tensor``, ``Object``, ``Callable``, ``Array``, ``List``, ``Map``,
         ``Dict``, ``tuple``, ``Optional``, ``Union``, or a type key.
     args : tuple of TypeSchema, optional
-        What stands in brackets.  ``Optional`` takes one, ``Union`` two or more, ``Array`` and
-        ``List`` one, ``Map`` and ``Dict`` two; left out, those of containers are ``Any``, and a
-        ``tuple`` has any length.  Of a ``Callable``: the result and then the parameters.
+        Type arguments.  ``Optional``, ``Array`` and ``List`` have one, ``Map`` and ``Dict`` two,
+        ``Union`` two or more, and ``Callable`` the result followed by the parameters.  If omitted,
+        arguments of containers are ``Any``, and a ``tuple`` has any length.
     origin_type_index : int
-        Type index of the origin; found by the name when it is not given.  -1 for ``Any``, -2 for
-        ``Optional`` and ``Union``, -3 when there is none.
+        Type index of the origin; by default looked up by name.  -1 for ``Any``, -2 for
+        ``Optional`` and ``Union``, -3 if no such type is registered.
     fallback : TypeSchema, optional
-        What to print where the origin is not known.
+        Schema to print instead if the origin is unknown.
     named_args : dict from str to tuple of TypeSchema, optional
-        Of a ``Callable``: ``return``, exactly one, and ``params``, which is missing when there may
-        be any.
+        For ``Callable``: ``return`` with one schema, and ``params``, absent if any parameters are
+        allowed.
     type_key : str, optional
-        The native name when the origin does not say it; not compared.
+        Type key, if it does not follow from the origin.  Ignored by comparison.
 
     Raises
     ------
@@ -69,11 +69,11 @@ class TypeSchema(Schema):
 expected int, got str
     """
 
-    __module__ = "tvm_ffi.core"  # which shows it
+    __module__ = "tvm_ffi.core"  # its public module
 
     args: tuple[TypeSchema, ...] | None = None
     fallback: TypeSchema | None = None
-    # A dict may not have narrower values than that of the base, for type checkers.
+    # Type checkers forbid narrowing the values of the base class's dict.
     named_args: dict[str, tuple[TypeSchema, ...]] | None = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -85,18 +85,18 @@ expected int, got str
 
     @staticmethod
     def from_json_obj(obj: dict[str, Any]) -> TypeSchema:
-        """Return the schema that metadata of native functions and fields give.
+        """Return the schema for the JSON object in the metadata of a function or field.
 
         Parameters
         ----------
         obj : dict
-            ``{"type": str, "args": list, "named_args": dict of lists, "fallback": dict}``; only the
-            type is required.
+            ``{"type": str, "args": list, "named_args": dict of lists, "fallback": dict}``; only
+            ``"type"`` is required.
 
         Raises
         ------
         TypeError
-            If the parts have other types.
+            If an entry has another type.
         ValueError
             If the number of arguments is wrong.
         """
@@ -104,7 +104,7 @@ expected int, got str
 
     @staticmethod
     def from_json_str(s: str) -> TypeSchema:
-        """Return the schema in a JSON text, see `from_json_obj`."""
+        """Return the schema for a JSON string, see `from_json_obj`."""
         return TypeSchema.from_json_obj(json.loads(s))
 
     @staticmethod
@@ -114,7 +114,7 @@ expected int, got str
         Raises
         ------
         ValueError
-            If no type has this index.
+            If no type is registered with this index.
         """
         if type_index == ANY:
             return TypeSchema("Any", args)
@@ -135,21 +135,21 @@ expected int, got str
         Parameters
         ----------
         annotation : object
-            None, Any, bool, int, float, str, bytes, list, dict, tuple, Callable, each with
-            parameters or without, unions, dtypes, devices, ``ctypes.c_void_p``, classes of native
-            types, and classes with ``__dlpack__``, which stand for a tensor.
+            None, Any, bool, int, float, str, bytes; list, dict, tuple and Callable with or without
+            type arguments; unions; `dtype`, `Device`, ``ctypes.c_void_p``; registered classes; and
+            classes with ``__dlpack__``, which become ``Tensor``.
 
         Raises
         ------
         TypeError
-            For anything else, names in quotes included.
+            For other annotations, including quoted names.
         """
         from .annotation import schema_of_annotation
 
         return schema_of_annotation(annotation, TypeSchema)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `from_json_obj` reads."""
+        """Return the JSON object that `from_json_obj` reads."""
         return schema_to_json(self)
 
     # ---- text -----------------------------------------------------------------------------
@@ -158,37 +158,37 @@ expected int, got str
         return self.output_repr()
 
     def repr(self, ty_map: Callable[[str], str] | None = None) -> str:
-        """Return the same as `output_repr`."""
+        """Alias of `output_repr`."""
         return self.output_repr(ty_map)
 
     def output_repr(self, ty_map: Callable[[str], str] | None = None) -> str:
-        """Return the type as an annotation: what one gets.
+        """Return the schema as a Python annotation for results.
 
         Parameters
         ----------
         ty_map : callable, optional
-            Gives the name to print for an origin.  ``Optional`` and ``Union`` are written with
-            ``|`` unless they get another name.
+            Returns the name to print for an origin.  ``Optional`` and ``Union`` are printed with
+            ``|`` unless it returns another name for them.
         """
         return (_PRINTER if ty_map is None else TypePrinter(type_key_to_index, ty_map)).text(self)
 
     def input_repr(self, ty_map: Callable[[str], str] | None = None) -> str:
-        """Return the type as an annotation: what may be given, where types convert other values."""
+        """Return the schema as a Python annotation for arguments, including convertible types."""
         return TypePrinter(type_key_to_index, ty_map or str, _input_schema).text(self)
 
     # ---- values ---------------------------------------------------------------------------
 
     def check_value(self, value: object) -> None:
-        """Raise TypeError, which says where, unless the value can be converted to the type."""
+        """Raise TypeError, with the path to the child, unless the value can be converted."""
         self._converted(value, "type check")
 
     def convert(self, value: object) -> CAny:
-        """Return the value as the type holds it.
+        """Convert a value to the type.
 
         Raises
         ------
         TypeError
-            If the type does not take the value; the message says which part of it.
+            If the value cannot be converted; the message has the path to the failing child.
         """
         return CAny(self._converted(value, "type conversion"))
 
@@ -201,7 +201,7 @@ expected int, got str
             raise TypeError(f"{step} failed for {self!r}: {mismatch}") from mismatch.__cause__
 
     def is_subtype_of(self, target_cls: type) -> bool:
-        """Whether every object of the type is one of the class's type."""
+        """Return True if the type is the native type of `target_cls` or derives from it."""
         from .annotation import index_of_class
 
         target = index_of_class(target_cls)
@@ -213,14 +213,14 @@ _PRINTER = TypePrinter(type_key_to_index)
 
 @functools.cache
 def _engine() -> Any:
-    """Return the module that converts values; many programs convert none to declared types."""
+    """Import and return the conversion module; most programs do not need it."""
     from . import conversion
 
     return conversion
 
 
 def _input_schema(origin: str) -> TypeSchema | None:
-    """Return what a type says it converts from."""
+    """Return the schema of the values that a type converts from, or None."""
     index = index_of_origin(origin)
     if index < 0:
         return None
@@ -237,13 +237,13 @@ def _input_schema(origin: str) -> TypeSchema | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return what a dict became on its way through a native attribute."""
+    """Convert native containers of a type attribute back to dicts and lists."""
     if hasattr(value, "items"):
         return {key: _plain(part) for key, part in value.items()}
     return value if isinstance(value, str) else [_plain(part) for part in value]
 
 
 def container_converter(schema: Schema) -> Callable[[Any], Any]:
-    """Return what converts a list, tuple or dict to a declared container."""
+    """Return a function that converts a list, tuple or dict to a container schema."""
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     return lambda value: to_py_class_value(known.convert(value))

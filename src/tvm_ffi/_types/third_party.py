@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of other libraries, known by the name of their class: the library is not imported."""
+"""Recognition of third-party values by class name, without importing their library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .._internal.lazy import Any
 
 
 def is_instance_by_name(value: Any, modules: tuple[str, ...], *names: str) -> bool:
-    """Whether the value is of a class of such a name, or of one that derives from it."""
+    """Return True if the class of `value`, or a base, has one of these modules and names."""
     return any(
         base.__name__ in names and base.__module__ in modules for base in type(value).__mro__
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which native types are registered now: the index of an origin, the key of an index."""
+"""Lookup in the type table: the type index of a schema origin, the type key of an index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._schema.names import INDEX_OF_WORD, NO_TYPE, key_of_origin
 
 
 def index_of_origin(origin: str) -> int:
-    """Return the type index that an origin stands for now, or -1, -2, -3."""
+    """Return the type index of an origin; -1, -2 or -3 as in `TypeSchema.origin_type_index`."""
     if origin in INDEX_OF_WORD:
         return INDEX_OF_WORD[origin]
     index = type_key_to_index(key_of_origin(origin))
@@ -22,7 +22,10 @@ _key_by_index: dict[int, str] = {}
 
 
 def key_of_index(index: int) -> str | None:
-    """Return the key of a type, if it is registered; asking the C ABI would end the process."""
+    """Return the type key of an index; None if no such type is registered.
+
+    The C ABI function for this aborts the process on unknown indices.
+    """
     if index not in _key_by_index:
         list_keys: Any = find_global_func("ffi.GetRegisteredTypeKeys")
         for key in list_keys():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a native type has registered, as dataclasses; and the class that is made to stand for it."""
+"""`TypeInfo` of native types (fields, methods), and registration of classes for types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register
 
 
 class _Sentinel(Object):
-    """A native object that is nothing but itself."""
+    """A native object that is used for its identity only."""
 
     __slots__ = ("_name",)
     _name: str
@@ -45,16 +45,16 @@ def _sentinel(name: str, global_function: str) -> _Sentinel:
     return sentinel
 
 
-# A value that is not given, and the mark before named arguments of a native constructor.
+# The absent value, and the marker before keyword arguments of a native constructor.
 MISSING = _sentinel("MISSING", "ffi.GetInvalidObject")
 KWARGS = _sentinel("KWARGS", "ffi.GetKwargsObject")
 
 
 @dataclass(eq=False)
 class TypeField:
-    """A field of a native type."""
+    """A field of a native type, with its access functions and dataclass options."""
 
-    __module__ = "tvm_ffi.core"  # which shows it
+    __module__ = "tvm_ffi.core"  # its public module
 
     name: str
     doc: str | None
@@ -79,18 +79,18 @@ class TypeField:
     dataclass_field: Any = None
 
     def as_property(self, cls: type) -> FFIProperty:
-        """Return the attribute through which objects of `cls` give access to the field."""
+        """Return a property of `cls` that reads and writes the field."""
         property_ = FFIProperty(self.getter, self.setter, self.frozen, None, self.doc)
         property_.__set_name__(cls, self.name)
         return property_
 
     def normalize_value(self, value: Any) -> Any:
-        """Return what the field is set to: the variant, where it takes an enumeration by payload.
+        """Convert a payload to its enumeration member, if the field has an enumeration type.
 
         Raises
         ------
         TypeError
-            If the field is an enumeration that has no such variant.
+            If the enumeration has no member with this payload.
         """
         from .._binding.values import to_py_class_value
         from .conversion import takes_payloads
@@ -104,7 +104,7 @@ class TypeField:
 class TypeMethod:
     """A method of a native type."""
 
-    __module__ = "tvm_ffi.core"  # which shows it
+    __module__ = "tvm_ffi.core"  # its public module
 
     name: str
     doc: str | None
@@ -113,7 +113,7 @@ class TypeMethod:
     is_static: bool
 
     def as_callable(self, cls: type) -> Any:
-        """Return what `cls` needs in its namespace to have the method."""
+        """Return the function or staticmethod that becomes an attribute of `cls`."""
         function: Any = self.func
         function.__name__ = self.name
         function.__qualname__ = f"{cls.__qualname__}.{self.name}"
@@ -125,9 +125,9 @@ class TypeMethod:
 
 @dataclass(eq=False)
 class TypeInfo:
-    """A native type: its place in the hierarchy, its own fields and methods."""
+    """A native type: index, key, ancestors, and the fields and methods that it adds."""
 
-    __module__ = "tvm_ffi.core"  # which shows it
+    __module__ = "tvm_ffi.core"  # its public module
 
     type_cls: type | None
     type_index: int
@@ -136,11 +136,11 @@ class TypeInfo:
     fields: list[TypeField]
     methods: list[TypeMethod]
     parent_type_info: TypeInfo | None
-    total_size: int = 0  # bytes of an object; 0: not registered
+    total_size: int = 0  # bytes per object; 0 if not registered
     doc: str | None = None
 
     def all_fields(self) -> list[TypeField]:
-        """Return the fields of all ancestors, the root's first, and the type's own."""
+        """Return the fields of all ancestors, root first, followed by those of this type."""
         inherited = self.parent_type_info.all_fields() if self.parent_type_info else []
         return inherited + (self.fields or [])
 
@@ -157,12 +157,12 @@ def _parsed_metadata(text: str) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
-# The infos of types that have a class; others are read anew each time.
+# Infos of types with a registered class; infos of other types are read on each request.
 _info_by_index: dict[int, TypeInfo] = {}
 
 
 def type_info_of(index: int) -> TypeInfo:
-    """Return what is registered about a type now, unless a class stands for it already."""
+    """Return the info of a type: the registered one, or a new one without a class."""
     if index in _info_by_index:
         return _info_by_index[index]
     facts = _read_registration(index)
@@ -181,7 +181,7 @@ def _read_registration(index: int) -> dict[str, Any]:
 
 
 def registered_info(index: int) -> TypeInfo | None:
-    """Return what was found when a class was registered for a type, if one has been."""
+    """Return the info of a type with a registered class; None without one."""
     return _info_by_index.get(index)
 
 
@@ -189,27 +189,28 @@ def registered_info(index: int) -> TypeInfo | None:
 
 
 def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
-    """Let a class stand for a native type: give it fields and methods, and make it known.
+    """Register a class for a native type, and add the fields and methods of the type to it.
 
     Parameters
     ----------
     type_index : int
         Type index.
     type_cls : type
-        A class that derives from `CObject`; names in its body are left alone.  Or one that derives
-        from `PyNativeObject`, whose ``__from_tvm_ffi_object__`` makes results.
+        A class that derives from `CObject`; attributes that it defines are not replaced.  Or a
+        class that derives from `PyNativeObject` and creates results in
+        ``__from_tvm_ffi_object__``.
 
     Raises
     ------
     TypeError
         If `type_cls` does not derive from `CObject`, or derives from a class such as `Array` whose
-        methods read the memory of objects, and those of this type have another one.
+        methods read object memory, and objects of this type have another layout.
     ValueError
-        If a class with a smaller native layout stands for the type already.
+        If a class with a smaller native layout is already registered for the type.
     """
     if not (isinstance(type_cls, type) and issubclass(type_cls, (CObject, PyNativeObject))):
         raise TypeError(f"{type_cls!r} must be a class that derives from Object")
-    load_late_class(type_index)  # or its class would take the place of this one later
+    load_late_class(type_index)  # otherwise its class would replace this one later
     previous = _info_by_index.pop(type_index, None)
     try:
         info = _register_class(type_info_of(type_index), type_cls)
@@ -219,7 +220,7 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
         raise
     if previous is not None:
         info.parent_type_info = previous.parent_type_info
-    if issubclass(type_cls, CObject):  # values are no objects, so they have no fields
+    if issubclass(type_cls, CObject):  # a PyNativeObject has no fields
         _add_members(type_cls, info)
     return info
 
@@ -243,18 +244,18 @@ def _add_members(cls: type, info: TypeInfo) -> None:
         cls.__doc__ = info.doc
 
 
-# ---- Classes that define their types -------------------------------------------------------------
+# ---- Classes that define native types in Python --------------------------------------------------
 
 
 def register_class_before_fields(index: int, cls: type) -> TypeInfo:
-    """Let a class stand for a type whose fields are not registered yet, and are None."""
+    """Register a class for a type whose fields are not registered yet; `fields` is None."""
     info = _register_class(type_info_of(index), cls)
-    info.fields = None  # type: ignore[assignment]  # what the contract says
+    info.fields = None  # type: ignore[assignment]  # required by the package contract
     return info
 
 
 def add_registered_fields(info: TypeInfo) -> None:
-    """Read what has been registered about an announced type, and give it to its class."""
+    """Read the fields and methods registered since `register_class_before_fields`; add them."""
     facts = _read_registration(info.type_index)
     info.fields, info.methods = facts["fields"], facts["methods"]
     info.total_size, info.doc = facts["total_size"], facts["doc"]
@@ -263,7 +264,7 @@ def add_registered_fields(info: TypeInfo) -> None:
 
 
 def unregister_class(info: TypeInfo) -> None:
-    """Take back what `register_class_before_fields` has done."""
+    """Undo `register_class_before_fields`."""
     _info_by_index.pop(info.type_index, None)
     forget_class(info.type_index)
     if info.type_cls is not None and "__tvm_ffi_type_info__" in vars(info.type_cls):
@@ -271,7 +272,7 @@ def unregister_class(info: TypeInfo) -> None:
 
 
 def freeze_fields(info: TypeInfo) -> None:
-    """Refuse assignment to the fields of a type, inherited ones included, through its class."""
+    """Make all fields of a class read-only, including inherited ones."""
     cls: Any = info.type_cls
     for entry in info.fields:
         entry.frozen = True
@@ -281,7 +282,7 @@ def freeze_fields(info: TypeInfo) -> None:
 
 
 def add_constructor(info: TypeInfo, init: bool) -> None:
-    """Give the class of a type ``__ffi_init__`` and, when `init` is true, ``__init__``."""
+    """Add ``__ffi_init__`` to the class of a type and, if `init` is true, ``__init__``."""
     cls: Any = info.type_cls
     construct = _find_constructor(info)
     if construct is not None:
@@ -296,23 +297,23 @@ def add_py_class_constructor(
     after: Callable[[Any], None] | None,
     holders: tuple[Any, ...] | None,
 ) -> None:
-    """Give a class that defines its type ``__ffi_init__`` and, when `init` is true, ``__init__``.
+    """Add ``__ffi_init__``, and ``__init__`` if `init` is true, to a class that defines its type.
 
     Parameters
     ----------
     info : TypeInfo
         The type.
     init : bool
-        Whether there is an ``__init__``, which leaves alone objects of derived types, whose own
-        classes have made them.
+        Whether to add ``__init__``.  It does nothing for an object that the ``__init__`` of a
+        derived class has created.
     after : callable, optional
-        Called by ``__init__`` with the new object.
+        Called by ``__init__`` with the new object (``__post_init__``).
     holders : tuple of FieldGetter, optional
-        Fields that may hold Python values.
+        Getters of the fields that may contain Python objects.
     """
     cls: Any = info.type_cls
     construct: Any = _find_constructor(info)
-    construct.release_gil = False  # it does nothing but storing values
+    construct.release_gil = False  # it only stores values
     facts = (construct, cls, info, KWARGS, MISSING)
     cls.__ffi_init__ = _as_init_method(Constructor(*facts, holders=holders), info)
     if init:
@@ -322,7 +323,10 @@ def add_py_class_constructor(
 
 
 def _find_constructor(info: TypeInfo) -> Function | None:
-    """Return the attribute or, from libraries built with early headers, the method alone."""
+    """Return the type attribute ``__ffi_init__``, or the method of this name.
+
+    Libraries compiled with headers of early ABI levels register only the method.
+    """
     construct: Function | None = lookup_type_attr(info.type_index, "__ffi_init__")
     if construct is None:
         declared = (method.func for method in info.methods if method.name == "__ffi_init__")
@@ -331,7 +335,7 @@ def _find_constructor(info: TypeInfo) -> Function | None:
 
 
 def _as_init_method(constructor: Any, info: TypeInfo) -> Any:
-    """Give a constructor what Python functions tell about themselves."""
+    """Set the name, documentation and signature of a constructor; return it."""
     cls: Any = info.type_cls
     constructor.__name__ = "__init__"
     constructor.__qualname__ = f"{cls.__qualname__}.__init__"
@@ -347,8 +351,7 @@ def _as_init_method(constructor: Any, info: TypeInfo) -> Any:
     return constructor
 
 
-# What can be said of a constructor that is declared natively and does not take one value for each
-# field: the names of its parameters are not registered.
+# Signature of native constructors whose parameters are not the fields: their names are unknown.
 _ANY_ARGUMENTS = Signature(
     [
         Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
@@ -359,24 +362,24 @@ _ANY_ARGUMENTS = Signature(
 
 
 def _constructor_signature(fields: list[TypeField]) -> Signature:
-    """Return the parameters of an automatic constructor: those without a default come first."""
+    """Return the signature of an automatic constructor; required parameters come first."""
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
-    taking_part = [entry for entry in fields if entry.c_init]
-    if any(not entry.name.isidentifier() or iskeyword(entry.name) for entry in taking_part):
-        return _ANY_ARGUMENTS  # names that no parameter can have
+    init_fields = [entry for entry in fields if entry.c_init]
+    if any(not entry.name.isidentifier() or iskeyword(entry.name) for entry in init_fields):
+        return _ANY_ARGUMENTS  # a field name cannot be a parameter name
     for kw_only in (False, True):
         kind = Parameter.KEYWORD_ONLY if kw_only else Parameter.POSITIONAL_OR_KEYWORD
         for has_default in (False, True):
             parameters += [
                 Parameter(entry.name, kind, default=MISSING if has_default else Parameter.empty)
-                for entry in taking_part
+                for entry in init_fields
                 if entry.c_kw_only == kw_only and entry.c_has_default == has_default
             ]
     return Signature(parameters)
 
 
 def refuse_construction(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Stand for ``__init__`` where objects come from native code only."""
+    """Replace ``__init__`` in classes whose objects only native code can create."""
     raise TypeError(
         f"`{type(self).__name__}` cannot be constructed directly. "
         "Define a custom __init__ or use a factory method."

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``tvm-ffi``, also ``python -m tvm_ffi``: one module here for each sub-command.
+"""The command ``tvm-ffi`` (``python -m tvm_ffi``), with one module per sub-command.
 
-Sub-commands read arguments and print; the work is done by functions that programs can call as well.
+Sub-commands only parse arguments and print; functions in other modules do the work.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ._output import print_error
 
 __all__ = ["main"]
 
-# Each has a module of this name, with an underscore in front: `add_arguments(parser)`,
-# `run(options) -> status`, and a docstring whose first line is the line of help.
+# The sub-command `x` is the module `_x`, which has `add_arguments(parser)`,
+# `run(options) -> status`, and a docstring whose first line is the summary in the help.
 _COMMANDS = ("cache", "inspect", "new", "provide")
 
 
@@ -29,13 +29,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What follows the name of the program; by default what it was started with.
+        Command-line arguments without the program name.  By default those of the process.
 
     Returns
     -------
     int
-        0 when all is well, 2 for wrong arguments and files that cannot be read; the sub-command
-        says what others mean.
+        0 on success, 2 for invalid arguments and unreadable files.  The help of a sub-command
+        describes other values.
     """
     parser = ArgumentParser(prog="tvm-ffi", description="Tools for libraries with the TVM FFI ABI.")
     parser.add_argument("--version", action="version", version=f"tvm-ffi {__version__}")
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     options = parser.parse_args(arguments)
-    # Names in a library may be in any script; a terminal need not show all of them.
+    # Names in a library may contain characters that the terminal's encoding lacks.
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (ImportError, OSError, ValueError) as error:
         if isinstance(error, BrokenPipeError):
-            # Nobody reads on; what is left in the buffer goes nowhere, without a second error.
+            # The reader of the pipe has exited; discard the buffer without a second error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         print_error(error)

@@ -2,9 +2,9 @@
 """Show what a shared library exports, needs and contains, without running it.
 
 Exit status:
-  0  the installed runtime can serve the library; with --diff, nothing differs
-  1  it cannot; with --diff, something differs
-  2  a file cannot be read as a shared library, or the arguments are wrong
+  0  the installed runtime can load the library; with --diff, the libraries do not differ
+  1  it cannot; with --diff, the libraries differ
+  2  a file is not a readable shared library, or the arguments are invalid
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .. import inspection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Add the arguments of the sub-command to the parser."""
     parser.add_argument("library", type=Path, nargs="+", metavar="LIBRARY", help="file to read")
     parser.add_argument(
         "--diff", action="store_true", help="compare two libraries, the earlier one first"
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="LIBRARY",
-        help="what this library defines need not come from the runtime; may be repeated",
+        help="a library whose symbols count as provided; may be repeated",
     )
     parser.set_defaults(parser=parser)
 
@@ -62,7 +62,7 @@ def _print_json(value: dict[str, Any]) -> None:
 
 
 def _text() -> ModuleType:
-    """Return the module that prints for people; rich is needed for that alone."""
+    """Import and return the text printer; only this output format needs rich."""
     try:
         from . import _inspect_text
     except ImportError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports about libraries as text for people."""
+"""Text output of `tvm-ffi inspect`: reports and differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LABEL_WIDTH = 14
 
 
 def print_report(report: LibraryReport) -> None:
-    """Print all that is known about a library."""
+    """Print the report about a library."""
     console = _console()
     _line(console, (report.path, "bold"))
     _facts(console, report)
@@ -49,7 +49,7 @@ def print_report(report: LibraryReport) -> None:
 def print_difference(
     difference: LibraryDifference, before: LibraryReport, after: LibraryReport
 ) -> None:
-    """Print what changed from one library to another."""
+    """Print the differences between two libraries."""
     console = _console()
     _line(console, "before  ", (before.path, "bold"))
     _line(console, "after   ", (after.path, "bold"))
@@ -106,7 +106,7 @@ def _print_function(console: Console, function: FunctionReport) -> None:
     _line(console, "  ", (function.name, "bold"), signature, (unread, "dim"))
     if function.doc is not None:
         lines = (f"      {printable(line)}\n" for line in function.doc.strip().splitlines())
-        console.file.writelines(lines)  # there may be a million, each of which costs rich 0.1 ms
+        console.file.writelines(lines)  # rich takes 0.1 ms per line; there may be a million
     elif "doc" in function.unread:
         _line(console, (f"      documentation: {_UNREAD}", "dim"))
 
@@ -147,8 +147,8 @@ def _heading(console: Console, text: str) -> None:
 def _line(console: Console, *parts: str | tuple[str, str]) -> None:
     text = Text()
     for part in parts:
-        words, style = part if isinstance(part, tuple) else (part, "")
-        text.append(printable(words), style)
+        string, style = part if isinstance(part, tuple) else (part, "")
+        text.append(printable(string), style)
     console.print(text, soft_wrap=True)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modules that a library embeds, as lines of text that show what imports what.
+"""Text output of the import tree of embedded modules.
 
-The library may come from anywhere, and the lines are in proportion to its bytes: names are cut, a
-module that several import is opened once, and what is deep goes on at the margin, because
-indenting a chain by its length would take the square of it.
+The library is untrusted, so the output is bounded by the size of its data: kinds are truncated, the
+imports of a module with several importers are printed once, and a subtree below the maximum
+indentation continues at the left margin.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..inspection import ModuleReport
 
 __all__ = ["module_lines"]
 
-# Nothing above, something above; another one behind it, the last one.
+# Blank, vertical line, branch with later siblings, last branch.
 _GUIDES = ("    ", "│   ", "├── ", "└── ")
 _ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 _MAX_INDENT = 16 * len(_GUIDES[0])
@@ -23,23 +23,23 @@ _MAX_NAME = 100
 
 
 def module_lines(modules: Sequence[ModuleReport], *, is_ascii: bool = False) -> Iterator[str]:
-    """Yield the lines; the first module is the one that loading returns."""
+    """Yield the lines of the tree, beginning with the module that loading returns."""
     blank, line, branch, last = _ASCII_GUIDES if is_ascii else _GUIDES
     opened: set[int] = set()
-    put_off = {0} if modules else set()
-    tops = deque(put_off)  # what begins at the margin
+    deferred = {0} if modules else set()
+    tops = deque(deferred)  # subtrees that begin at the left margin
     while tops:
         top = tops.popleft()
-        put_off.remove(top)
+        deferred.remove(top)
         pending = [(top, "", "")]
         while pending:
             index, mark, indent = pending.pop()
             imports = modules[index].imports
-            is_new = index not in opened and index not in put_off
+            is_new = index not in opened and index not in deferred
             if is_new and imports and len(indent) == _MAX_INDENT:
-                put_off.add(index)
+                deferred.add(index)
                 tops.append(index)
-            where = "above" if index in opened else "below" if index in put_off else ""
+            where = "above" if index in opened else "below" if index in deferred else ""
             yield mark + _label(index, modules[index]) + (f" (see {where})" if where else "")
             if not where:
                 opened.add(index)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a Python package from one file in C or C++.
+"""Create a Python package from one C or C++ file.
 
-The file says what it exports with TVM_FFI_DLL_EXPORT_SIGNATURE or
-TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE.  The package has a build, a module with stubs, tests
-and a README that says how wheels are made of it.  Nothing that exists is overwritten.
+The file exports functions with TVM_FFI_DLL_EXPORT_SIGNATURE or
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE.  The package has a build configuration, a module with
+stubs, tests, and a README with the commands that build a wheel.  Existing files are not
+overwritten.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what `run` understands."""
-    parser.add_argument("name", metavar="NAME", help="what users will pip install")
+    """Add the arguments of the sub-command to the parser."""
+    parser.add_argument("name", metavar="NAME", help="name of the distribution, as in pip install")
     parser.add_argument(
         "--from",
         dest="source",
         type=Path,
         metavar="FILE",
-        help="the file in C or C++; default: a softmax in C",
+        help="the C or C++ file; default: a softmax in C",
     )
-    parser.add_argument("--folder", type=Path, help="where; default: NAME, here")
+    parser.add_argument("--folder", type=Path, help="folder of the package; default: ./NAME")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it, and print the files that were written."""
+    """Create the package, and print the written files."""
     folder = options.folder or Path(options.name)
     for path in create_package(options.name, options.source, folder):
         print_line(str(folder / path))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines for people: whatever names of files, libraries and errors contain, a line stays a line."""
+"""Printing of lines without control characters."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["print_error", "print_line"]
 
 
 def print_line(text: str) -> None:
-    """Print a line."""
+    """Print a line to standard output."""
     print(printable(text))
 
 
-def print_error(problem: object) -> None:
-    """Print a line that says what could not be done."""
-    print(printable(f"tvm-ffi: error: {problem}"), file=sys.stderr)
+def print_error(error: object) -> None:
+    """Print an error line to standard error."""
+    print(printable(f"tvm-ffi: error: {error}"), file=sys.stderr)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Let installers see a requirement of apache-tvm-ffi as satisfied by this package.
+"""Satisfy requirements on apache-tvm-ffi with this package.
 
-Writes metadata into the environment, and no module; --remove takes it away again.
+Writes metadata of a distribution without modules into the environment; --remove removes them.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what `run` understands."""
-    parser.add_argument("name", help="what packages require: apache-tvm-ffi")
-    parser.add_argument("--version", metavar="V", help="which version of it; default: our level")
-    parser.add_argument("--remove", action="store_true", help="take it away again")
+    """Add the arguments of the sub-command to the parser."""
+    parser.add_argument("name", help="the required distribution: apache-tvm-ffi")
+    parser.add_argument("--version", metavar="V", help="version to provide; default: our level")
+    parser.add_argument("--remove", action="store_true", help="remove the metadata")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it; 1 when there is nothing to remove."""
+    """Write or remove the metadata; return 1 if there is nothing to remove."""
     if not options.remove:
         print_line(f"wrote {provide(options.name, options.version)}")
         return 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a shared library, read from its file: functions, needs, embedded modules.
+"""Inspection of library files: functions, needed symbols, embedded modules, device code.
 
-Nothing is loaded and nothing run, so a library may come from anywhere and be for any machine.  The
-command `tvm-ffi inspect` prints what these functions return.
+The file is read and not loaded, so a library may be untrusted and for any machine.  The command
+`tvm-ffi inspect` prints the reports of these functions.
 
 >>> from tvm_ffi import inspection, libinfo
 >>> report = inspection.inspect_library(libinfo.find_libtvm_ffi())

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which release of the ABI brought what, and what that tells about a library.
+"""ABI levels that a library may have been compiled against, derived from its symbols and strings.
 
-Only what the releases themselves show is in the tables: a symbol that a library needs must have
-been there when it was built, and a text that only some releases' headers contain dates it.
+The release that introduced a needed symbol is a lower bound, the last release with a removed symbol
+an upper bound; a string that only some releases' headers contain is both.  The tables were made by
+comparing published wheels.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from ._report import EraReport
 _NAMESPACE = re.compile(r"_Z(?:GV|Z|T[VTIS])*NK?3tvm3ffi")
 _SPECIAL = {"TV": "vtable for ", "TI": "type info for ", "TS": "name of type "}
 
-# Order of the releases, as their wheels are called.
+# Releases in order, by the version of their wheels.
 RELEASES = (
     "0.1.8", "0.1.9", "0.1.10", "0.1.11", "0.1.12", "0.1.13.post3", "0.1.14", "0.1.15.post1",
 )  # fmt: skip
 
-# Symbols by the release that introduced them; all others are older or as old as 0.1.8.
+# Symbols by the release that introduced them; symbols not listed are in 0.1.8 or earlier.
 _SINCE = {
     "TVMFFIErrorCreateWithCauseAndExtraContext": "0.1.8",
     "TVMFFIHandleInitOnce": "0.1.8",
@@ -41,10 +42,10 @@ _SINCE = {
     "TVMFFIBigIntFromByteArray": "0.1.14",
     "TVMFFIBigIntGetContentByteArray": "0.1.14",
 }
-# Symbols that a later release replaced, with the last release that had them.
+# Removed symbols, with the last release that has them.
 _UNTIL = {"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE": "0.1.12"}
-# Attribute names that the headers of a few releases put into libraries: first, last.
-_TEXTS = {
+# Attribute names that headers of few releases compile into libraries: first and last release.
+_STRINGS = {
     "__ffi_enum_entries__": ("0.1.11", "0.1.12"),
     "__ffi_enum_attrs__": ("0.1.11", "0.1.12"),
     "__ffi_enum_value_entries__": ("0.1.11", "0.1.12"),
@@ -52,17 +53,17 @@ _TEXTS = {
 
 
 def is_abi_symbol(name: str) -> bool:
-    """Whether a symbol is a C function of the ABI or belongs to ``tvm::ffi``."""
+    """Return True if a symbol is a C function of the ABI or in the namespace ``tvm::ffi``."""
     return name.startswith("TVMFFI") or _NAMESPACE.match(name) is not None
 
 
 def introduced_in(name: str) -> str | None:
-    """Return the release that introduced a symbol; None when no table knows."""
+    """Return the release that introduced a symbol; None if it is not in the table."""
     return _SINCE.get(name)
 
 
 def readable_name(symbol: str) -> str:
-    """Return a symbol's name as in sources, without parameters; unchanged when it is no such."""
+    """Return a C++ symbol as a qualified name without parameters; other symbols unchanged."""
     match = re.match(r"_Z((?:GV|Z|T[VTIS])*)NK?", symbol)
     if match is None:
         return symbol
@@ -76,16 +77,16 @@ def readable_name(symbol: str) -> str:
 def abi_level_report(
     symbols: Iterable[str], contains_text: Callable[[str], bool], declared: str | None
 ) -> EraReport:
-    """Return the releases that a library may have been built against.
+    """Return the range of releases that a library may have been compiled against.
 
     Parameters
     ----------
     symbols : iterable of str
-        What the library needs of the ABI.
+        ABI symbols that the library needs.
     contains_text : callable
-        Whether a text is among the library's constants.
+        Returns True if a string is among the constants of the library.
     declared : str, optional
-        What its own headers wrote into it.
+        ABI level that the headers recorded in the library.
     """
     at_least, at_most = -1, len(RELEASES)
     evidence = [] if declared is None else [f"compiled with headers of level {declared}"]
@@ -96,7 +97,7 @@ def abi_level_report(
         if name in _UNTIL:
             at_most = min(at_most, RELEASES.index(_UNTIL[name]))
             evidence.append(f"needs a {readable_name(name)} that {_UNTIL[name]} had last")
-    for text, (first, last) in _TEXTS.items():
+    for text, (first, last) in _STRINGS.items():
         if contains_text(text):
             at_least = max(at_least, RELEASES.index(first))
             at_most = min(at_most, RELEASES.index(last))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed from one build of a library to the next, as its users notice it."""
+"""Comparison of two builds of a library: changed functions, requirements and device code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._report import LibraryReport
 
 @dataclass(frozen=True)
 class Change:
-    """Something that is there before and after, and differs."""
+    """An entry that is in both libraries and differs."""
 
     name: str
     before: str
@@ -27,23 +27,23 @@ class LibraryDifference:
     functions_added: tuple[str, ...] = ()
     functions_removed: tuple[str, ...] = ()
     functions_changed: tuple[Change, ...] = ()
-    """Signatures; those that either file does not tell are not compared."""
+    """Changed signatures; signatures that are unknown in either library are not compared."""
     symbols_newly_needed: tuple[str, ...] = ()
-    """Of the ABI."""
+    """ABI symbols that only the second library needs."""
     floors_raised: tuple[Change, ...] = ()
-    """Least versions of system libraries; 0 stands for none."""
+    """Minimum versions of system libraries; ``"0"`` if the first library has none."""
     device_code_removed: tuple[str, ...] = ()
-    """Kind of code and architecture, such as ``cubin sm_90``."""
+    """Kind and architecture, such as ``cubin sm_90``."""
     device_code_added: tuple[str, ...] = ()
     machine: Change | None = None
 
     def __bool__(self) -> bool:
-        """Whether there is any difference."""
+        """Return True if there is any difference."""
         return any(getattr(self, part.name) for part in dataclasses.fields(self))
 
     @property
     def is_breaking(self) -> bool:
-        """Whether what could use the first library may fail with the second."""
+        """True if a program that works with the first library may fail with the second."""
         return bool(
             self.functions_removed
             or self.functions_changed
@@ -54,17 +54,17 @@ class LibraryDifference:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the differences as values that `json.dump` takes."""
+        """Return the differences as a JSON serializable dict."""
         return {**dataclasses.asdict(self), "is_breaking": self.is_breaking}
 
 
 def compare_libraries(before: LibraryReport, after: LibraryReport) -> LibraryDifference:
-    """Return what changed from one library to another.
+    """Return the differences between two libraries.
 
     Parameters
     ----------
     before, after : LibraryReport
-        From `inspect_library`.
+        Reports of `inspect_library`.
     """
     old = {function.name: function for function in before.functions}
     new = {function.name: function for function in after.functions}

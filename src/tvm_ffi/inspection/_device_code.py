@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code inside a library: fat binaries of CUDA, bundles of HIP, cubins wherever they are.
+"""Device images in a library: CUDA fat binaries, HIP bundles, and cubins in data sections.
 
-CUDA's fat binaries are not specified; the fields read here were found by comparing what NVIDIA's
-`fatbinary` 13.5 writes for known inputs:
+The format of CUDA fat binaries is not specified; these fields were found by comparing the outputs
+of NVIDIA's `fatbinary` 13.5 for known inputs:
 
-    fat binary:  0xba55ed50 u32 | 1 u16 | 16 u16, size of this header | u64 size of all entries
+    fat binary:  0xba55ed50 u32 | 1 u16 | 16 u16, size of this header | u64 size of the entries
     entry:       kind u16 (1 ptx, 2 cubin) | u16 | u32 size of this header | u64 size of the code
                  ... at 28: u32 sm ... at 40: u64 flags (0x100000: sm_90a, 0x200000: sm_100f)
 
-In a cubin, an ELF file for machine 190, the flags tell the architecture; where in them depends on
-the version of its own ABI.  HIP's bundles are described in Clang's documentation.
+In a cubin (an ELF file for machine 190) the ELF flags contain the architecture, at a position that
+depends on the cubin's ABI version.  Clang's documentation specifies HIP bundles.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from .._library.elf import SHT_PROGBITS, Image, Section
 from ._report import DeviceCodeReport
 
-# Far more than any library has.
+# Limits against malicious files, far above those of real libraries.
 _MAX_REPORTS = 10_000
 _MAX_BUNDLES, _MAX_TARGETS = 1000, 100
-_MAX_PLACE = 255  # characters of a section's name, which stands in each report
+_MAX_SECTION_NAME = 255  # characters; each report repeats the name of its section
 
 _FATBIN_MAGIC = struct.pack("<I", 0xBA55ED50)
 _FATBIN = struct.Struct("<IHHQ")
@@ -44,7 +44,7 @@ _HIP_SECTION = ".hip_fatbin"
 
 
 def device_code(image: Image) -> list[DeviceCodeReport]:
-    """Return the device code of a library, in the order of the file."""
+    """Return the device images of a library, in file order."""
     return list(itertools.islice(_all_device_code(image), _MAX_REPORTS))
 
 
@@ -58,24 +58,24 @@ def _all_device_code(image: Image) -> Iterator[DeviceCodeReport]:
             yield from _cubins(section, image)
 
 
-def _places(data: bytes, pattern: bytes) -> Iterator[int]:
+def _offsets_of(data: bytes, pattern: bytes) -> Iterator[int]:
     at = data.find(pattern)
     while at >= 0:
         yield at
         at = data.find(pattern, at + len(pattern))
 
 
-def _fat_binaries(place: str, data: bytes) -> Iterator[DeviceCodeReport]:
-    for start in _places(data, _FATBIN_MAGIC):
+def _fat_binaries(section: str, data: bytes) -> Iterator[DeviceCodeReport]:
+    for start in _offsets_of(data, _FATBIN_MAGIC):
         if start + _FATBIN.size > len(data):
             return
         _, version, header, size = _FATBIN.unpack_from(data, start)
         if (version, header) == (1, _FATBIN.size):
             end = min(start + header + size, len(data))
-            yield from _entries(place, data, start + header, end)
+            yield from _entries(section, data, start + header, end)
 
 
-def _entries(place: str, data: bytes, at: int, end: int) -> Iterator[DeviceCodeReport]:
+def _entries(section: str, data: bytes, at: int, end: int) -> Iterator[DeviceCodeReport]:
     while at + _ENTRY_FLAGS + 8 <= end:
         kind, _, header, size = _ENTRY.unpack_from(data, at)
         if kind not in _ENTRY_KINDS or header < _ENTRY_FLAGS + 8 or at + header + size > end:
@@ -83,46 +83,46 @@ def _entries(place: str, data: bytes, at: int, end: int) -> Iterator[DeviceCodeR
         (sm,) = struct.unpack_from("<I", data, at + _ENTRY_SM)
         (flags,) = struct.unpack_from("<Q", data, at + _ENTRY_FLAGS)
         suffix = "a" if flags & 0x100000 else "f" if flags & 0x200000 else ""
-        yield DeviceCodeReport(_ENTRY_KINDS[kind], f"sm_{sm}{suffix}", size, place)
+        yield DeviceCodeReport(_ENTRY_KINDS[kind], f"sm_{sm}{suffix}", size, section)
         at += header + size
 
 
 def cubin_arch(cubin: bytes) -> str | None:
-    """Return the architecture of a cubin, given its first 64 bytes; None when it is none."""
+    """Return the architecture of a cubin from its first 64 bytes; None for other data."""
     if len(cubin) < 64 or not cubin.startswith(_CUBIN_MAGIC):
         return None
     (machine,) = struct.unpack_from("<H", cubin, 18)
     (flags,) = struct.unpack_from("<I", cubin, 48)
     if machine != _EM_CUDA:
         return None
-    if cubin[8] >= 8:  # the version of its ABI
+    if cubin[8] >= 8:  # ABI version of the cubin
         return f"sm_{flags >> 8 & 0xFF}{'a' if flags & 0x8 else ''}"
     return f"sm_{flags & 0xFF}{'a' if flags & 0x800 else ''}"
 
 
 def _cubins(section: Section, image: Image) -> Iterator[DeviceCodeReport]:
-    """Cubins in ordinary data, as tvm_ffi.utils.embed_cubin and embedded modules put them there."""
+    """Yield cubins in data sections, as `tvm_ffi.utils.embed_cubin` and embedded modules have."""
     end = section.offset + section.size
-    for start in image.places(_CUBIN_MAGIC, section):
+    for start in image.offsets_of(_CUBIN_MAGIC, section):
         header = image.data[start : min(start + 64, end)]
         arch = cubin_arch(header)
         if arch is not None:
-            # Headers of sections are the end of what ptxas writes.
+            # ptxas writes the section headers at the end of the file.
             (headers,) = struct.unpack_from("<Q", header, 40)
             entry, count = struct.unpack_from("<HH", header, 58)
             size = min(headers + entry * count, end - start)
-            yield DeviceCodeReport("cubin", arch, size, section.name[:_MAX_PLACE])
+            yield DeviceCodeReport("cubin", arch, size, section.name[:_MAX_SECTION_NAME])
 
 
-def _bundles(place: str, data: bytes) -> Iterator[DeviceCodeReport]:
-    for start in itertools.islice(_places(data, _BUNDLE_MAGIC), _MAX_BUNDLES):
-        yield from _bundle(place, data, start)
-    for start in _places(data, _COMPRESSED_BUNDLE_MAGIC):
-        yield DeviceCodeReport("hip", "compressed", len(data) - start, place)
+def _bundles(section: str, data: bytes) -> Iterator[DeviceCodeReport]:
+    for start in itertools.islice(_offsets_of(data, _BUNDLE_MAGIC), _MAX_BUNDLES):
+        yield from _bundle(section, data, start)
+    for start in _offsets_of(data, _COMPRESSED_BUNDLE_MAGIC):
+        yield DeviceCodeReport("hip", "compressed", len(data) - start, section)
         return
 
 
-def _bundle(place: str, data: bytes, start: int) -> Iterator[DeviceCodeReport]:
+def _bundle(section: str, data: bytes, start: int) -> Iterator[DeviceCodeReport]:
     at = start + len(_BUNDLE_MAGIC)
     if at + 8 > len(data):
         return
@@ -135,6 +135,6 @@ def _bundle(place: str, data: bytes, start: int) -> Iterator[DeviceCodeReport]:
         at += _BUNDLE_ENTRY.size
         triple = data[at : at + min(length, 256)].decode("ascii", "replace")
         at += length
-        if not triple.startswith("host"):  # a part of it without code
-            # hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+: the target stands behind the triple.
-            yield DeviceCodeReport("hip", triple.rpartition("--")[2] or triple, size, place)
+        if not triple.startswith("host"):  # the host entry is empty
+            # In "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+" the architecture follows the triple.
+            yield DeviceCodeReport("hip", triple.rpartition("--")[2] or triple, size, section)

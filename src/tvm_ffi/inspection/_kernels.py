@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels inside device code: their names, and the sizes of what they take.
+"""Kernel names and parameter sizes in device images.
 
-PTX says both in its text.  In a cubin, an ELF file, the code of a kernel is the section
-``.text.NAME``, and what it takes stands in ``.nv.info.NAME``.  That section is not specified; what
-is read here was found by comparing what ptxas 13.0 writes for known kernels:
+PTX contains both as text.  In a cubin (an ELF file) the code of a kernel is the section
+``.text.NAME``, and the section ``.nv.info.NAME`` has its parameters.  The format of that section is
+not specified; these records were found by comparing the outputs of ptxas 13.0 for known kernels:
 
-    record:     form u8 (4: behind the size are so many bytes) | attribute u8 | size u16
-    attribute 0x17:  u32 | place of the parameter u16 | offset u16 | u32, bits 18 and up the size
-    attribute 0x19:  form 3, whose size is a number: the bytes of all parameters
+    record:     form u8 (4: `size` bytes follow) | attribute u8 | size u16
+    attribute 0x17:  u32 | index of the parameter u16 | offset u16 | u32, size in bits 18 and up
+    attribute 0x19:  form 3, where `size` is the number of bytes of all parameters
 
-Device code may come from anywhere: each part is looked at once, so time and memory are in
-proportion to its length, and tables that point at the same bytes again and again are not followed.
+Device images are untrusted: time and memory are proportional to their length, and tables whose
+entries overlap are refused.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Kernels = Mapping[str, "tuple[int, ...] | None"]
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _RECORD = struct.Struct("<BBH")
 _HAS_BYTES, _PARAMETER, _PARAMETER_SIZE, _ALL_PARAMETERS = 4, 0x17, 12, 0x19
-_MAX_PARAMETERS = 4096  # the driver takes no more than 32 KiB of them
-_MAX_DIGITS = 9  # of a number that is a size
-# How many times the file its sections, and how many times the table its names may be in all: names
-# share their ends, and sections nothing.
+_MAX_PARAMETERS = 4096  # the driver allows 32 KiB of parameters
+_MAX_DIGITS = 9  # of a size in PTX
+# Limits of the total size of all sections as a multiple of the file size, and of all section names
+# as a multiple of the string table; names may share suffixes.
 _MAX_SHARED, _MAX_OVERLAP = 2, 16
-_WITHOUT_BYTES = (0, 8)  # kinds of sections: none, and memory without contents
+_WITHOUT_BYTES = (0, 8)  # section types without bytes in the file: SHT_NULL, SHT_NOBITS
 
-# What begins at a place and does not end there ends with the text: looked for once, not again from
-# each later place.
+# An unterminated comment extends to the end of the text; otherwise the search would scan to the end
+# again from each later "/*", in quadratic time.
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TARGET = re.compile(r"^[ \t]*\.target\s+(sm_\d+[af]?)", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*(\([^()]*\)?)?")
@@ -44,13 +44,13 @@ _PARAM = re.compile(
 
 
 def ptx_target(text: str) -> str | None:
-    """Return the architecture that PTX is for; None where it does not say."""
+    """Return the target architecture of PTX; None if it has no ``.target``."""
     found = _TARGET.search(_COMMENT.sub("", text))
     return found[1] if found else None
 
 
 def ptx_kernels(text: str) -> Kernels:
-    """Return the kernels of PTX, each with the sizes of its parameters in bytes."""
+    """Return the kernels of PTX by name, with the sizes of their parameters in bytes."""
     return {
         found[1]: _ptx_sizes(found[2] or "()") for found in _ENTRY.finditer(_COMMENT.sub("", text))
     }
@@ -71,9 +71,9 @@ def _ptx_sizes(parameters: str) -> tuple[int, ...] | None:
 
 
 def cubin_kernels(cubin: bytes) -> Kernels | None:
-    """Return the kernels of a cubin, with the sizes of their parameters where it tells them.
+    """Return the kernels of a cubin by name, with the sizes of their parameters if known.
 
-    None when the tables of the file cannot be read.
+    Return None if the section headers are malformed.
     """
     try:
         sections = dict(_sections(cubin))
@@ -82,7 +82,7 @@ def cubin_kernels(cubin: bytes) -> Kernels | None:
     if not sections:
         return None
     names = [name.removeprefix(".text.") for name in sections if name.startswith(".text.")]
-    # Functions that kernels call have code, too, but no parameters in constant memory.
+    # Device functions have code as well, but only kernels have parameters in constant memory.
     return {
         name: _cubin_sizes(sections.get(f".nv.info.{name}", memoryview(b"")))
         for name in names
@@ -91,11 +91,11 @@ def cubin_kernels(cubin: bytes) -> Kernels | None:
 
 
 def _sections(cubin: bytes) -> Iterator[tuple[str, memoryview]]:
-    """Yield names and contents; raises ValueError when no compiler writes such tables."""
+    """Yield names and contents of sections; raise ValueError if the headers are malformed."""
     (table,) = struct.unpack_from("<Q", cubin, 40)
     size, count, names = struct.unpack_from("<HHH", cubin, 58)
     if (count and size < _SECTION.size) or table > len(cubin):
-        raise ValueError("sections of no ELF file")
+        raise ValueError("malformed section headers")
     rows = [_SECTION.unpack_from(cubin, table + i * size) for i in range(count)]
     if sum(row[5] for row in rows if row[1] not in _WITHOUT_BYTES) > _MAX_SHARED * len(cubin):
         raise ValueError("sections overlap")
@@ -107,7 +107,7 @@ def _sections(cubin: bytes) -> Iterator[tuple[str, memoryview]]:
         end = texts.find(b"\0", row[0])
         budget -= end - row[0]
         if end < 0 or budget < 0:
-            raise ValueError("names have no end, or overlap")
+            raise ValueError("section names are not terminated, or overlap")
         yield texts[row[0] : end].decode("utf-8", "replace"), _contents(cubin, row)
 
 
@@ -126,11 +126,11 @@ def _cubin_sizes(records: memoryview) -> tuple[int, ...] | None:
             in_all = size if attribute == _ALL_PARAMETERS else in_all
             continue
         if attribute == _PARAMETER and size == _PARAMETER_SIZE and at + size <= len(records):
-            place, _, word = struct.unpack_from("<HHI", records, at + 4)
-            sizes[place] = word >> 18
+            index, _, word = struct.unpack_from("<HHI", records, at + 4)
+            sizes[index] = word >> 18
         at += size
     if len(sizes) > _MAX_PARAMETERS or sorted(sizes) != list(range(len(sizes))):
         return None
-    if in_all and not sizes:  # they stand in records that we do not know
+    if in_all and not sizes:  # the parameters are in unknown records
         return None
-    return tuple(sizes[place] for place in range(len(sizes)))
+    return tuple(sizes[index] for index in range(len(sizes)))

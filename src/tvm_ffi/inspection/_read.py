@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report about a library, put together from what the parts of its file tell."""
+"""Inspection of a library file (`inspect_library`): the report is assembled here."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ._signatures import (
 _PREFIX = "__tvm_ffi_"
 _METADATA_PREFIX, _DOC_PREFIX = "__tvm_ffi__metadata_", "__tvm_ffi__doc_"
 _SLOTS = ("__tvm_ffi__library_ctx", SYMBOL)
-# Signatures share no bytes, or few; reading more of them than this many times the file is not worth
-# the time that somebody wants it to take.
+# Limit of the total length of signatures as a multiple of the file size; strings of real libraries
+# do not overlap.
 _MAX_SHARED = 2
 _VERSION = re.compile(r"^(\w+?)_(\d{1,9}(?:\.\d{1,9})*)$")
 
@@ -36,28 +36,28 @@ _VERSION = re.compile(r"^(\w+?)_(\d{1,9}(?:\.\d{1,9})*)$")
 def inspect_library(
     path: str | os.PathLike[str], *, beside: Iterable[str | os.PathLike[str]] = ()
 ) -> LibraryReport:
-    """Return what a shared library exports, needs and contains.
+    """Return a report about the exports, requirements and contents of a shared library.
 
-    The file is read and never run, so it may come from anywhere and be for any machine.
+    The file is read and not loaded, so it may be untrusted and for any machine.
 
     Parameters
     ----------
     path : path
         The library.
     beside : iterable of path, optional
-        Libraries that will be loaded with it; what they define need not come from the runtime.
+        Libraries that will be loaded before it; symbols that they define count as provided.
 
     Returns
     -------
     LibraryReport
-        Its `problems` tell why the installed runtime cannot serve the library.
+        The report; `problems` has the reasons why the installed runtime cannot load the library.
 
     Raises
     ------
     OSError
         If a file cannot be opened.
     LibraryFileError
-        If a file is no shared library, or a malformed one; the message names the place.
+        If a file is not a well-formed shared library; the message has the offset.
     """
     provided: set[str] = set()
     for other in (libinfo.find_libtvm_ffi(), *beside):
@@ -98,7 +98,7 @@ def _report(image: Image, provided: set[str]) -> LibraryReport:
     )
 
 
-# ---- What others provide -------------------------------------------------------------------------
+# ---- Provided symbols ----------------------------------------------------------------------------
 
 
 def _defined_in(path: str | os.PathLike[str]) -> set[str]:
@@ -107,6 +107,7 @@ def _defined_in(path: str | os.PathLike[str]) -> set[str]:
 
 
 def version_of_runtime() -> str:
+    """Return the ABI level of the installed runtime."""
     numbers = (ctypes.c_uint32 * 3)()
     ctypes.CDLL(libinfo.find_libtvm_ffi()).TVMFFIGetVersion(numbers)
     return ".".join(map(str, numbers))
@@ -127,8 +128,8 @@ def _problems_of_format(image: Image) -> list[str]:
     if image.bits == 64 and image.is_little_endian:
         return []
     order = "little" if image.is_little_endian else "big"
-    what = f"a {image.bits}-bit {order}-endian library for {image.machine}"
-    return [f"{what}: the ABI is for 64-bit little-endian machines"]
+    library = f"a {image.bits}-bit {order}-endian library for {image.machine}"
+    return [f"{library}: the ABI is for 64-bit little-endian machines"]
 
 
 def _problems_of_symbols(needs: Iterable[SymbolReport]) -> list[str]:
@@ -143,7 +144,7 @@ def _problems_of_symbols(needs: Iterable[SymbolReport]) -> list[str]:
 
 
 def _needed_symbols(symbols: list[Symbol], provided: set[str]) -> tuple[SymbolReport, ...]:
-    """Return what the library must get from elsewhere; weak symbols may be missing."""
+    """Return the undefined ABI symbols of a library, without weak symbols."""
     names = sorted(
         {
             symbol.name
@@ -160,7 +161,7 @@ def _needed_symbols(symbols: list[Symbol], provided: set[str]) -> tuple[SymbolRe
 def _functions(
     texts: dict[str, dict[str, str]], symbols: list[Symbol], budget: int
 ) -> tuple[FunctionReport, ...]:
-    """Return the functions; those behind `budget` characters of signatures without theirs."""
+    """Return the functions; omit signatures after `budget` characters of them."""
     defined = {symbol.name for symbol in symbols if symbol.is_defined}
     names = (
         name[len(_PREFIX) :]
@@ -171,11 +172,11 @@ def _functions(
     )
     found = []
     for name in sorted(names):
-        told = texts.get(name, {})
-        budget -= sum(len(told.get(kind, "")) for kind in SIGNATURES)
+        rows = texts.get(name, {})
+        budget -= sum(len(rows.get(kind, "")) for kind in SIGNATURES)
         if budget < 0:
-            told = {kind: text for kind, text in told.items() if kind not in SIGNATURES}
-        found.append(_function(name, told, defined))
+            rows = {kind: text for kind, text in rows.items() if kind not in SIGNATURES}
+        found.append(_function(name, rows, defined))
     return tuple(found)
 
 
@@ -190,7 +191,7 @@ def _function(name: str, texts: dict[str, str], defined: set[str]) -> FunctionRe
 
 
 def _modules(image: Image, symbols: list[Symbol]) -> tuple[tuple[ModuleReport, ...], str | None]:
-    """Return the embedded modules, and what is wrong with them."""
+    """Return the embedded modules, and a problem if they cannot be read."""
     symbol = next((entry for entry in symbols if entry.name == SYMBOL and entry.is_defined), None)
     if symbol is None:
         return (), None
@@ -213,7 +214,7 @@ def _modules(image: Image, symbols: list[Symbol]) -> tuple[tuple[ModuleReport, .
 
 
 def _floors(versions: list[str]) -> dict[str, str]:
-    """Return the highest needed version of each family, such as GLIBCXX."""
+    """Return the highest required version of each family, such as GLIBCXX."""
     floors: dict[str, str] = {}
     for version in versions:
         match = _VERSION.match(version)
@@ -226,7 +227,7 @@ def _floors(versions: list[str]) -> dict[str, str]:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Return something to order versions by: ``2.9`` comes before ``2.34``.
+    """Return a sort key for a version: ``2.9`` is before ``2.34``.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known about a library, as plain values."""
+"""Dataclasses of the report about a library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
-_FORMAT = 1  # of the JSON; grows when a name changes its meaning or goes away
+_FORMAT = 1  # version of the JSON; incremented if a key is removed or changes its meaning
 
 
 @dataclass(frozen=True)
@@ -16,71 +16,72 @@ class FunctionReport:
 
     name: str
     signature: str | None = None
-    """Parameters and result, ``(Tensor, int) -> None``; with names, defaults and directions where
-    the library carries its signature; None when the file does not tell."""
+    """Parameters and result, such as ``(Tensor, int) -> None``; with names, defaults and directions
+    if the library has a signature; None if the file does not contain the types."""
     doc: str | None = None
-    """Its documentation; None when it has none, or the file does not tell."""
+    """Documentation; None if it is absent or not readable from the file."""
     metadata: dict[str, Any] | None = None
-    """Its metadata, where they are in the file as text."""
+    """Metadata, if the file contains them as text."""
     unread: tuple[str, ...] = ()
-    """Which of ``metadata`` and ``doc`` it has that only calling the library would tell."""
+    """``"metadata"`` and ``"doc"`` if they exist but only calling the library would return them."""
 
 
 @dataclass(frozen=True)
 class SymbolReport:
-    """A symbol of the ABI that a library needs."""
+    """An ABI symbol that a library needs."""
 
     name: str
     readable_name: str
-    """As in sources, without parameters."""
+    """Qualified name without parameters."""
     is_provided: bool
-    """Whether the installed runtime, or a library named beside it, defines it."""
+    """True if the installed runtime, or a library passed as `beside`, defines the symbol."""
     since: str | None = None
-    """The release that introduced it; None when it is older than 0.1.8, or not known."""
+    """Release that introduced the symbol; None if earlier than 0.1.8 or unknown."""
 
 
 @dataclass(frozen=True)
 class EraReport:
-    """Releases of the ABI that a library may have been built against."""
+    """Range of ABI levels that a library may have been compiled against."""
 
     declared: str | None = None
-    """The level of the headers, where these wrote it into the library."""
+    """ABI level of the headers, if they recorded it in the library."""
     at_least: str | None = None
-    """The first release that has all the library needs; None when any has."""
+    """First possible release; None if there is no lower bound."""
     at_most: str | None = None
+    """Last possible release; None if there is no upper bound."""
     evidence: tuple[str, ...] = ()
-    """What tells, in words."""
+    """One sentence per symbol or string from which the range follows."""
 
 
 @dataclass(frozen=True)
 class ModuleReport:
-    """A module that travels inside a library."""
+    """A module embedded in a library."""
 
     kind: str
-    """``_lib`` for the library's own code."""
+    """Kind of the module; ``_lib`` for the code of the library."""
     size_bytes: int | None
-    """Of what its loader gets; None for ``_lib``."""
+    """Size of the serialized module; None for ``_lib``."""
     imports: tuple[int, ...] = ()
-    """Places of the imported modules in the list of modules."""
+    """Indices of the imported modules in `LibraryReport.modules`."""
 
 
 @dataclass(frozen=True)
 class DeviceCodeReport:
-    """Code for an accelerator."""
+    """A device image in a library."""
 
     kind: str
     """``cubin``, ``ptx`` or ``hip``."""
     arch: str
-    """``sm_90a``, ``gfx942``."""
+    """Architecture, such as ``sm_90a`` or ``gfx942``."""
     size_bytes: int
-    """As it is in the file, perhaps compressed."""
+    """Size in the file, possibly compressed."""
     place: str
-    """The section that contains it."""
+    """Name of the section that contains it."""
 
 
 @dataclass(frozen=True)
 class LibraryReport:
-    """What a library exports, needs and contains; see `inspect_library`."""
+    """Exports, requirements and contents of a library; see `inspect_library`."""
 
     path: str
     size_bytes: int
@@ -89,27 +90,27 @@ class LibraryReport:
     is_little_endian: bool
     is_for_this_machine: bool
     runtime: str
-    """Level of the ABI of the installed runtime, which it is compared with."""
+    """ABI level of the installed runtime."""
     soname: str | None = None
     needed: tuple[str, ...] = ()
-    """Names of the libraries that it links to."""
+    """Names of the libraries that it is linked to (``DT_NEEDED``)."""
     runpath: tuple[str, ...] = ()
     functions: tuple[FunctionReport, ...] = ()
     symbols: tuple[SymbolReport, ...] = ()
     era: EraReport = field(default_factory=EraReport)
     modules: tuple[ModuleReport, ...] = ()
-    """Embedded modules; the first is the one that loading returns."""
+    """Embedded modules; loading the library returns the first."""
     device_code: tuple[DeviceCodeReport, ...] = ()
     floors: dict[str, str] = field(default_factory=dict)
-    """Least versions of ``GLIBC``, ``GLIBCXX``, ``CXXABI`` and others that it needs."""
+    """Minimum required version by family: ``GLIBC``, ``GLIBCXX``, ``CXXABI`` and others."""
     problems: tuple[str, ...] = ()
-    """Why the installed runtime cannot serve it; empty when it can."""
+    """Reasons why the installed runtime cannot load it; empty if it can."""
 
     @property
     def is_served(self) -> bool:
-        """Whether the installed runtime provides all that the library needs of the ABI."""
+        """True if the installed runtime provides all ABI symbols that the library needs."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as values that `json.dump` takes."""
+        """Return the report as a JSON serializable dict."""
         return {"format": _FORMAT, **dataclasses.asdict(self), "is_served": self.is_served}

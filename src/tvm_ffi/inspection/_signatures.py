@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a library's file tells about its functions: rows in the section ``tvm_ffi_exports``.
+"""Signatures and documentation in a library file: rows of the section ``tvm_ffi_exports``.
 
-A row is three addresses of texts: the function's name, a kind, and one of
+A row is the addresses of three strings: the name of a function, a kind, and a text:
 
-    declaration the signature, as text
-    signature   the C++ type of the function, somewhere in what the compiler calls a template
+    declaration the signature
+    signature   the C++ type of the function, within the compiler's name of a template
     metadata    JSON, as ``__tvm_ffi__metadata_<name>`` returns it
     doc         the documentation
-    abi         the level of the ABI of the headers that wrote the rows; no name; headers write it
-                into ``tvm_ffi_headers``
+    abi         the ABI level of the headers, with an empty name, in section ``tvm_ffi_headers``
 
-docs/design/export-rows.md tells why the rows exist.
+docs/design/export-rows.md explains why the rows exist.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ from ..signature._metadata import signature_in
 
 _SECTIONS = ("tvm_ffi_exports", "tvm_ffi_headers")
 _PRINTER = TypePrinter(type_key_to_index)
-_MAX_TYPE = 10_000  # characters; no compiler writes more for a function that people call
+_MAX_TYPE = 10_000  # characters; real C++ types are shorter
 _MAX_DECLARATION = 1_000_000
-_MAX_NESTING = 32  # of metadata; what prints them indents each level
-SIGNATURES = ("declaration", "signature", "metadata")  # kinds that signatures are read from
+_MAX_NESTING = 32  # levels of metadata; the printer indents each level
+SIGNATURES = ("declaration", "signature", "metadata")  # kinds with a signature
 _KINDS = (*SIGNATURES, "doc", "abi")
 _LEVEL = re.compile(r"\d{1,5}(?:\.\d{1,5}){2}")
 _FTYPE = re.compile(r"\[(?:with )?FType = ")
 _OTHER_PARAMETER = re.compile(r"; \w+ = ")
-# How compilers spell the same types, so that the texts can be compared.
+# Replacements for compilers' spellings of the same type, so that signatures can be compared.
 _SPELLINGS = (
     (re.compile(r"std::(?:__cxx11::|__1::)?basic_string<char>"), "std::string"),
     (re.compile(r"\btvm::ffi::"), ""),
@@ -54,7 +53,7 @@ _SPELLINGS = (
 
 
 def exported_texts(image: Image) -> dict[str, dict[str, str]]:
-    """Return the texts by function name and kind."""
+    """Return the texts of all rows, by function name and kind."""
     texts: dict[str, dict[str, str]] = {}
     for section in filter(None, map(image.section, _SECTIONS)):
         addresses = image.addresses_in(section)
@@ -66,15 +65,15 @@ def exported_texts(image: Image) -> dict[str, dict[str, str]]:
 
 
 def declared_level(texts: dict[str, dict[str, str]]) -> str | None:
-    """Return the level of the ABI that the rows name; None when they do not."""
+    """Return the ABI level in the rows; None if it is absent."""
     level = texts.get("", {}).get("abi")
     return level if level and _LEVEL.fullmatch(level) else None
 
 
 def signature_of(name: str, texts: dict[str, str]) -> str | None:
-    """Return parameters and result of a function; None when the texts do not tell.
+    """Return the parameters and result of a function; None if the rows do not contain them.
 
-    The first that can be read of: the declaration, the metadata, the C++ type.
+    Sources in order of precedence: the declaration, the metadata, the C++ type.
     """
     metadata = parsed_metadata(texts) or {}
     declaration = texts.get("declaration", metadata.get("signature"))
@@ -87,7 +86,7 @@ def signature_of(name: str, texts: dict[str, str]) -> str | None:
 
 
 def parsed_metadata(texts: dict[str, str]) -> dict[str, Any] | None:
-    """Return the metadata; None when there are none, or not in JSON, or nested too deep."""
+    """Return the metadata; None if they are absent, not JSON, or nested too deep."""
     try:
         metadata = parse_metadata(texts["metadata"]) if texts.get("metadata") else None
     except ValueError:
@@ -105,13 +104,13 @@ def _is_nested_too_deep(metadata: Any) -> bool:
 
 
 def _signature_of_declaration(name: str, text: Any, metadata: Mapping[str, Any]) -> str | None:
-    """Return a signature without the function's name and documentation, which stand elsewhere."""
+    """Return the signature of a declaration without name and documentation."""
     if not isinstance(text, str) or len(text) > _MAX_DECLARATION:
         return None
     try:
         signature = signature_in({**metadata, "signature": text}, name)
         return None if signature is None else str(replace(signature, name="", doc=None))
-    except (ValueError, RecursionError):  # text from anywhere
+    except (ValueError, RecursionError):  # untrusted text
         return None
 
 
@@ -119,12 +118,12 @@ def _signature_of_metadata(metadata: dict[str, Any]) -> str | None:
     function = declared_function(metadata, Schema)
     try:
         return None if function is None else _PRINTER.signature(function)
-    except RecursionError:  # text from anywhere may nest as deep as reading it just allows
+    except RecursionError:  # printing may need a deeper stack than parsing
         return None
 
 
 def _signature_of_cpp(text: str) -> str | None:
-    """Return the same of a C++ type, in C++: result, then parameters in parentheses."""
+    """Return the C++ parameters and result of a function type ``result(parameters)``."""
     function = _function_type_in(text)
     if function is None:
         return None
@@ -135,7 +134,7 @@ def _signature_of_cpp(text: str) -> str | None:
 
 
 def _function_type_in(text: str) -> str | None:
-    """Return the type in what a compiler calls the template.
+    """Return the template argument ``FType`` in a compiler's name of a template.
 
     GCC writes ``... [with FType = int(long int); X = Y]``, Clang ``... [FType = int (long)]``.
     """
@@ -148,7 +147,7 @@ def _function_type_in(text: str) -> str | None:
 
 
 def _start_of_parameters(function: str) -> int | None:
-    """Return where the last group of parentheses begins; None unless the text ends with one."""
+    """Return the index of the opening parenthesis that matches a final ``)``; None without one."""
     depth = 0
     for at in range(len(function) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(function[at], 0)

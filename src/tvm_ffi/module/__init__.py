@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules: functions loaded from a file."""
+"""Modules: functions found by name, such as those of a shared library (`load_module`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CustomModule", "Module", "ModulePropertyMask", "load_module", "system_lib"]
 
 
-# Most programs need no kinds of their own and ask for no properties, and import faster without.
+# Rarely used names, imported on first access.
 __getattr__ = late_attributes(
     globals(),
     {
@@ -42,26 +42,28 @@ __getattr__ = late_attributes(
     },
 )
 
-# The members of ModulePropertyMask, which most programs do without; compared by a test.
+# Members of ModulePropertyMask, copied so that enum need not be loaded; a test compares them.
 _BINARY_SERIALIZABLE, _RUNNABLE, _COMPILATION_EXPORTABLE = 1, 2, 4
 
 
 class Module(Object):
-    """Named functions from one source, such as a shared library.
+    """An object with functions that are found by name, such as a loaded shared library.
 
-    ``module.f``, ``module["f"]`` and ``module.get_function("f")`` are the same function;
-    ``module(...)`` calls the function named `entry_name`.  Made by `load_module` or `system_lib`.
+    ``module.f``, ``module["f"]`` and ``module.get_function("f")`` return the same function;
+    ``module(...)`` calls the function named `entry_name`.  `load_module` and `system_lib` return
+    modules.
 
     Notes
     -----
-    A function keeps its module alive, and a loaded library stays mapped for the life of the
-    process: whatever its functions return may outlive both.
+    A function keeps its module alive, and a loaded library stays mapped until the process ends, so
+    results of its functions may outlive both.
 
-    A function whose name is an attribute of the class, such as ``kind``, is reached by index only.
+    A function whose name is an attribute of the class, such as ``kind``, is accessible by
+    ``module["kind"]`` only.
 
-    A module travels in a pickle as the path of its file, so the other process needs the same file
-    there; imported modules travel along when they are not those that the file itself brings.
-    Copies are the module itself.
+    Pickling a module stores the path of its file, which must exist where the pickle is loaded.
+    Imported modules are stored only if they differ from those that the file embeds.  `copy.copy`
+    and `copy.deepcopy` return the module itself.
     """
 
     __slots__ = ("__dict__",)
@@ -80,21 +82,21 @@ class Module(Object):
 
     @property
     def imports_(self) -> Array[Module]:
-        """Modules that this one imports; they can be asked for functions through it."""
+        """Imported modules; `get_function` with ``query_imports=True`` searches them."""
         imported: Array[Module] = _get_imports(self)
         return imported
 
     @property
     def imports(self) -> Array[Module]:
-        """The same as `imports_`."""
+        """Alias of `imports_`."""
         return self.imports_
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Names of the module's own functions, in alphabetical order.
+        """Names of the module's functions in alphabetical order, without those of its imports.
 
-        Those of imported modules are listed by these.  Nothing of the module is called: a library
-        is asked by its table of symbols.  Kinds that nobody can list have none here.
+        No function of the module is called: the names of a library are read from its symbol table.
+        Empty for kinds without a listing function.
         """
         return self._function_names()
 
@@ -111,7 +113,7 @@ class Module(Object):
         name : str
             Name of the function.
         query_imports : bool
-            Whether to look into imported modules as well.
+            Whether to search imported modules as well.
 
         Raises
         ------
@@ -128,14 +130,14 @@ class Module(Object):
         return function
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Whether the module has a function of this name."""
+        """Return True if the module has a function of this name."""
         implemented: bool = _ffi_api.ModuleImplementsFunction(self, name, query_imports)
         return implemented
 
     def get_function_metadata(
         self, name: str, query_imports: bool = False
     ) -> dict[str, Any] | None:
-        """Return what the library says about a function; None when it says nothing."""
+        """Return the metadata of a function; None if the module has none."""
         import json
 
         text: str | None = _ffi_api.ModuleGetFunctionMetadata(self, name, query_imports)
@@ -143,10 +145,7 @@ class Module(Object):
         return metadata
 
     def get_function_doc(self, name: str, query_imports: bool = False) -> str | None:
-        """Return the documentation of a function; None when the library has none.
-
-        Where it has no text of its own, the function's signature may have one.
-        """
+        """Return the documentation of a function, or of its signature; None without either."""
         doc: str | None = _ffi_api.ModuleGetFunctionDoc(self, name, query_imports)
         if doc is None:
             signature = self.get_function_signature(name, query_imports)
@@ -154,39 +153,38 @@ class Module(Object):
         return doc
 
     def get_function_signature(self, name: str, query_imports: bool = False) -> Signature | None:
-        """Return the signature of a function; None when nobody knows it.
+        """Return the signature of a function; None if it is unknown.
 
-        The first of: what `describe` was given; the file next to the library, see `load_module`;
-        what the library says.
+        Sources in order of precedence: `describe`, the side file (see `load_module`), the metadata
+        in the library.
 
         Warns
         -----
         RuntimeWarning
-            If what the library says is damaged; once for each function.
+            If the metadata in the library are damaged; once per function.
         """
         from ._signatures import signature_of
 
         return signature_of(self, name, query_imports)
 
     def describe(self, signatures: Mapping[str, Signature | str]) -> None:
-        """Say what the signatures of functions are, where the library does not or is wrong.
+        """Set the signatures of functions, if the library lacks them or has wrong ones.
 
         Parameters
         ----------
         signatures : mapping of str to Signature or str
-            Each by the name of a function of the module itself, not of those that it imports.
+            Signatures by function name.  Functions of imported modules are not included.
 
         Raises
         ------
         ValueError
-            If the module lacks a function, or a text is no signature, or one of a function with
-            another name or another type.  The message names all of them, and nothing has changed.
+            If the module lacks a function, or a signature is malformed, has another name, or
+            contradicts the metadata.  The message lists all problems; no signature is changed.
 
         Notes
         -----
-        Holds for all wrappers of the functions from then on, also for those that are there
-        already, and for as long as the native module lives.  A documentation in the signature
-        becomes that of the function.
+        The signatures apply to new and existing wrappers of the functions, as long as the native
+        module lives.  Documentation in a signature becomes that of the function.
 
         Examples
         --------
@@ -198,65 +196,63 @@ class Module(Object):
         describe(self, signatures)
 
     def import_module(self, module: Module) -> None:
-        """Let functions of another module be found through this one.
+        """Add an import: `get_function` with ``query_imports=True`` then searches `module` too.
 
         Raises
         ------
         RuntimeError
-            If the other module already imports this one, directly or not.
+            If `module` imports this module, directly or indirectly.
 
         Notes
         -----
-        Takes time in proportion to the number of modules that the other one reaches.
+        The time is proportional to the number of modules that `module` imports transitively.
         """
         _ffi_api.ModuleImportModule(self, module)
 
     def clear_imports(self) -> None:
-        """Forget all imported modules."""
+        """Remove all imports."""
         _ffi_api.ModuleClearImports(self)
 
     def inspect_source(self, fmt: str = "") -> str:
-        """Return the module's source in a format; empty when it has none."""
+        """Return the source of the module in a format; an empty string if it has none."""
         source: str = _ffi_api.ModuleInspectSource(self, fmt)
         return source
 
     def get_write_formats(self) -> Array[str]:
-        """Return the formats that `write_to_file` knows; none for shared libraries."""
+        """Return the formats that `write_to_file` supports; empty for shared libraries."""
         formats: Array[str] = _ffi_api.ModuleGetWriteFormats(self)
         return formats
 
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
-        """Write the module to a file; RuntimeError where its kind cannot."""
+        """Write the module to a file; raise RuntimeError if its kind does not support it."""
         _ffi_api.ModuleWriteToFile(self, file_name, fmt)
 
     def save_to_bytes(self) -> bytes:
-        """Return what the loader of the module's kind makes an equal module from.
-
-        Imported modules are not part of it.
+        """Serialize the module, without its imports, for the loader of its kind.
 
         Raises
         ------
         RuntimeError
-            If modules of this kind cannot be saved, see `is_binary_serializable`; those of kind
-            ``"library"`` cannot, because their content is their file.
+            If the kind does not support serialization, see `is_binary_serializable`.  Modules of
+            kind ``"library"`` do not: their content is their file.
         """
         return bytes(get_global_func("pytvmffi.ModuleSaveToBytes")(self))
 
     def get_property_mask(self) -> int:
-        """Return the bits of `ModulePropertyMask` that hold."""
+        """Return the capabilities of the module as bits of `ModulePropertyMask`."""
         mask: int = _ffi_api.ModuleGetPropertyMask(self)
         return mask
 
     def is_binary_serializable(self) -> bool:
-        """Whether the module can be saved to bytes."""
+        """Return True if `save_to_bytes` is supported."""
         return bool(self.get_property_mask() & _BINARY_SERIALIZABLE)
 
     def is_runnable(self) -> bool:
-        """Whether the module has functions to call."""
+        """Return True if the module has functions that can be called."""
         return bool(self.get_property_mask() & _RUNNABLE)
 
     def is_compilation_exportable(self) -> bool:
-        """Whether the module can be exported as an object file."""
+        """Return True if `write_to_file` can write an object file."""
         return bool(self.get_property_mask() & _COMPILATION_EXPORTABLE)
 
     @staticmethod
@@ -271,7 +267,7 @@ class Module(Object):
         return module
 
     def __getattr__(self, name: str) -> Function:
-        # Reached for names that are not there yet; the answer is kept in the instance.
+        # Called for attributes that do not exist yet; the function is stored in the instance.
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         function = self.get_function(name)
@@ -280,11 +276,11 @@ class Module(Object):
 
     def __getitem__(self, name: str) -> Function:
         if not isinstance(name, str):
-            raise ValueError(f"a module is indexed by a function name, got {type(name).__name__}")
+            raise ValueError(f"module index: expected a function name, got {type(name).__name__}")
         if hasattr(type(self), name) or (name.startswith("__") and name.endswith("__")):
-            return self.get_function(name)  # as an attribute it would hide what the class has
+            return self.get_function(name)  # not stored: it would hide an attribute of the class
         known = self.__dict__.get(name)
-        if isinstance(known, Function) and known.__chandle__():  # nobody has moved it away
+        if isinstance(known, Function) and known.__chandle__():  # not emptied by a move
             return known
         function = self.get_function(name)
         if known is None or isinstance(known, Function):
@@ -321,38 +317,38 @@ class Module(Object):
 
 
 class ModuleState:
-    """What a native module keeps of its Python object, where its kind is written in Python."""
+    """State that a native module owns, if its kind is implemented in Python."""
 
     __slots__ = ()
 
     def module_of(self, obj: CObject) -> Module:
-        """Return the Python object of the native module that `obj` holds."""
+        """Return the Python object of the native module that `obj` references."""
         raise NotImplementedError
 
 
-_state_of: Any = get_global_func("pytvmffi.ModuleState")  # None for kinds written elsewhere
+_state_of: Any = get_global_func("pytvmffi.ModuleState")  # returns None for other kinds
 
 
-# ---- where modules and functions come from -------------------------------------------------------
+# ---- Load records --------------------------------------------------------------------------------
 
 
 class _LoadRecord:
-    """How another process finds a module; the note about native modules that were loaded here."""
+    """The call that loaded a module, for pickles and messages; attached to the native module."""
 
     __slots__ = ("argument", "imports", "load")
 
     def __init__(self, load: Callable[[str], Module], argument: str, imports: list[int]) -> None:
         self.load = load
         self.argument = argument  # of `load`: a path or a symbol prefix
-        self.imports = imports  # addresses of what the module imported when it was loaded
+        self.imports = imports  # addresses of the imported modules after loading
 
 
-# Modules that were loaded, by `load` and `argument`; some have died.
+# Loaded modules by `load` and `argument`; references are weak.
 _loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
 
 
 def _record_load(module: Module, load: Callable[[str], Module], argument: str) -> Module:
-    """Note where a module was loaded from."""
+    """Attach a load record to a module."""
     if note_of(module) is None:
         reference = set_note(module, _LoadRecord(load, argument, _addresses(_get_imports(module))))
         if (load, argument) not in _loaded or _find_loaded(load, argument) is None:
@@ -361,33 +357,33 @@ def _record_load(module: Module, load: Callable[[str], Module], argument: str) -
 
 
 def _imports_unchanged(module: Module) -> bool:
-    """Whether the module imports what it did when it was loaded."""
+    """Return True if the imports are the same as after loading."""
     return bool(_addresses(module.imports) == note_of(module).imports)
 
 
 def _find_loaded(load: Callable[[str], Module], argument: str) -> Module | None:
-    """Return the first module that was loaded like this and is still there."""
+    """Return the first module loaded by this call that is still alive, or None."""
     reference = _loaded.get((load, argument))
     return None if reference is None else reference()
 
 
-# The last module of each file that stays for the life of the process, and what the file was then.
+# Modules loaded with `keep_module_alive`, by path, each with the status of the file at loading.
 _resident_libraries: dict[str, tuple[NativeReference, os.stat_result]] = {}
 
 
 def _status_of(file: str) -> os.stat_result | None:
-    """Return the status of a file; None for a name without a slash, or if there is none."""
+    """Return the status of a file; None for a name without a slash or a missing file."""
     if os.sep not in file:
         return None
     try:
-        return os.stat(file)  # noqa: PTH116  (pathlib loads slowly)
-    except (OSError, ValueError):  # the loader will say why
+        return os.stat(file)  # noqa: PTH116  (importing pathlib is slow)
+    except (OSError, ValueError):  # the loader reports the error
         return None
 
 
-def _find_resident(argument: str, status: os.stat_result) -> Module | None:
-    """Return the library that stays, if loading the file again would give the same."""
-    reference, before = _resident_libraries[argument]
+def _find_resident(path: str, status: os.stat_result) -> Module | None:
+    """Return the module of a resident library if its file and imports are unchanged."""
+    reference, before = _resident_libraries[path]
     is_same_file = all(getattr(status, name) == getattr(before, name) for name in _FILE_CHANGES)
     module: Module | None = reference() if is_same_file else None
     if module is None or module.kind != "library" or not _imports_unchanged(module):
@@ -395,7 +391,7 @@ def _find_resident(argument: str, status: os.stat_result) -> Module | None:
     return module
 
 
-# One of these changes when the content of a file does, or another file takes its argument.
+# Fields of the status that change if the file is modified or replaced.
 _FILE_CHANGES = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 
 
@@ -404,18 +400,18 @@ def _addresses(modules: Array[Module]) -> list[int]:
 
 
 def file_of(module: Module) -> str | None:
-    """Return the path of the file that a module was loaded from; None for other modules."""
+    """Return the path that a module was loaded from; None if it was not loaded from a file."""
     record: _LoadRecord | None = note_of(module)
     return None if record is None or record.load is not load_module else record.argument
 
 
 def _reduce(module: Module) -> Any:
-    imports = module.imports  # ValueError for an empty wrapper
+    imports = module.imports  # raises ValueError for an empty wrapper
     record: _LoadRecord | None = note_of(module)
     if record is None:
         raise TypeError(
             f"cannot pickle a module of kind {module.kind!r} that was not loaded by load_module "
-            "or system_lib: nothing says where another process finds it"
+            "or system_lib: another process could not find it"
         )
     changed = _addresses(imports) != record.imports
     return find_again, (record.load, record.argument, list(imports) if changed else None)
@@ -424,18 +420,20 @@ def _reduce(module: Module) -> Any:
 def find_again(
     load: Callable[[str], Module], argument: str, imports: list[Module] | None
 ) -> Module:
-    """Return the module that a pickle describes: one that is loaded already, or a new one.
+    """Return the module of a pickle: one that is already loaded, or a newly loaded one.
 
-    Pickles name this function, so it keeps its name.
+    Pickles contain the name of this function.
     """
     if not isinstance(argument, str):
-        raise TypeError(f"the place of a module is a str, got {type(argument).__name__}")
+        raise TypeError(
+            f"pickled module: expected its path as a str, got {type(argument).__name__}"
+        )
     if imports is None:
         known = _find_loaded(load, argument)
         if known is not None and _imports_unchanged(known):
             return known
         return load(argument)
-    # Not one that somebody has: it gets other imports.
+    # A new module, as its imports differ from those of the loaded one.
     is_file = load is load_module
     module = (
         _load_file(argument, argument, True, _status_of(argument)) if is_file else load(argument)
@@ -447,7 +445,7 @@ def find_again(
 
 
 def load_of_kind(cls: Any, data: bytes) -> Module:
-    """Return the module that a class of a kind written in Python makes from bytes."""
+    """Return the module that ``cls.load_from_bytes(data)`` creates."""
     module = cls.load_from_bytes(bytes(data))
     if not isinstance(module, Module):
         raise TypeError(
@@ -457,9 +455,9 @@ def load_of_kind(cls: Any, data: bytes) -> Module:
 
 
 def restore_module(cls: Any, data: bytes, imports: list[Module]) -> Module:
-    """Return the module of a kind written in Python that a pickle describes.
+    """Return the custom module of a pickle.
 
-    Pickles name this function, so it keeps its name.
+    Pickles contain the name of this function.
     """
     module = load_of_kind(cls, data)
     for imported in imports:
@@ -473,79 +471,79 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     Parameters
     ----------
     path : str or os.PathLike
-        The file; its suffix selects the loader.  A name without a slash is searched for as the
-        system's dynamic loader does, which does not look into the working directory: a file there
-        is ``"./softmax.so"``.
+        Path of the file; its suffix selects the loader.  The dynamic loader searches for a name
+        without a slash, but not in the working directory; write ``"./softmax.so"`` for a file
+        there.
     keep_module_alive : bool
-        Whether the module object stays for the life of the process.  A library that stays is loaded
-        once: as long as its file and its imports do not change, the same module is returned.
+        Whether to keep the module object until the process ends.  Such a library is loaded once:
+        the same module is returned as long as its file and its imports do not change.
 
     Raises
     ------
     RuntimeError
         If the file cannot be loaded, or no loader is registered for the suffix.
     ValueError
-        If there is a file of signatures next to it that is wrong, or that of another library.
+        If the side file is malformed or belongs to another library.
 
     Notes
     -----
-    Where ``libfoo.signatures`` lies next to ``libfoo.so`` and the path has a folder, its texts are
-    given to `Module.describe`.
+    If `path` has a slash and a side file ``libfoo.signatures`` exists next to ``libfoo.so``, its
+    signatures are passed to `Module.describe`.
     """
     file = os.fspath(path)
-    # A name without a slash was searched for, and will be again.
-    argument = _absolute(file) if os.sep in file else file
-    # Before the file is loaded: one that is replaced meanwhile is another one next time.
+    # The loader searches for a name without a slash again each time.
+    resolved = _absolute(file) if os.sep in file else file
+    # Read before loading: if the file is replaced during loading, the next call loads it again.
     status = _status_of(file)
-    if status is not None and keep_module_alive and argument in _resident_libraries:
-        known = _find_resident(argument, status)
+    if status is not None and keep_module_alive and resolved in _resident_libraries:
+        known = _find_resident(resolved, status)
         if known is not None:
             return known
-    module = _load_file(file, argument, keep_module_alive, status)
+    module = _load_file(file, resolved, keep_module_alive, status)
     if status is not None and keep_module_alive:
-        _resident_libraries[argument] = NativeReference(module), status
+        _resident_libraries[resolved] = NativeReference(module), status
     return module
 
 
 def _absolute(file: str) -> str:
-    """Return what ``os.path.abspath`` does, which is slower where nothing is to be done."""
+    """Return ``os.path.abspath(file)``; faster if the path is absolute and normalized."""
     is_plain = type(file) is str and file[0] == "/" and file[-1] != "/"
     if is_plain and "/." not in file and "//" not in file:
         return file
-    return os.path.abspath(file)  # noqa: PTH100  (pathlib loads slowly)
+    return os.path.abspath(file)  # noqa: PTH100  (importing pathlib is slow)
 
 
 def _load_file(
-    file: str, argument: str, keep_module_alive: bool, status: os.stat_result | None
+    file: str, resolved: str, keep_module_alive: bool, status: os.stat_result | None
 ) -> Module:
     if status is not None:
         _check_regular(file, status)
-    # Names of files are bytes, which Python shows as text.
+    # Paths are bytes, which Python decodes with surrogates for invalid UTF-8.
     name = file if file.isascii() else NativeText(os.fsencode(file))
     try:
         module: Module = _ffi_api.ModuleLoadFromFile(name)
     except RuntimeError as error:
-        if os.sep not in file and os.path.isfile(file):  # noqa: PTH113  (pathlib loads slowly)
+        if os.sep not in file and os.path.isfile(file):  # noqa: PTH113  (importing pathlib is slow)
             error.args = (f"{error}; to load the file in the working directory, write './{file}'",)
         raise
-    _record_load(module, load_module, argument)
+    _record_load(module, load_module, resolved)
     if os.sep in file:
-        _read_side_file(module, argument)
+        _read_side_file(module, resolved)
     if keep_module_alive:
         _ffi_api.ModuleGlobalsAdd(module)
     return module
 
 
 def _check_regular(file: str, status: os.stat_result) -> None:
-    """Refuse what the loader would wait for, or read without an end: FIFOs, devices, sockets."""
+    """Raise RuntimeError for a FIFO, device or socket, on which the loader could hang."""
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise RuntimeError(f"{file} cannot be loaded: it is not a regular file")
 
 
-def _read_side_file(module: Module, argument: str) -> None:
-    """Give the module the signatures in the file next to it, if there is one."""
-    side_file = argument.rpartition(".")[0] + ".signatures"  # the suffix has selected the loader
-    if not os.access(side_file, os.F_OK):  # in half the time of an exception
+def _read_side_file(module: Module, path: str) -> None:
+    """Set the signatures in the side file of a library, if it exists."""
+    side_file = path.rpartition(".")[0] + ".signatures"
+    if not os.access(side_file, os.F_OK):  # takes half the time of a caught exception
         return
     from ._signatures import describe_from_file
 
@@ -553,19 +551,19 @@ def _read_side_file(module: Module, argument: str) -> None:
 
 
 def system_lib(symbol_prefix: str = "") -> Module:
-    """Return the module of functions that are linked into the process.
+    """Return the module of functions that are linked into the program and registered by symbol.
 
     Parameters
     ----------
     symbol_prefix : str
-        Prefix of the symbols that make up the module; each prefix has one module.
+        Prefix of the symbols of the module.  Each prefix has one module.
     """
     module: Module = _ffi_api.SystemLib(symbol_prefix)
     return _record_load(module, system_lib, symbol_prefix)
 
 
 def _register() -> FieldGetter:
-    """Let `Module` stand for its native type; return what reads a module's imports."""
+    """Register `Module` for its native type; return the getter of its field ``imports_``."""
     index = type_key_to_index("ffi.Module")
     assert index is not None  # one of the built-in types
     register_class(index, Module)

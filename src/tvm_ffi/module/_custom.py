@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of modules that are written in Python.
+"""Custom modules: module kinds that are implemented in Python (`CustomModule`).
 
-A native module owns the state of its Python object: class and attributes.  The Python object owns
-the native module, and is made anew from the state when the module arrives in Python after the
-object has died; as long as it lives there is only this one.
+The native module owns a state: the class and the ``__dict__`` of its Python object.  The Python
+object owns the native module.  If the object has been destroyed when native code returns the module
+to Python, a new object is created from the state.  At most one object exists at a time.
 """
 
 from __future__ import annotations
@@ -21,40 +21,42 @@ from ._property_mask import ModulePropertyMask
 
 __all__ = ["CustomModule"]
 
-# Called from C++ with the module, then what the C++ method gets; by name of the C++ method.
+# By name of the C++ method: the Python method, and a function that C++ calls with the module and
+# the arguments of the C++ method.
 _native_methods: dict[str, tuple[str, Callable[..., Any]]]
 
 
 class _OwnNames:
-    """What `CustomModule.function_names` returns, unless an instance keeps something else there."""
+    """Descriptor of `CustomModule.functions`; an attribute of the instance takes precedence."""
 
     def __get__(self, module: CustomModule | None, owner: type) -> Any:
         return self if module is None else module._function_names()
 
 
 class CustomModule(Module, StateOwner):
-    """Base of kinds of modules written in Python.
+    """Base class of modules that are implemented in Python.
 
-    A class says what its kind is called and overrides what its modules can do: `find_function`
-    at least.  An instance is a native module: others may import it, native code finds its
-    functions, and when it comes back from native code it is the same object.
+    A subclass has a kind and overrides methods, at least `find_function`.  Each instance is a
+    native module: other modules can import it, and native code can call its functions.  Native code
+    returns the same Python object.
 
     Parameters of the class
     -----------------------
     kind : str
-        Name of the kind; without one, the class inherits it, or is only a base of others.
+        Name of the kind.  If omitted, the kind is inherited; a class without a kind cannot be
+        instantiated.
     properties : ModulePropertyMask, optional
-        What can be done with its modules; by default ``RUNNABLE`` where `find_function` is
-        overridden and ``BINARY_SERIALIZABLE`` where `save_to_bytes` is.
+        Capabilities of the modules.  By default ``RUNNABLE`` if `find_function` is overridden, and
+        ``BINARY_SERIALIZABLE`` if `save_to_bytes` is overridden.
 
     Notes
     -----
-    A class with a class method ``load_from_bytes(data)`` is registered as the loader of its kind,
-    the global function ``ffi.Module.load_from_bytes.KIND``, when it is defined.
+    Defining a class with a class method ``load_from_bytes(data)`` registers it as the loader of the
+    kind, the global function ``ffi.Module.load_from_bytes.KIND``.
 
-    Methods are called on any thread.  Their exceptions reach a caller in Python as they are.  What
-    an instance is made of stands in its ``__dict__``; `__init__` does not run again when an
-    instance is made anew for a module that native code kept.
+    Methods may be called on any thread.  Callers in Python receive their exceptions unchanged.  All
+    state of an instance must be in its ``__dict__``: if native code keeps the module after the
+    instance is destroyed, a new instance gets the ``__dict__`` and `__init__` is not called.
 
     Examples
     --------
@@ -74,7 +76,7 @@ class CustomModule(Module, StateOwner):
     'Hello, world!'
     """
 
-    __module__ = "tvm_ffi.module"  # which shows it
+    __module__ = "tvm_ffi.module"  # its public module
     __slots__ = ()
     _kind: ClassVar[str | None] = None
     _properties: ClassVar[int | None] = None
@@ -100,10 +102,10 @@ class CustomModule(Module, StateOwner):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls._kind is None:
-            raise TypeError(f"{cls.__name__} has no kind: class {cls.__name__}(..., kind=...)")
+            raise TypeError(f"{cls.__name__} has no kind; use class {cls.__name__}(..., kind=...)")
         self = super().__new__(cls)
         state = _State(self)
-        # The result arrives as the object that it is made for, which has its handle then.
+        # Converting the result to Python moves its handle into `self`, see `_State.module_of`.
         _new_native(cls._kind, _properties_of(cls), opaque_object(state), _methods_of(cls))
         hold_state(self, state)
         return self
@@ -111,43 +113,40 @@ class CustomModule(Module, StateOwner):
     def __init__(self) -> None:
         pass
 
-    # ---- What kinds override -----------------------------------------------------------------
+    # ---- Methods to override ----------------------------------------------------------------
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the module's own function of this name, or None.
+        """Return the function of this name, or None.
 
-        `get_function` asks here, then the imported modules if it shall.
+        `get_function` calls this method, then searches the imports if ``query_imports`` is true.
         """
         return None
 
     def function_names(self) -> Sequence[str]:
-        """Return the names for which `find_function` has a function, as far as they are known.
-
-        They are what `functions`, ``dir`` and completion list.
-        """
+        """Return the names of known functions, for `functions`, ``dir`` and completion."""
         return ()
 
     def find_function_doc(self, name: str) -> str | None:
-        """Return the documentation of the module's own function of this name, or None."""
+        """Return the documentation of the function of this name, or None."""
         return None
 
     def find_function_metadata(self, name: str) -> dict[str, Any] | None:
-        """Return what is known about the module's own function of this name, or None.
+        """Return the metadata of the function of this name, or None.
 
-        It must be fit for JSON.  A function's types stand under ``"type_schema"``.
+        The dict must be JSON serializable.  The key ``"type_schema"`` has the function's types.
         """
         return None
 
     def save_to_bytes(self) -> bytes:
-        """Return what ``load_from_bytes`` of the class makes an equal module from."""
+        """Serialize the module for ``load_from_bytes`` of the class."""
         raise _lacks(self, "SaveToBytes")
 
     def inspect_source(self, fmt: str = "") -> str:
-        """Return the module's source in a format; empty when it has none."""
+        """Return the source of the module in a format; an empty string if it has none."""
         return ""
 
     def get_write_formats(self) -> Sequence[str]:  # type: ignore[override]
-        """Return the formats that `write_to_file` knows."""
+        """Return the formats that `write_to_file` supports."""
         return []
 
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
@@ -165,14 +164,14 @@ class CustomModule(Module, StateOwner):
         return tuple(names)
 
     def __getitem__(self, name: str) -> Any:
-        # Functions are not kept in the instance, as in `__getattr__`.
+        # As in `__getattr__`, functions are not stored in the instance.
         if not isinstance(name, str):
             return super().__getitem__(name)
         return self.get_function(name)
 
     def __getattr__(self, name: str) -> Any:
-        # Functions are not kept in the instance: they may refer to it.  What a lookup itself misses
-        # is an attribute and no function.
+        # Functions are not stored in the instance, since they may refer to it.  A name that
+        # `find_function` itself looks up is a missing attribute, not a function.
         if (name.startswith("__") and name.endswith("__")) or _searching.is_in(self):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return self.get_function(name)
@@ -185,7 +184,7 @@ class CustomModule(Module, StateOwner):
 
 
 class _State(ModuleState):
-    """What remains of a Python object when only native code owns its module."""
+    """Class and attributes of a custom module, owned by the native module."""
 
     __slots__ = ("attributes", "cls", "lock", "wrapper")
 
@@ -193,10 +192,10 @@ class _State(ModuleState):
         self.cls = type(module)
         self.attributes = module.__dict__
         self.wrapper = ref(module)
-        self.lock = RLock()  # a finalizer may need the same module while one is made
+        self.lock = RLock()  # reentrant: a finalizer may need the module during `module_of`
 
     def module_of(self, obj: CObject) -> CustomModule:
-        """Return the Python object of the native module that `obj` holds."""
+        """Return the Python object of the native module that `obj` references."""
         with self.lock:
             module = self.wrapper()
             if module is None:
@@ -205,13 +204,13 @@ class _State(ModuleState):
                 module.__move_handle_from__(obj)
                 hold_state(module, self)
                 self.wrapper = ref(module)
-            elif not module.__chandle__():  # moved away before
+            elif not module.__chandle__():  # emptied by a move
                 module.__move_handle_from__(obj)
             return module
 
 
 class _Searching:
-    """Which modules each thread is in `find_function` of."""
+    """For each thread, the stack of modules whose `find_function` is running."""
 
     def __init__(self) -> None:
         from threading import local
@@ -248,7 +247,7 @@ def _lacks(module: CustomModule, ability: str) -> RuntimeError:
 
 def _check_kind(kind: str) -> None:
     if not isinstance(kind, str):
-        raise TypeError(f"a kind of modules is a str, got {type(kind).__name__}")
+        raise TypeError(f"module kind: expected a str, got {type(kind).__name__}")
     if not kind or kind == "_lib" or "\0" in kind:
         raise ValueError(f"{kind!r} cannot be the kind of a module")
 
@@ -269,7 +268,7 @@ def _properties_of(cls: type[CustomModule]) -> int:
 
 
 def _methods_of(cls: type[CustomModule]) -> dict[str, Callable[..., Any]]:
-    """Return what native code calls; what a class does not override stays native."""
+    """Return the functions that native code calls, for the methods that the class overrides."""
     if cls._methods is None:
         cls._methods = {
             native: call
@@ -280,21 +279,21 @@ def _methods_of(cls: type[CustomModule]) -> dict[str, Callable[..., Any]]:
 
 
 def _register_loader(cls: type[CustomModule], kind: str) -> None:
-    """Let embedded modules of this kind be made by the class, if it can."""
+    """Register the class as loader of its kind if it has ``load_from_bytes``."""
     if not hasattr(cls, "load_from_bytes"):
         return
     name = f"ffi.Module.load_from_bytes.{kind}"
     known = _loaders.get(kind)
-    # The same class once more: its cell or its source file was run again.
-    is_again = known is not None and _place(known) == _place(cls)
-    register_global_func(name, lambda data: load_of_kind(cls, data), override=is_again)
+    # The same class may be defined again, by a notebook cell or a reload.
+    is_redefined = known is not None and _qualified_name(known) == _qualified_name(cls)
+    register_global_func(name, lambda data: load_of_kind(cls, data), override=is_redefined)
     _loaders[kind] = cls
 
 
 _loaders: dict[str, type[CustomModule]] = {}
 
 
-def _place(cls: type) -> tuple[str, str]:
+def _qualified_name(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What modules show of themselves: names of functions, file and kind.  No function is called."""
+"""Function names, ``dir`` and ``repr`` of modules.  No function of the module is called."""
 
 from __future__ import annotations
 
@@ -13,34 +13,38 @@ if TYPE_CHECKING:
 
 __all__ = ["dir_names", "known_functions", "listed_function_names", "repr_text"]
 
-_MOST_SHOWN = 5  # functions in the text of a module
+_MAX_SHOWN = 5  # function names in the repr of a module
 
 
 def listed_function_names(module: Module) -> tuple[str, ...]:
-    """Return the names that the lister of the module's kind tells; none where there is no lister.
+    """Return the function names of a module according to its kind's listing function.
 
-    It is the global function ``pytvmffi.Module.function_names.KIND``.
+    It is the global function ``pytvmffi.Module.function_names.KIND``; without one, return ``()``.
     """
-    tell: Any = get_global_func(f"pytvmffi.Module.function_names.{module.kind}", allow_missing=True)
-    return () if tell is None else tuple(tell(module))
+    name = f"pytvmffi.Module.function_names.{module.kind}"
+    list_names: Any = get_global_func(name, allow_missing=True)
+    return () if list_names is None else tuple(list_names(module))
 
 
 def known_functions(module: Module) -> tuple[str, ...]:
-    """Return `Module.functions`, whatever an instance calls so; nothing where listing fails."""
+    """Return the function names of a module, or ``()`` if listing them raises.
+
+    Unlike `Module.functions`, an attribute of the instance cannot hide the result.
+    """
     try:
         return module._function_names()
-    except Exception:  # a kind may be written by anyone
+    except Exception:  # third-party code may implement the kind
         return ()
 
 
-def dir_names(module: Module, others: list[str]) -> list[str]:
-    """Return what ``dir`` lists: functions whose names are identifiers, and all others."""
+def dir_names(module: Module, attributes: list[str]) -> list[str]:
+    """Return the names for ``dir``: attributes, and functions whose names are identifiers."""
     functions = (name for name in known_functions(module) if name.isidentifier())
-    return sorted({*others, *functions})
+    return sorted({*attributes, *functions})
 
 
 def repr_text(module: Module) -> str:
-    """Return what ``repr`` shows."""
+    """Return the ``repr`` of a module: class, file, kind and function names."""
     cls = type(module)
     if not module.__chandle__():
         return f"{cls.__name__}(chandle=None)"
@@ -56,6 +60,6 @@ def repr_text(module: Module) -> str:
 def _functions_text(names: tuple[str, ...]) -> str:
     if not names:
         return ""
-    if len(names) <= _MOST_SHOWN:
+    if len(names) <= _MAX_SHOWN:
         return f": {', '.join(names)}"
-    return f": {', '.join(names[:_MOST_SHOWN])}, ... ({len(names)} functions)"
+    return f": {', '.join(names[:_MAX_SHOWN])}, ... ({len(names)} functions)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be done with a module, as the C ABI says it."""
+"""The enumeration `ModulePropertyMask` of module capabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ModulePropertyMask"]
 
 
 class ModulePropertyMask(IntEnum):
-    """What can be done with a module; bits of ``Module.get_property_mask()``."""
+    """Capabilities of a module; bits of ``Module.get_property_mask()``."""
 
     BINARY_SERIALIZABLE = 1
     RUNNABLE = 2

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures of a module's functions: those that it carries, and those given from outside.
+"""Signatures of a module's functions: of the library, of `Module.describe`, or of a side file.
 
-What is given is kept with the native module, in front of what the library says, so that every
-reader finds it: wrappers that are there already, other modules that import this one, other
-languages.
+Signatures given by the user are stored in the native module and take precedence over those of the
+library, so that all readers find them: existing wrappers, importing modules, other languages.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from . import Module
 
 __all__ = ["describe", "describe_from_file", "signature_of"]
 
-_MOST_BYTES = 1 << 24  # of a side file
+_MAX_BYTES = 1 << 24  # of a side file
 
 
 def signature_of(module: Module, name: str, query_imports: bool) -> Signature | None:
-    """Return the signature of a function; None when nobody knows it."""
+    """Return the signature of a function; None if it is unknown."""
     return read_signature(
         lambda: _ffi_api.ModuleGetFunctionMetadata(module, name, query_imports),
         name,
@@ -36,22 +35,21 @@ def signature_of(module: Module, name: str, query_imports: bool) -> Signature | 
 
 
 def display_name(module: Module) -> str:
-    """Return what messages call a module: its file, where it was loaded from one."""
+    """Return the name of a module in messages: its path, or its kind if it has none."""
     record = note_of(module)
     return (
         str(record.argument) if record is not None and record.argument else f"Module[{module.kind}]"
     )
 
 
-# ---- Given from outside --------------------------------------------------------------------------
+# ---- Signatures from the user --------------------------------------------------------------------
 
 
 def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
-    """Give functions their signatures, all of them or none; see `Module.describe`."""
+    """Set the signatures of functions, all of them or none; see `Module.describe`."""
     if not isinstance(signatures, Mapping):
         raise TypeError(
-            "expected a mapping of names of functions to signatures, got "
-            f"{type(signatures).__name__}"
+            f"expected a mapping from function names to signatures, got {type(signatures).__name__}"
         )
     described: dict[str, tuple[Signature, str]] = {}
     problems = []
@@ -61,7 +59,7 @@ def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
         except (TypeError, ValueError) as error:
             problems.append(f"{name!r}: {error}")
     if problems:
-        raise ValueError("\n  ".join([f"{display_name(module)} is not so described:", *problems]))
+        raise ValueError("\n  ".join([f"{display_name(module)}: invalid signatures:", *problems]))
     set_description: Any = get_global_func("pytvmffi.ModuleDescribeFunction")
     for name, (signature, metadata) in described.items():
         set_description(module, name, metadata, signature.doc)
@@ -69,9 +67,9 @@ def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
 
 
 def _validated(module: Module, name: str, description: Signature | str) -> tuple[Signature, str]:
-    """Return the signature of a function, and its metadata with it."""
+    """Check a signature against a function; return it with the combined metadata text."""
     if not isinstance(name, str):
-        raise TypeError(f"the name of a function is a str, got {type(name).__name__}")
+        raise TypeError(f"expected a str as function name, got {type(name).__name__}")
     if not module.implements_function(name):
         raise ValueError("the module has no such function")
     given = Signature.of(description)
@@ -82,13 +80,13 @@ def _validated(module: Module, name: str, description: Signature | str) -> tuple
 
 
 def _library_metadata(module: Module, name: str) -> dict[str, Any]:
-    """Return what the library itself says; nothing where that is damaged, which is why it is told.
+    """Return the metadata that the library has for a function; ``{}`` if they are damaged.
 
-    A function with a damaged description is one that needs another.
+    Users call `Module.describe` to replace damaged metadata, so damage must not raise here.
     """
-    ask: Any = get_global_func("pytvmffi.ModuleGetOwnFunctionMetadata")
+    get_metadata: Any = get_global_func("pytvmffi.ModuleGetOwnFunctionMetadata")
     try:
-        return parsed_metadata(ask(module, name))
+        return parsed_metadata(get_metadata(module, name))
     except MemoryError:
         raise
     except Exception:
@@ -99,19 +97,19 @@ def _library_metadata(module: Module, name: str) -> dict[str, Any]:
 
 
 def describe_from_file(module: Module, path: str | os.PathLike[str]) -> None:
-    """Give functions the signatures that a text file lists.
+    """Set the signatures of functions from a side file.
 
     Raises
     ------
     ValueError
-        If the file lists what are no signatures, or those of another library; the message names
-        the lines.
+        If the file is not UTF-8, or an entry is malformed or names no function of the module; the
+        message has the line numbers.
     OSError
-        If it cannot be read, or is no text file.
+        If the file cannot be read.
     """
     file = os.fspath(path)
     try:
-        text = read_regular(file, _MOST_BYTES).decode("utf-8")
+        text = read_regular(file, _MAX_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{file}: not UTF-8: {error}") from None
     described: dict[str, Signature] = {}
@@ -132,14 +130,15 @@ def _check_entry(module: Module, signature: Signature, others: Mapping[str, Sign
     if not signature.name:
         raise ValueError("the signature has no name")
     if signature.name in others:
-        raise ValueError(f"function '{signature.name}' stands twice")
+        raise ValueError(f"function '{signature.name}' has two entries")
     _validated(module, signature.name, signature)
 
 
 def _entries(text: str) -> list[tuple[int, str]]:
-    """Return each signature in a text, and the number of its first line.
+    """Return the entries of a side file, each with the number of its first line.
 
-    It begins in the first column; lines that begin with a blank or a closing bracket continue it.
+    An entry begins in the first column.  Lines that begin with white space or a closing bracket
+    continue it.
     """
     entries: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):

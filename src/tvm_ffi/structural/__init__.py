@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison, traversal and rewriting of values by what their types say they consist of.
+"""Structural equality, hash, traversal and rewriting of values by their reflected fields.
 
-Programs of compilers are such values: trees and graphs of objects, with variables that are equal by
-the place where they are defined and not by their names.
+Compilers represent programs as such values: trees and graphs of objects.  Variables are compared by
+the position of their definition, not by name.
 """
 
 from ._comparison import (
@@ -41,4 +41,4 @@ __all__ = [
 ]
 
 for _public in __all__:
-    globals()[_public].__module__ = __name__  # pickles and `help` name this place
+    globals()[_public].__module__ = __name__  # pickles and `help` use the public path

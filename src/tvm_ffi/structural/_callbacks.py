@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callbacks of traversals, which are chosen by the type of the value."""
+"""Callbacks of structural traversals, selected by the type of the value."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .._types.schema import TypeSchema
 from ._kinds import DefRegionKind, WalkOrder
 
 Callback = Callable[..., Any]
-# A callable for all values, or pairs of a type, or of a tuple of types, and a callable.
+# A callable for all values, or pairs of a type (or a tuple of types) and a callable.
 Callbacks = Union[Callback, tuple[Any, ...], Sequence[Any]]
 
-# Pairs of a type index and a callable, as native traversals take them.
+# Pairs of a type index and a callable, the form of native traversals.
 IndexedCallbacks = list[tuple[int, Callback]]
 
 _ANY_INDEX = -1
@@ -24,14 +24,14 @@ _ORDERS = {"pre": WalkOrder.PREORDER, "post": WalkOrder.POSTORDER}
 def native_walk_arguments(
     function: str, callbacks: Callbacks, with_def_region_kind: Callbacks, order: str | WalkOrder
 ) -> tuple[IndexedCallbacks, IndexedCallbacks, int]:
-    """Return both lists of callbacks and the number of the order.
+    """Return both lists of callbacks and the order as a number.
 
     Raises
     ------
     TypeError
-        As `by_type_index`.
+        For the reasons of `by_type_index`.
     ValueError
-        If there is no such order.
+        If `order` is invalid.
     """
     plain = by_type_index(function, callbacks)
     pairs = by_type_index(function, with_def_region_kind)
@@ -47,19 +47,19 @@ def _with_region_kind(callback: Callback) -> Callback:
 
 
 def by_type_index(function: str, callbacks: Callbacks) -> IndexedCallbacks:
-    """Return the callbacks with the indices of the types that they are for.
+    """Return callbacks with the type indices of the values that they accept.
 
     Parameters
     ----------
     function : str
-        What was called, for messages.
+        Name of the public function, for messages.
     callbacks : callable, pair or sequence of pairs
-        As the user has given them.
+        The argument of the user.
 
     Raises
     ------
     TypeError
-        If they are nothing of that kind, or a type is none that values have.
+        If `callbacks` has another form, or a type is not the type of a value.
     """
     if callable(callbacks):
         return [(_ANY_INDEX, callbacks)]
@@ -94,6 +94,6 @@ def _index_of(function: str, position: int, annotation: Any) -> int:
         index = _NO_INDEX
     if index < 0:
         raise TypeError(
-            f"{function}: callback {position} is for {annotation!r}, which is no type of values"
+            f"{function}: callback {position}: expected the type of a value, got {annotation!r}"
         )
     return index

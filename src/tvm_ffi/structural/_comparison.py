@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Equality and hash up to the names of variables."""
+"""Structural equality and structural hash."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _MASK_64_BITS = (1 << 64) - 1
 def structural_equal(
     lhs: Any, rhs: Any, map_free_vars: bool = False, skip_tensor_content: bool = False
 ) -> bool:
-    """Whether two values have the same structure.
+    """Return True if two values are equal up to the names of bound variables.
 
     Parameters
     ----------
     lhs, rhs : object
         The values.
     map_free_vars : bool
-        Whether variables that neither side defines are equal to each other where they stand in the
-        same places; otherwise they are equal to themselves only.
+        Whether unbound variables at corresponding positions are equal.  Otherwise an unbound
+        variable is equal to itself only.
     skip_tensor_content : bool
-        Whether tensors of the same shape and dtype are equal whatever they contain.
+        Whether tensors of the same shape and dtype are equal regardless of their elements.
 
     Raises
     ------
     TypeError
-        If a type does not say how it is compared, as functions do not.
+        If a type does not support structural comparison, such as a function.
     ValueError
         If the values are nested too deep or contain themselves.
 
@@ -51,24 +51,24 @@ def structural_equal(
 def structural_hash(
     value: Any, map_free_vars: bool = False, skip_tensor_content: bool = False
 ) -> int:
-    """Return a hash that is the same for values that `structural_equal` calls equal.
+    """Return the structural hash; values that are structurally equal have the same hash.
 
     Parameters
     ----------
     value : object
         The value.
     map_free_vars, skip_tensor_content : bool
-        As in `structural_equal`.
+        See `structural_equal`.
 
     Returns
     -------
     int
-        From 0 to 2**64-1; the same in all processes.
+        A number from 0 to 2**64-1; it does not depend on the process.
 
     Raises
     ------
     TypeError, ValueError
-        As for `structural_equal`.
+        See `structural_equal`.
     """
     number: int = _ffi_api.StructuralHash(value, map_free_vars, skip_tensor_content)
     return number & _MASK_64_BITS
@@ -77,22 +77,22 @@ def structural_hash(
 def get_first_structural_mismatch(
     lhs: Any, rhs: Any, map_free_vars: bool = False, skip_tensor_content: bool = False
 ) -> tuple[AccessPath, AccessPath] | None:
-    """Return where two values differ first.
+    """Return the access paths to the first difference between two values.
 
     Parameters
     ----------
     lhs, rhs, map_free_vars, skip_tensor_content
-        As in `structural_equal`.
+        See `structural_equal`.
 
     Returns
     -------
     pair of AccessPath, or None
-        Paths to what differs, in each of the values; None where they are equal.
+        Paths to the differing children, one for each value; None if the values are equal.
 
     Raises
     ------
     TypeError, ValueError
-        As for `structural_equal`.
+        See `structural_equal`.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def get_first_structural_mismatch(
 
 @register_object("ffi.StructuralKey")
 class StructuralKey(Object):
-    """A value that is compared and hashed by its structure, in `dict` as well as in `tvm_ffi.Map`.
+    """A dictionary key with structural equality and hash, for `dict` and `tvm_ffi.Map`.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ class StructuralKey(Object):
     key : object
         The value.
     hash_i64 : int
-        Its structural hash as a number of 64 bits with a sign; taken when the key is made.
+        Its structural hash as a signed 64-bit integer, computed at construction.
 
     Raises
     ------
     TypeError, ValueError
-        As for `structural_equal`.
+        See `structural_equal`.
 
     Examples
     --------

@@ -1,35 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that traversals take and give, by name."""
+"""Enumerations of structural traversals: order, result of a callback, modes and regions."""
 
 from enum import IntEnum
 
 
 class WalkOrder(IntEnum):
-    """Whether a callback sees a value before or after what it holds."""
+    """Order of a walk: a value before or after its children."""
 
     PREORDER = 0
     POSTORDER = 1
 
 
 class WalkResult(IntEnum):
-    """What a walk does after a callback; `SKIP` leaves out what the value holds, in pre-order."""
+    """Result of a callback; in pre-order, `SKIP` leaves out the children of the value."""
 
     ADVANCE = 0
     SKIP = 1
 
 
 class InplaceMode(IntEnum):
-    """Whether a callback of `structural_mutate` may change the value that it is given."""
+    """Whether a callback of `structural_mutate` may modify its argument in place."""
 
     DISALLOW = 0
     ALLOW = 1
 
 
 class DefRegionKind(IntEnum):
-    """Whether a value lies in a field that defines variables.
+    """Kind of the field that contains a value: whether it defines variables.
 
-    In `DEF_PATTERN` all variables below are definitions; in `DEF_SIMPLE` only those that the field
-    holds directly, or in containers.
+    In `DEF_PATTERN` all variables at any depth are definitions; in `DEF_SIMPLE` only variables that
+    are values of the field itself or elements of its containers.
     """
 
     NONE = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traversals that make a value in which parts are replaced."""
+"""Structural mutation: traversals that return a value with replaced children."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from ._kinds import DefRegionKind, InplaceMode, WalkOrder
 
 @register_object("ffi.StructuralMutator")
 class StructuralMutator(Object):
-    """The mutator of a traversal in progress, which callbacks of `structural_mutate` are given."""
+    """The mutator of a traversal in progress, an argument of `structural_mutate` callbacks."""
 
     def mutate(self, value: Any) -> Any:
-        """Return what becomes of a value, by the callback for it or by descending into it."""
+        """Return the replacement of a value: by its callback, or by mutation of its children."""
         return _ffi_api.StructuralMutatorMutate(self, value)
 
     def default_mutate(self, value: Any) -> Any:
-        """Return the value with what becomes of its parts; itself when none of them changes."""
+        """Return the value with mutated children; the value itself if no child changes."""
         return _ffi_api.StructuralMutatorDefaultMutate(self, value)
 
     def var_remap_get(self, var: Object) -> Any | None:
-        """Return what a variable was replaced by; None if nothing was noted for it."""
+        """Return the replacement of a variable that `var_remap_set` has set, or None."""
         return _ffi_api.StructuralMutatorVarRemapGet(self, var)
 
     def var_remap_set(self, var: Object, mapped_value: Any) -> None:
-        """Note what replaces a variable wherever else the traversal meets it."""
+        """Set the replacement of a variable for all later occurrences in the traversal."""
         _ffi_api.StructuralMutatorVarRemapSet(self, var, mapped_value)
 
     def def_region_kind(self) -> DefRegionKind:
-        """Return whether what is being mutated defines variables."""
+        """Return the kind of region of the value that is being mutated."""
         return DefRegionKind(_ffi_api.StructuralMutatorDefRegionKind(self))
 
     def with_def_region_kind(self, kind: int, callback: Callable[[], Any]) -> Any:
-        """Return what ``callback()`` returns, called as if in a region of this kind.
+        """Call ``callback()`` with another kind of region, and return its result.
 
         Parameters
         ----------
         kind : DefRegionKind
-            The kind.  A region that is a pattern stays one.
+            The kind.  `DEF_PATTERN` cannot be changed within a pattern.
         callback : callable
-            Called without arguments; mutates values.
+            Called without arguments; it mutates values.
         """
         return _ffi_api.StructuralMutatorWithDefRegionKind(self, kind, callback)
 
@@ -56,35 +56,38 @@ def structural_map(
     with_def_region_kind: Callbacks = (),
     order: str | WalkOrder = "post",
 ) -> Any:
-    """Replace a value, and all that it holds, by what callbacks return.
+    """Return a value in which callbacks have replaced the value and its children.
 
-    What does not change is shared with the original, which stays as it was.  A variable whose own
-    parts change where it is defined becomes the same new variable wherever it is used; callbacks
-    that return another variable are asked at each place, see `StructuralMutator.var_remap_set`.
+    The result shares unchanged children with the original, which is not modified.  If the children
+    of a variable change at its definition, all uses refer to the same new variable.  A callback
+    that returns another variable is called for each occurrence; `structural_mutate` can store the
+    replacement, see `StructuralMutator.var_remap_set`.
 
     Parameters
     ----------
     root : object
-        The value.  Given by ``root._move()``, containers that nobody else holds change in place.
+        The value.  If passed as ``root._move()``, containers without other owners are modified in
+        place.
     callbacks : callable, pair or sequence of pairs
-        As in `structural_walk`; called with a value, return the replacement.
+        See `structural_walk`.  Called with a value; returns the replacement.
     with_def_region_kind : callable, pair or sequence of pairs
-        More callbacks, behind the others, which get the `DefRegionKind` as well.
+        Additional callbacks, tried after `callbacks`; called with the value and its
+        `DefRegionKind`.
     order : {"post", "pre"} or WalkOrder
-        Whether a callback gets a value with its parts replaced already, or before: then the parts
-        of the replacement are replaced in turn.
+        ``"post"``: callbacks receive a value whose children are replaced already.  ``"pre"``:
+        callbacks receive the original value, and children of the replacement are replaced next.
 
     Returns
     -------
     object
-        The value with all replacements; the very same object if there were none.
+        The value with all replacements; the same object if nothing was replaced.
 
     Raises
     ------
     TypeError
-        If the callbacks are not of this form, or a replacement does not fit its place.
+        If `callbacks` has another form, or a replacement has the wrong type for its field.
     ValueError
-        If there is no such order, or the value is nested too deep or contains itself.
+        If `order` is invalid, or the value is nested too deep or contains itself.
 
     Examples
     --------
@@ -96,27 +99,27 @@ def structural_map(
 
 
 def structural_mutate(root: Any, callbacks: Callbacks = ()) -> Any:
-    """Replace a value under the lead of callbacks.
+    """Return a replaced value, where callbacks control which children are mutated.
 
     Parameters
     ----------
     root : object
-        The value.  Given by ``root._move()``, containers that nobody else holds change in place.
+        The value.  If passed as ``root._move()``, containers without other owners are modified in
+        place.
     callbacks : callable, pair or sequence of pairs
-        As in `structural_walk`; called with the value and the `StructuralMutator`, and with the
-        `InplaceMode` where they take a third argument.  Return the replacement.  What the value
-        holds is replaced only if the callback has the mutator do it, by
-        ``mutator.default_mutate(value)``.
+        See `structural_walk`.  Called with the value, the `StructuralMutator` and, if the callback
+        takes a third argument, the `InplaceMode`; returns the replacement.  Children are mutated
+        only if the callback calls ``mutator.default_mutate(value)``.
 
     Returns
     -------
     object
-        The value with all replacements; the very same object if there were none.
+        The value with all replacements; the same object if nothing was replaced.
 
     Raises
     ------
     TypeError
-        If the callbacks are not of this form, or a replacement does not fit its place.
+        If `callbacks` has another form, or a replacement has the wrong type for its field.
     ValueError
         If the value is nested too deep or contains itself.
     """
@@ -125,7 +128,7 @@ def structural_mutate(root: Any, callbacks: Callbacks = ()) -> Any:
 
 
 def _native_callback(callback: Callback) -> tuple[Callback, bool]:
-    """Return the callback as the traversal calls it, and whether that is with the mode."""
+    """Return the callback in its native form, and True if it takes the `InplaceMode`."""
     if not _takes_mode(callback):
         return callback, False
     return lambda value, mutator, mode: callback(value, mutator, InplaceMode(mode)), True
@@ -135,7 +138,7 @@ def _takes_mode(callback: Callback) -> bool:
     try:
         signature = inspect.signature(callback)
     except (TypeError, ValueError):
-        return False  # compiled, and says nothing
+        return False  # a compiled callable without a signature
     for count in (3, 2):
         try:
             signature.bind(*range(count))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traversals that look only: walks descend by themselves, visits where callbacks let them."""
+"""Read-only structural traversals: `structural_walk` and `structural_visit`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @register_object("ffi.VisitInterrupt")
 class VisitInterrupt(Object):
-    """Ends a traversal early, when a callback returns it.
+    """Return value of a callback that ends the traversal.
 
     Parameters
     ----------
     value : object, optional
-        What to tell whoever began the traversal.
+        A value for the caller of the traversal.
     """
 
     value: Any
@@ -33,14 +33,14 @@ class VisitInterrupt(Object):
 
 @register_object("ffi.VisitErrorContext", init=False)
 class VisitErrorContext(Object):
-    """Where a traversal failed: ``error.__tvm_ffi_error__.extra_context`` of the exception.
+    """Position of a failed callback; ``error.__tvm_ffi_error__.extra_context`` of the exception.
 
     Attributes
     ----------
     reverse_visit_pattern : List
-        The objects on the way, from the one whose callback failed to the root.
+        The objects on the path, from the value whose callback failed to the root.
     prev_error_context : object
-        What was attached to the error before.
+        The previous ``extra_context`` of the error.
     """
 
     reverse_visit_pattern: List[Object]
@@ -49,43 +49,43 @@ class VisitErrorContext(Object):
 
 @register_object("ffi.StructuralVisitor")
 class StructuralVisitor(Object):
-    """The visitor of a traversal in progress, which callbacks of `structural_visit` are given."""
+    """The visitor of a traversal in progress, an argument of `structural_visit` callbacks."""
 
     def visit(self, value: Any) -> VisitInterrupt | None:
-        """Visit a value: by the callback for it or, without one, by descending into it.
+        """Visit a value: call its callback or, without one, visit its children.
 
         Returns
         -------
         VisitInterrupt or None
-            What ended the visit early; the callback returns it in turn.
+            The interrupt that ended the visit; the calling callback must return it.
         """
         interrupt: VisitInterrupt | None = _ffi_api.StructuralVisitorVisit(self, value)
         return interrupt
 
     def default_visit(self, value: Any) -> VisitInterrupt | None:
-        """Visit what a value holds, but not itself.
+        """Visit the children of a value, but not the value.
 
         Returns
         -------
         VisitInterrupt or None
-            As for `visit`.
+            See `visit`.
         """
         interrupt: VisitInterrupt | None = _ffi_api.StructuralVisitorDefaultVisit(self, value)
         return interrupt
 
     def def_region_kind(self) -> DefRegionKind:
-        """Return whether what is being visited defines variables."""
+        """Return the kind of region of the value that is being visited."""
         return DefRegionKind(_ffi_api.StructuralVisitorDefRegionKind(self))
 
     def with_def_region_kind(self, kind: int, callback: Callable[[], Any]) -> Any:
-        """Return what ``callback()`` returns, called as if in a region of this kind.
+        """Call ``callback()`` with another kind of region, and return its result.
 
         Parameters
         ----------
         kind : DefRegionKind
-            The kind.  A region that is a pattern stays one.
+            The kind.  `DEF_PATTERN` cannot be changed within a pattern.
         callback : callable
-            Called without arguments; visits values.
+            Called without arguments; it visits values.
         """
         return _ffi_api.StructuralVisitorWithDefRegionKind(self, kind, callback)
 
@@ -96,36 +96,37 @@ def structural_walk(
     with_def_region_kind: Callbacks = (),
     order: str | WalkOrder = "post",
 ) -> VisitInterrupt | None:
-    """Call callbacks for a value and all that it holds.
+    """Call callbacks for a value and all its children, recursively.
 
-    None and the keys of mappings are left out, and so are fields that structural equality ignores.
-    What several places share is met at each of them.
+    None, keys of mappings, and fields that structural equality ignores are skipped.  A shared value
+    is visited once per occurrence.
 
     Parameters
     ----------
     root : object
         The value.
     callbacks : callable, pair or sequence of pairs
-        One callable for all values; or pairs ``(type, callable)``, ``((type, ...), callable)``, of
-        which the first counts that is for the type of the value, or for one that it derives from.
-        Called with the value.
+        One callable for all values; or pairs ``(type, callable)`` or ``((type, ...), callable)``,
+        of which the first is called whose type is the type of the value or a base of it.  Called
+        with the value.
     with_def_region_kind : callable, pair or sequence of pairs
-        More callbacks, behind the others, which get the `DefRegionKind` as well.
+        Additional callbacks, tried after `callbacks`; called with the value and its
+        `DefRegionKind`.
     order : {"post", "pre"} or WalkOrder
-        Whether a value comes after or before what it holds.
+        Whether callbacks are called for a value after or before its children.
 
     Returns
     -------
     VisitInterrupt or None
-        What a callback returned to end the walk.  Callbacks may also return a `WalkResult`; None is
-        `WalkResult.ADVANCE`.
+        The interrupt that a callback returned to end the walk.  Callbacks may also return a
+        `WalkResult`; None means `WalkResult.ADVANCE`.
 
     Raises
     ------
     TypeError
-        If the callbacks are not of this form, or one returns something else.
+        If `callbacks` has another form, or a callback returns a value of another type.
     ValueError
-        If there is no such order, or the value is nested too deep or contains itself.
+        If `order` is invalid, or the value is nested too deep or contains itself.
 
     Examples
     --------
@@ -140,26 +141,25 @@ def structural_walk(
 
 
 def structural_visit(root: Any, callbacks: Callbacks = ()) -> VisitInterrupt | None:
-    """Visit a value under the lead of callbacks.
+    """Visit a value, where callbacks control which children are visited.
 
     Parameters
     ----------
     root : object
         The value.
     callbacks : callable, pair or sequence of pairs
-        As in `structural_walk`; called with the value and the `StructuralVisitor`.  What the value
-        holds is visited only if the callback has the visitor do it, by
-        ``return visitor.default_visit(value)``.
+        See `structural_walk`.  Called with the value and the `StructuralVisitor`.  Children are
+        visited only if the callback does ``return visitor.default_visit(value)``.
 
     Returns
     -------
     VisitInterrupt or None
-        What a callback returned to end the visit.
+        The interrupt that a callback returned to end the visit.
 
     Raises
     ------
     TypeError
-        If the callbacks are not of this form, or one returns something else.
+        If `callbacks` has another form, or a callback returns a value of another type.
     ValueError
         If the value is nested too deep or contains itself.
     """

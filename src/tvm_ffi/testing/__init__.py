@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types and functions to test programs against.
+"""Types and functions for tests of programs that use this package.
 
-They are the ``testing.*`` names of the type and function tables, which exist once this package has
-been imported; the library libtvm_ffi_testing brings them.
-
-Not covered by a promise; names and results follow the reference all the same.
+Importing this package loads the library libtvm_ffi_testing, which registers the ``testing.*`` types
+and global functions.  Their names and results follow the specification, but may change between
+releases.
 """
 
 from ._ffi_api import (

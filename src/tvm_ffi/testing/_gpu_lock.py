@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One test at a time on the GPU, across all processes of the machine."""
+"""A lock that lets one process of the machine at a time run a test on the GPU."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _R = TypeVar("_R")
 
 
 def run_with_gpu_lock(func: Callable[..., _R], /, *args: Any, **kwargs: Any) -> _R:
-    """Return ``func(*args, **kwargs)``, run while no other process runs something this way.
+    """Call ``func(*args, **kwargs)`` while holding the GPU lock, and return the result.
 
     The lock is the file ``gpu.lock`` in the folder that the environment variable
-    ``TVM_FFI_TEST_LOCK_DIR`` names, else in the temporary folder.  It is not reentrant: a call
-    from within `func` waits for ever.
+    ``TVM_FFI_TEST_LOCK_DIR`` names, by default the temporary folder.  The lock is not reentrant: a
+    nested call deadlocks.
 
     Parameters
     ----------
     func : callable
-        What to run.
+        The function to call.
     *args, **kwargs
-        Its arguments.
+        Arguments of `func`.
     """
     folder = Path(os.environ.get("TVM_FFI_TEST_LOCK_DIR") or tempfile.gettempdir())
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes of the ``testing.*`` types, and functions around them.
+"""Python classes of the ``testing.*`` types, and functions that create their objects.
 
-`requires_py310`, `requires_py312` and `requires_py313` are pytest markers; pytest is imported when
-one of them is first asked for.
+`requires_py310`, `requires_py312` and `requires_py313` are pytest markers; pytest is imported on
+first access to one of them.
 """
 
 from __future__ import annotations
@@ -52,33 +52,33 @@ def add_one(x: int) -> int:
 
 
 def create_object(type_key: str, **kwargs: Any) -> Object:
-    """Return a new object whose fields have the given values.
+    """Create an object of a type with the given field values.
 
     Parameters
     ----------
     type_key : str
         Key of the type, such as ``"testing.TestIntPair"``.
     **kwargs
-        Values of fields by name; the others must have defaults.
+        Field values by name; all other fields must have defaults.
 
     Raises
     ------
     TypeError
-        If a field does not exist, has no value, or has one of another type.
+        If a field does not exist, has no value, or has a value of the wrong type.
     """
     names_and_values = [part for entry in kwargs.items() for part in entry]
-    made: Object = get_global_func("ffi.MakeObjectFromPackedArgs")(type_key, *names_and_values)
-    return made
+    result: Object = get_global_func("ffi.MakeObjectFromPackedArgs")(type_key, *names_and_values)
+    return result
 
 
 def make_unregistered_object() -> Object:
-    """Return an object of a type that has no class in Python."""
-    made: Object = _make_unregistered_object()
-    return made
+    """Return an object of a type without a Python class."""
+    result: Object = _make_unregistered_object()
+    return result
 
 
 def _requires(minor: int) -> Any:
-    """Return a marker for tests that need a version of Python."""
+    """Return a marker that skips a test before Python 3.`minor`."""
     import pytest
 
     return pytest.mark.skipif(sys.version_info < (3, minor), reason=f"requires Python 3.{minor}+")
@@ -111,7 +111,7 @@ class TestIntPair(Object):
 
 @c_class("testing.TestObjectBase")
 class TestObjectBase(Object):
-    """Fields with defaults, one of them read-only."""
+    """A type with default values and a read-only field."""
 
     __test__: ClassVar[bool] = False
     v_i64: int
@@ -125,7 +125,7 @@ class TestObjectBase(Object):
 
 @c_class("testing.TestObjectDerived")
 class TestObjectDerived(TestObjectBase):
-    """Required fields after the defaulted ones of the base."""
+    """A derived type with required fields; fields of its base have defaults."""
 
     v_map: Mapping[Any, Any]
     v_array: Sequence[Any]
@@ -143,7 +143,7 @@ class TestObjectDerived(TestObjectBase):
 
 @c_class("testing.TestObjectPtrHolder")
 class TestObjectPtrHolder(Object):
-    """A reference that is never empty, and one that may be."""
+    """A required and an optional reference to an object."""
 
     __test__: ClassVar[bool] = False
     value: TestObjectBase
@@ -165,7 +165,7 @@ class TestNonCopyable(Object):
 
 @c_class("testing.TestFrozenCxx", frozen=True)
 class TestFrozenCxx(Object):
-    """Fields that are writable natively and frozen by the class."""
+    """A type whose writable fields the Python class makes read-only."""
 
     __test__: ClassVar[bool] = False
     value: int
@@ -180,7 +180,7 @@ class TestFrozenCxx(Object):
 
 @c_class("testing.TestCompare")
 class TestCompare(Object):
-    """A field that comparison leaves out."""
+    """A type with a field that comparison ignores."""
 
     __test__: ClassVar[bool] = False
     key: int
@@ -190,7 +190,7 @@ class TestCompare(Object):
 
 @c_class("testing.TestHash")
 class TestHash(Object):
-    """A field that the hash leaves out."""
+    """A type with a field that the hash ignores."""
 
     __test__: ClassVar[bool] = False
     key: int
@@ -200,7 +200,7 @@ class TestHash(Object):
 
 @c_class("testing.TestCustomHash")
 class TestCustomHash(Object):
-    """A native hook hashes the key alone."""
+    """A type whose native hash hook uses only the key."""
 
     __test__: ClassVar[bool] = False
     key: int
@@ -209,7 +209,7 @@ class TestCustomHash(Object):
 
 @c_class("testing.TestCustomCompare")
 class TestCustomCompare(Object):
-    """Native hooks compare and hash the key alone."""
+    """A type whose native comparison and hash hooks use only the key."""
 
     __test__: ClassVar[bool] = False
     key: int
@@ -218,7 +218,7 @@ class TestCustomCompare(Object):
 
 @c_class("testing.TestEqWithoutHash")
 class TestEqWithoutHash(Object):
-    """A native hook for equality and none for the hash, so that hashing is refused."""
+    """A type with a native equality hook but no hash hook, which cannot be hashed."""
 
     __test__: ClassVar[bool] = False
     key: int
@@ -291,7 +291,7 @@ class _TestCxxInitSubset(Object):
     note: str
 
 
-# ---- Members of several kinds --------------------------------------------------------------------
+# ---- Fields, methods and class attributes --------------------------------------------------------
 
 
 @c_class("testing.TestCxxClassBase")

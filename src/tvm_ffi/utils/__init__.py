@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools for packages that are built on this one; each has a module of its own."""
+"""Tools for third-party packages: locks, keyword arguments, dataclasses, embedded cubins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileLock", "embed_cubin", "kwargs_wrapper", "lockfile", "unpack_dataclass"]
 
-# Not every program needs these modules.
+# Rarely used modules, imported on first access.
 __getattr__ = late_attributes(
     globals(),
     {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled CUDA kernels inside of object files, where ``TVM_FFI_EMBED_CUBIN`` finds them.
+"""Embedding of cubins into object files, for the macro ``TVM_FFI_EMBED_CUBIN``.
 
-The bytes become an object file, which ``ld`` puts into the object that uses the macro.  Then
-``objcopy`` makes the names local, so that several objects of one library may have kernels of the
-same name.
+The cubin is written to an object file, which ``ld -r`` merges with the object file that uses the
+macro.  ``objcopy`` then makes the symbols local, so that several objects of one library may embed
+cubins under the same name.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from .._library.object_file import machine_of, write_object
 __all__ = ["embed_cubin", "main"]
 
 _SYMBOL_PREFIX = "__tvm_ffi__cubin_"
-_ALIGNMENT = 64  # bytes; what the macro promises
+_ALIGNMENT = 64  # bytes, as the macro documents
 
 
 def embed_cubin(
     cubin_path: Path, input_obj_path: Path, output_obj_path: Path, name: str, verbose: bool = False
 ) -> None:
-    """Write an object file with the contents of another one and a cubin.
+    """Write a copy of an object file with an embedded cubin.
 
     Parameters
     ----------
     cubin_path : path
-        The compiled kernels.
+        The cubin.
     input_obj_path : path
-        Object file whose source says ``TVM_FFI_EMBED_CUBIN(name)``.
+        Object file whose source contains ``TVM_FFI_EMBED_CUBIN(name)``.
     output_obj_path : path
-        Where to write; may be the same file.  Left alone on failure.
+        The output; may be `input_obj_path`.  Not modified on failure.
     name : str
-        Letters, digits and underscores.
+        Name in the macro: letters, digits and underscores.
     verbose : bool
         Whether to print the commands.
 
@@ -47,19 +47,19 @@ def embed_cubin(
     FileNotFoundError
         If an input is missing.
     ValueError
-        If the name has other characters.
+        If the name contains other characters.
     RuntimeError
-        If ``ld`` or ``objcopy`` fails or is missing; the message has the command and what it said.
+        If ``ld`` or ``objcopy`` fails or is missing; the message has the command and its output.
 
     Notes
     -----
-    The bytes lie between the local symbols ``__tvm_ffi__cubin_<name>`` and
-    ``__tvm_ffi__cubin_<name>_end``, in read-only data and at an address that 64 divides.
+    The cubin is read-only data with an alignment of 64 bytes, between the local symbols
+    ``__tvm_ffi__cubin_<name>`` and ``__tvm_ffi__cubin_<name>_end``.
     """
     cubin, input_obj = Path(cubin_path), Path(input_obj_path)
-    for path, what in ((cubin, "CUBIN"), (input_obj, "Input object")):
+    for path, label in ((cubin, "CUBIN"), (input_obj, "Input object")):
         if not path.exists():
-            raise FileNotFoundError(f"{what} file not found: {path}")
+            raise FileNotFoundError(f"{label} file not found: {path}")
     if re.fullmatch(r"\w+", name, re.ASCII) is None:
         raise ValueError(f"name must consist of letters, digits and underscores, got {name!r}")
     with tempfile.TemporaryDirectory() as temporary:
@@ -70,7 +70,7 @@ def embed_cubin(
 
 
 def _make_object(cubin: Path, target: Path, name: str, machine: str | None) -> None:
-    """Write an object file with the bytes between two symbols."""
+    """Write an object file with the cubin between two symbols."""
     symbol = f"{_SYMBOL_PREFIX}{name}"
     with target.open("wb") as file:
         write_object(
@@ -84,7 +84,7 @@ def _make_object(cubin: Path, target: Path, name: str, machine: str | None) -> N
 
 
 def _merge(folder: Path, input_obj: Path, name: str, verbose: bool) -> None:
-    """Make merged.o, in which the symbols are bound."""
+    """Write merged.o: the input object linked with the cubin."""
     _run(["ld", "-r", "-o", "merged.o", str(input_obj), "bytes.o"], folder, verbose)
     symbol = f"{_SYMBOL_PREFIX}{name}"
     command = ["objcopy", "--localize-symbol", symbol, "--localize-symbol", f"{symbol}_end"]
@@ -106,14 +106,16 @@ def _run(command: list[str], folder: Path, verbose: bool) -> None:
 
 
 def main() -> int:
-    """Run the command line; return 0, 1: file missing, 2: tool failed, or 3: something else."""
+    """Run the command line; return 0, or 1: missing file, 2: a tool failed, 3: other error."""
     parser = argparse.ArgumentParser(
         prog="python -m tvm_ffi.utils.embed_cubin",
-        description="Put a cubin into the object file whose source says TVM_FFI_EMBED_CUBIN(NAME).",
+        description="Embed a cubin for TVM_FFI_EMBED_CUBIN(NAME) into an object file.",
     )
-    parser.add_argument("--output-obj", type=Path, required=True, metavar="PATH", help="to write")
-    parser.add_argument("--input-obj", type=Path, required=True, metavar="PATH", help="to read")
-    parser.add_argument("--cubin", type=Path, required=True, metavar="PATH", help="to embed")
+    parser.add_argument(
+        "--output-obj", type=Path, required=True, metavar="PATH", help="output file"
+    )
+    parser.add_argument("--input-obj", type=Path, required=True, metavar="PATH", help="input file")
+    parser.add_argument("--cubin", type=Path, required=True, metavar="PATH", help="cubin to embed")
     parser.add_argument("--name", required=True, help="the name in TVM_FFI_EMBED_CUBIN(NAME)")
     parser.add_argument("-v", "--verbose", action="store_true", help="print the commands")
     options = parser.parse_args()

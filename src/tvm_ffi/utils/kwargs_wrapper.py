@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python functions with a signature around functions that take their arguments by position.
+"""Keyword arguments: Python wrappers with named parameters for positional functions.
 
-The function is compiled from text, so that a call costs what a hand-written one does.  Names are
-the only thing from outside that gets into the text, and each is checked to be a name; everything
-else, defaults included, is reached through the globals of the function, whose names are reserved.
+A wrapper is compiled from generated source, so that a call is as fast as a hand-written one.  Only
+parameter names are inserted into the source, after a check that they are identifiers; defaults and
+functions are globals of the wrapper with reserved names.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .unpack_dataclass import unpack_dataclass_to_tuple
 
 __all__ = ["MISSING", "make_kwargs_wrapper", "make_kwargs_wrapper_from_signature"]
 
-_RESERVED = "__i_"  # how the names of the function's globals begin
-_SHOWN_DEFAULTS = (None, True, False)  # constants of the language; they can stand in the text
+_RESERVED = "__i_"  # prefix of the wrapper's globals
+_LITERAL_DEFAULTS = (None, True, False)  # written into the source as literals
 
 
 def make_kwargs_wrapper(
@@ -33,36 +33,36 @@ def make_kwargs_wrapper(
     prototype: Callable[..., Any] | None = None,
     map_dataclass_to_tuple: list[str] | None = None,
 ) -> Callable[..., Any]:
-    """Return a function with named parameters that calls another one by position.
+    """Return a function with named parameters that passes its arguments by position.
 
     Parameters
     ----------
     target_func : callable
         Gets all arguments by position, the keyword-only ones last.
     arg_names : list of str
-        Parameters that are given by position or by name.
+        Names of the positional-or-keyword parameters.
     arg_defaults : tuple
-        Defaults of the last of them.
+        Defaults of the last parameters in `arg_names`.
     kwonly_names : list of str, optional
-        Parameters that are given by name only.
+        Names of the keyword-only parameters.
     kwonly_defaults : dict, optional
-        Defaults of some of these.
+        Defaults of keyword-only parameters, by name.
     prototype : callable, optional
-        Function to take the name, the documentation and the annotations from.
+        Function whose name, documentation and annotations the wrapper gets.
     map_dataclass_to_tuple : list of str, optional
         Parameters in which dataclasses are replaced by tuples, see `unpack_dataclass_to_tuple`.
 
     Returns
     -------
     callable
-        Its signature shows defaults that are None or a bool, and ``MISSING`` for all others, which
-        are put in during the call.  Who passes ``MISSING`` gets the default, too.
+        The wrapper.  Its signature shows a default of None, True or False, and ``MISSING`` for all
+        other defaults.  Passing ``MISSING`` selects the default.
 
     Raises
     ------
     ValueError
-        If a name cannot be that of a parameter, stands twice or begins with ``__i_``, or if there
-        are defaults without a parameter.
+        If a name is not an identifier, is a keyword, occurs twice or begins with ``__i_``, or if a
+        default has no parameter.
     TypeError
         If an argument has the wrong type.
 
@@ -98,18 +98,18 @@ def make_kwargs_wrapper_from_signature(
     exclude_arg_names: Iterable[str] | None = None,
     map_dataclass_to_tuple: list[str] | None = None,
 ) -> Callable[..., Any]:
-    """Return a function with a given signature that calls another one by position.
+    """Return a function with a given signature that passes its arguments by position.
 
     Parameters
     ----------
     target_func : callable
         Gets all arguments by position, the keyword-only ones last.
     signature : inspect.Signature
-        What the function takes; positional-only parameters may be given by name as well.
+        Signature of the wrapper.  Its positional-only parameters become positional-or-keyword.
     prototype : callable, optional
-        Function to take the name, the documentation and the annotations from.
+        Function whose name, documentation and annotations the wrapper gets.
     exclude_arg_names : iterable of str, optional
-        Parameters to leave out.
+        Parameters that the wrapper does not have.
     map_dataclass_to_tuple : list of str, optional
         Parameters in which dataclasses are replaced by tuples, see `unpack_dataclass_to_tuple`.
 
@@ -161,27 +161,27 @@ def _check_functions(target_func: Any, prototype: Any) -> None:
 
 
 def _check_names(names: list[Any], kind: str) -> None:
-    what = f"{kind}argument name"
+    label = f"{kind}argument name"
     for name in names:
         if not isinstance(name, str):
             raise TypeError(
-                f"{what.capitalize()} must be a string, got {type(name).__name__}: {name!r}"
+                f"{label.capitalize()} must be a string, got {type(name).__name__}: {name!r}"
             )
         if keyword.iskeyword(name) or name == "__debug__":
             raise ValueError(
-                f"Invalid {what}: {name!r} is a Python keyword and cannot be used as a "
+                f"Invalid {label}: {name!r} is a Python keyword and cannot be used as a "
                 "parameter name"
             )
         if not name.isidentifier():
-            raise ValueError(f"Invalid {what}: {name!r} is not a valid Python identifier")
+            raise ValueError(f"Invalid {label}: {name!r} is not a valid Python identifier")
         if name.startswith(_RESERVED):
-            raise ValueError(f"Invalid {what}: {name!r}; names that begin with __i_ are reserved")
+            raise ValueError(f"Invalid {label}: {name!r}; names that begin with __i_ are reserved")
     if len({_normalized(name) for name in names}) != len(names):
-        raise ValueError(f"Duplicate {what}s found in: {names}")
+        raise ValueError(f"Duplicate {label}s found in: {names}")
 
 
 def _normalized(name: str) -> str:
-    """Return the name as Python reads it: some letters are written in several ways."""
+    """Return the name in NFKC form, as Python normalizes identifiers."""
     return unicodedata.normalize("NFKC", name)
 
 
@@ -207,7 +207,7 @@ def _defaults(
     return {**dict(zip(names[first:], arg_defaults)), **(kwonly_defaults or {})}
 
 
-# ---- text ------------------------------------------------------------------------------------
+# ---- source ----------------------------------------------------------------------------------
 
 
 def _compiled(
@@ -230,7 +230,7 @@ def _compiled(
         argument = name
         if name not in defaults:
             parameters.append(name)
-        elif any(defaults[name] is shown for shown in _SHOWN_DEFAULTS):
+        elif any(defaults[name] is literal for literal in _LITERAL_DEFAULTS):
             parameters.append(f"{name}={defaults[name]!r}")
         else:
             namespace[f"{_RESERVED}default_{i}"] = defaults[name]
@@ -242,5 +242,5 @@ def _compiled(
         f"    return {_RESERVED}target({', '.join(arguments)})\n"
     )
     exec(text, namespace)
-    wrapper: Callable[..., Any] = namespace.pop("wrapper")  # a cycle less
+    wrapper: Callable[..., Any] = namespace.pop("wrapper")  # avoids a reference cycle
     return wrapper

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock between processes, which the operating system releases when its holder dies.
+"""File lock between processes; the operating system releases it when the process ends.
 
-The lock belongs to an open file.  The file itself means nothing: it is left behind, because a file
-that is removed could be locked by one process while another locks its successor.
+The lock belongs to an open file.  The file is never removed: otherwise one process could lock the
+removed file while another locks a new file of the same name.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if sys.platform == "win32":
         msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
 
     def _unlock(file: int) -> None:
-        os.lseek(file, 0, os.SEEK_SET)  # what is locked is a range from the current position
+        os.lseek(file, 0, os.SEEK_SET)  # a lock is a byte range at the current position
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
-    # How the system says that another one holds the lock.
+    # Exceptions that the system raises if the lock is taken.
     _HELD_ERRORS: tuple[type[OSError], ...] = (PermissionError,)
 
 else:
@@ -44,17 +44,17 @@ __all__ = ["FileLock"]
 
 
 class FileLock:
-    """A lock that one instance in one process can hold at a time.
+    """A lock that one instance of one process can hold at a time.
 
     Parameters
     ----------
     lock_file_path : str or path
-        File to lock; created when it is missing, and never removed.
+        File to lock; created if it is missing, and never removed.
 
     Notes
     -----
-    Threads of one process exclude each other too, each with an instance of its own.  A child that
-    was forked while the lock was held does not hold it, and cannot release it.
+    Threads of one process exclude each other if each uses a separate instance.  A process forked
+    while the lock is held does not hold the lock and cannot release it.
 
     Examples
     --------
@@ -71,22 +71,22 @@ class FileLock:
         self._guard = threading.Lock()
 
     def acquire(self) -> bool:
-        """Take the lock if it is free.
+        """Acquire the lock without waiting.
 
         Returns
         -------
         bool
-            False when someone holds it, this instance included, or the file cannot be locked.
+            False if the lock is held, also by this instance, or the file cannot be locked.
         """
         return self._try_to_acquire() is None
 
     def blocking_acquire(self, timeout: float | None = None, poll_interval: float = 0.1) -> bool:
-        """Wait for the lock.
+        """Acquire the lock, waiting until it is free.
 
         Parameters
         ----------
         timeout : float, optional
-            How long to wait, in seconds; one attempt is always made.  None: for ever.
+            Maximum time to wait, in seconds; at least one attempt is made.  None: no limit.
         poll_interval : float
             Time between two attempts, in seconds.
 
@@ -98,11 +98,11 @@ class FileLock:
         Raises
         ------
         RuntimeError
-            If this instance holds the lock.
+            If this instance already holds the lock.
         TimeoutError
-            If the lock was not free in time.
+            If the lock was not acquired in time.
         OSError
-            If there is no timeout and the file cannot be locked, so that waiting would never end.
+            If `timeout` is None and the file cannot be locked at all.
         """
         if self._file_descriptor is not None:
             raise RuntimeError("Lock is already held by this instance.")
@@ -124,20 +124,20 @@ class FileLock:
             time.sleep(min(poll_interval, remaining_s))
 
     def release(self) -> None:
-        """Give the lock back; does nothing when this instance does not hold it."""
+        """Release the lock; do nothing if this instance does not hold it."""
         with self._guard:
             file, self._file_descriptor = self._file_descriptor, None
             if file is None:
                 return
             try:
-                # A child of the holder shares the open file: unlocking it would take the lock away.
+                # A forked child shares the open file; unlocking it would release the parent's lock.
                 if self._holder_pid == os.getpid():
                     _unlock(file)
             finally:
                 os.close(file)
 
     def _try_to_acquire(self) -> OSError | None:
-        """Return None when the lock was taken, else why it was not."""
+        """Try to acquire the lock; return None on success, or the error."""
         with self._guard:
             if self._file_descriptor is not None:
                 return BlockingIOError("held by this instance")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses as tuples, which is how native functions take them."""
+"""Conversion of dataclasses to tuples, the form in which native functions take them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["UNPACK", "unpack_dataclass_to_tuple"]
 
 UNPACK = "unpack"
 
-# Types that have no parts.  A field that is declared as one is not looked into.
+# Types without children.  A field declared as one of them is not searched.
 _LEAVES = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
 class _Unpackers(threading.local):
-    """Functions that unpack, by class: one table for each thread, so that none needs a lock."""
+    """Per-thread cache of unpacking functions by class; it needs no lock."""
 
     def __init__(self) -> None:
         self.by_class: weakref.WeakKeyDictionary[type, Callable[[Any], tuple[Any, ...]]] = (
@@ -31,17 +31,17 @@ _unpackers = _Unpackers()
 
 
 def unpack_dataclass_to_tuple(x: Any) -> Any:
-    """Return a value with every dataclass in it replaced by the tuple of its fields.
+    """Return a value in which each dataclass is replaced by the tuple of its fields.
 
     Parameters
     ----------
     x : object
-        Lists, tuples, named tuples and the values of dicts are gone through, at any depth.
+        A value; lists, tuples, named tuples and values of dicts are searched at any depth.
 
     Returns
     -------
     object
-        New containers; a dict subclass becomes a dict.  All other values are the same objects.
+        A value with new containers; a dict subclass becomes a dict.  Other values are unchanged.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def unpack_dataclass_to_tuple(x: Any) -> Any:
 
 
 def _unpacker_of(cls: type) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that unpacks objects of a class; it looks into some of the fields only."""
+    """Return a function that unpacks objects of a class; it skips fields of leaf types."""
     declared = _declared_types(cls)
     names = [field.name for field in dataclasses.fields(cls)]
     deep = [i for i, name in enumerate(names) if not _is_leaf(declared[name])]
@@ -91,11 +91,11 @@ def _unpacker_of(cls: type) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _declared_types(cls: type) -> dict[str, Any]:
-    """Return the types of fields; text that cannot be resolved stays text, which is no leaf."""
+    """Return the types of fields; annotations that cannot be evaluated stay strings."""
     declared = {field.name: field.type for field in dataclasses.fields(cls)}
     try:
         resolved = typing.get_type_hints(cls)
-    except Exception:  # whatever evaluation of foreign text raises
+    except Exception:  # evaluating third-party annotations may raise any exception
         return declared
     return {name: resolved.get(name, type_) for name, type_ in declared.items()}
 

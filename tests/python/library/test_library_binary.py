@@ -255,12 +255,12 @@ XY = u64(1) + b"x" + u64(1) + b"y"
         ),
         pytest.param(
             with_total(u64(2, 0, 1, 1, 0), LIB),
-            "modules import in a circle: 0 -> 0",
+            "modules import in a cycle: 0 -> 0",
             id="imports-itself",
         ),
         pytest.param(
             with_total(u64(4, 0, 1, 2, 3, 3, 1, 2, 1), LIB, XY, XY),
-            "modules import in a circle: 1 -> 2 -> 1",
+            "modules import in a cycle: 1 -> 2 -> 1",
             id="circle",
         ),
     ],

@@ -74,7 +74,7 @@ def test_what_ends_too_early_is_refused(load, end):
         (module(notes=1), "`add` takes tensor maps"),
         (module(dtypes=[(3, 32, 1)]), r"code 3, 32 bits, 1 lanes"),
         (module(dtypes=[(2, 32, 4)]), r"code 2, 32 bits, 4 lanes"),
-        (module(words=[b"\xff"]), "launch word of `add` is not UTF-8"),
+        (module(words=[b"\xff"]), "launch parameter of `add` is not UTF-8"),
         (text(b"ptx") + struct.pack("<Q", 2**63), "functions do not fit"),
         (module(words=[b"warpIdx.x"]), "warpIdx.x"),
         (module(image=b""), "no PTX"),

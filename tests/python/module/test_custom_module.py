@@ -458,7 +458,7 @@ def test_text_that_is_no_kind(kind):
 def test_class_needs_a_kind_and_no_slots():
     with pytest.raises(TypeError, match="Base has no kind"):
         type("Base", (CustomModule,), {})()
-    with pytest.raises(TypeError, match="a kind of modules is a str, got int"):
+    with pytest.raises(TypeError, match="module kind: expected a str, got int"):
         type("Bad", (CustomModule,), {}, kind=3)
     with pytest.raises(TypeError, match="Bad cannot have __slots__"):
         type("Bad", (CustomModule,), {"__slots__": ("x",)}, kind="test.slots")

@@ -65,12 +65,12 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        pytest.param("f.py", "", r"f\.py: expected a file in C or C\+\+: \.c, \.cc", id="language"),
+        pytest.param("f.py", "", r"f\.py: expected a C or C\+\+ file \(\.c, \.cc", id="language"),
         pytest.param("f.c", "int f;", r"f\.c: exports no function with a signature", id="nothing"),
         pytest.param(
             "f.c",
             "\nint __tvm_ffi_f(void* self) {}",
-            r"f\.c:2: 'f' has no signature; say it with TVM_FFI_DLL_EXPORT_SIGNATURE",
+            r"f\.c:2: 'f' has no signature; add TVM_FFI_DLL_EXPORT_SIGNATURE",
             id="without",
         ),
         pytest.param(
@@ -82,7 +82,7 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
         pytest.param(
             "f.c",
             "/*\n\n*/TVM_FFI_DLL_EXPORT_SIGNATURE(f, TEXT)",
-            r"f\.c:3: expected the signature of 'f' as text in quotes",
+            r"f\.c:3: expected a string literal as signature of 'f'",
             id="no-text",
         ),
         pytest.param(
@@ -94,7 +94,7 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
         pytest.param(
             "f.c",
             'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "g()")',
-            r"f\.c:1: the signature of 'f' is about 'g'",
+            r"f\.c:1: the signature of 'f' has the name 'g'",
             id="other-name",
         ),
         pytest.param(
@@ -106,13 +106,13 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
         pytest.param(
             "f.c",
             'TVM_FFI_DLL_EXPORT_SIGNATURE(lambda, "lambda()")',
-            r"f\.c:1: 'lambda' is a keyword of Python",
+            r"f\.c:1: 'lambda' is a Python keyword",
             id="keyword",
         ),
         pytest.param(
             "f.c",
             '#include "f.c"\nTVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")',
-            r"f\.c:1: includes 'f\.c', and a package is made from one file",
+            r"f\.c:1: includes 'f\.c', but a package has one source file",
             id="own-header",
         ),
     ],
@@ -140,7 +140,9 @@ def test_signatures_are_counted_in_proportion(write):
     macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
     text = "".join(f'{macro}(f{i}, g, "f{i}()");{chr(10) * 500}' for i in range(2000))
     path = write("f.cc", f"{text}{macro}(f, g, 1);")
-    with pytest.raises(ValueError, match=r"f\.cc:1000001: expected the signature of 'f'"):
+    with pytest.raises(
+        ValueError, match=r"f\.cc:1000001: expected a string literal as signature of 'f'"
+    ):
         exported_signatures(path)
 
 
@@ -166,16 +168,16 @@ def test_module_names(distribution, module):
 @pytest.mark.parametrize(
     ("distribution", "message"),
     [
-        ("", "begins and ends with a letter or digit; got ''"),
+        ("", "beginning and ending with a letter or digit, got ''"),
         ("../up", "got '../up'"),
         ("-x", "got '-x'"),
         ("x-", "got 'x-'"),
         ("two words", "got 'two words'"),
         ("größe", "ASCII letters"),
         ("x\n", "got 'x\\\\n'"),
-        ("2fast", "'2fast', which is no identifier of Python"),
-        ("Lambda", "'lambda', which is a keyword of Python"),
-        ("sys", "'sys', which is a module of Python itself"),
+        ("2fast", "'2fast', which is not a Python identifier"),
+        ("Lambda", "'lambda', which is a Python keyword"),
+        ("sys", "'sys', which is a standard library module"),
         ("tvm-ffi", "'tvm_ffi', which is a module that the new package uses"),
         ("install", "'install', which is a target that CMake reserves"),
     ],
@@ -213,7 +215,7 @@ def test_nothing_is_overwritten(tmp_path, name):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.symlink_to("nowhere")
-    with pytest.raises(FileExistsError, match=rf"{name} exists, and nothing is overwritten"):
+    with pytest.raises(FileExistsError, match=rf"{name} exists and is not overwritten"):
         create_package("kernels", folder=tmp_path)
     assert [path for path in tmp_path.rglob("*") if not path.is_dir()] == [path]
 
@@ -227,7 +229,7 @@ def test_a_failure_leaves_no_files(tmp_path):
 
 def test_names_of_files_that_build_files_could_not_hold(write, tmp_path):
     path = write("my scale.c", IN_C)
-    with pytest.raises(ValueError, match=r"my scale\.c: the file's name may have letters, digits"):
+    with pytest.raises(ValueError, match=r"my scale\.c: expected a file name of letters, digits"):
         create_package("kernels", path, tmp_path / "made")
 
 
@@ -255,7 +257,7 @@ def test_options_come_in_any_order(write, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sys"], "a module of Python itself"),
+        (["sys"], "a standard library module"),
         (["kernels", "--from", "absent.c"], "absent.c"),
     ],
 )

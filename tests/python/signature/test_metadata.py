@@ -420,7 +420,7 @@ def test_descriptions_replace_damaged_metadata(tmp_path):
 
 
 def test_errors_list_all_problems_of_a_description(module):
-    with pytest.raises(ValueError, match=r"library\.so is not so described:") as caught:
+    with pytest.raises(ValueError, match=r"library\.so: invalid signatures:") as caught:
         module.describe({"f": "f(n: int", "g": "f()", "h": "h()", "f ": 3, 4: "f()"})
     lines = str(caught.value).splitlines()[1:]
     expected = [
@@ -428,11 +428,11 @@ def test_errors_list_all_problems_of_a_description(module):
         "'g': the signature is that of function 'f', not of 'g'",
         "'h': the module has no such function",
         "'f ': the module has no such function",
-        "4: the name of a function is a str, got int",
+        "4: expected a str as function name, got int",
     ]
     assert [line.strip() for line in lines] == expected
     assert module.get_function_signature("f") is None
-    with pytest.raises(TypeError, match="expected a mapping of names of functions .*, got list"):
+    with pytest.raises(TypeError, match="expected a mapping from function names .*, got list"):
         module.describe(["f()"])
 
 
@@ -486,7 +486,7 @@ def test_side_files_describe_the_library(tmp_path):
     [
         ("f()\n\nother()\n", 3, "the module has no such function"),
         ("\n\nf(x: int\n  y: int)\n", 3, r"character 11 of .*: expected '\)', got 'y'"),
-        ("f()\nf()\n", 2, "function 'f' stands twice"),
+        ("f()\nf()\n", 2, "function 'f' has two entries"),
         ("(x: int)\n", 1, "the signature has no name"),
         ("  f()\n= 3\n", 2, "expected the name of a function"),
     ],

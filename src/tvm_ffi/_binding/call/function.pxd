@@ -23,7 +23,7 @@ cdef class Function(CObject):
     # How arguments find the parameters; None where there is no signature.  Its `ModuleOrigin` keeps
     # each binder that it ever had; one that is found elsewhere stays.
     cdef ArgumentBinder binder
-    # Where the function was found: name of a global function, `_origin.ModuleOrigin`, or None.
+    # Where the function was found: name of a global function, `origin.ModuleOrigin`, or None.
     cdef object origin
     cdef dict __dict__
 

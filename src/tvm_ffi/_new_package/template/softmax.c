@@ -9,14 +9,15 @@ static int fail(const char* kind, const char* message) {
   return -1;
 }
 
-/* Lend the tensor of an argument, which arrives as a bare pointer or inside an object. */
+/* Return the tensor of an argument, borrowed until the call returns: a DLTensor pointer or the
+ * tensor of an object. */
 static const DLTensor* borrow_tensor(const TVMFFIAny* value) {
   if (value->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(value->v_obj);
   return value->type_index == kTVMFFIDLTensorPtr ? (const DLTensor*)value->v_ptr : NULL;
 }
 
-/* Two dimensions of float32 in memory of the CPU, row after row without gaps.  Strides count
- * elements, and those of extents below 2 mean nothing. */
+/* Return 1 for a compact float32 matrix in CPU memory.  Strides are in elements; the stride of a
+ * dimension with an extent below 2 is ignored. */
 static int is_matrix(const DLTensor* t) {
   if (t == NULL || t->ndim != 2 || t->device.device_type != kDLCPU) return 0;
   if (t->dtype.code != kDLFloat || t->dtype.bits != 32 || t->dtype.lanes != 1) return 0;

@@ -385,5 +385,5 @@ def test_instances_without_state_are_shown():
 
 @pytest.mark.parametrize("imports", [None, []])
 def test_a_module_is_found_by_a_text(imports):
-    with pytest.raises(TypeError, match="the place of a module is a str, got int"):
+    with pytest.raises(TypeError, match="pickled module: expected its path as a str, got int"):
         find_again(tvm_ffi.load_module, 5, imports)
