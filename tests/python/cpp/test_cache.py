@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _carry_out, _dependencies, _store, extension
+from tvm_ffi.cpp import _cache_store, _freshness, _reasons, extension
 from tvm_ffi.cpp import cache as build_cache
-from tvm_ffi.cpp._files import content_of
-from tvm_ffi.cpp._store import Store
+from tvm_ffi.cpp._cache_store import BuildCache, CacheEntry
+from tvm_ffi.cpp._files import content_digest
+from tvm_ffi.cpp._key import CacheKey
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -69,7 +70,7 @@ def test_a_compiler_is_looked_for_once(build, monkeypatch):
 def test_what_is_there_is_found_without_a_process_or_a_lock(build, monkeypatch):
     first = build()
     monkeypatch.setattr(subprocess, "Popen", None)
-    monkeypatch.setattr("tvm_ffi.cpp._store.Store.lock", None)
+    monkeypatch.setattr("tvm_ffi.cpp._cache_store.CacheEntry.lock", None)
     assert build() == first
 
 
@@ -105,11 +106,11 @@ def test_another_machine_compares_contents_and_remembers_it(build, cache, monkey
     first = build()
     (index,) = (cache / ".index").iterdir()
     marks = len(list(index.iterdir()))
-    monkeypatch.setattr(_dependencies, "identity_of", lambda path: f"elsewhere {path}")
+    monkeypatch.setattr(_freshness, "file_identity", lambda path: f"elsewhere {path}")
     monkeypatch.setattr(subprocess, "Popen", None)
     read = []
     monkeypatch.setattr(
-        _dependencies, "content_of", lambda path: read.append(str(path)) or content_of(path)
+        _freshness, "content_digest", lambda path: read.append(str(path)) or content_digest(path)
     )
     assert build() == first
     assert any(path.endswith("/stdlib.h") for path in read)
@@ -125,7 +126,7 @@ def test_a_header_of_an_installed_package_that_is_upgraded(build, tmp_path, monk
     package.parent.mkdir()
     package.write_text("#define PART 1\n")
     header.write_text("#include <part.h>\n#define ANSWER PART\n")
-    monkeypatch.setattr(_dependencies, "_INSTALLED", ("/usr/", f"{package.parent}/"))
+    monkeypatch.setattr(_freshness, "_INSTALLED", ("/usr/", f"{package.parent}/"))
     flags = ["-isystem", str(package.parent)]
     first, status = build(extra_cflags=flags), package.stat()
     assert build(extra_cflags=flags) == first
@@ -143,7 +144,7 @@ def test_a_header_of_an_installed_package_that_is_upgraded(build, tmp_path, monk
 
 def test_the_first_build_is_explained(build):
     build()
-    assert reasons() == ["nothing named kernel was built here before"]
+    assert reasons() == ["this is the first build named kernel in this cache"]
 
 
 def test_a_header_that_changes_and_changes_back(build, tmp_path):
@@ -229,7 +230,7 @@ def test_text_of_the_users(cache):
 
 def test_a_build_is_compared_with_the_last_ones(cache, monkeypatch):
     """All that was ever built under a name was read, so each build took longer than the last."""
-    monkeypatch.setattr(_carry_out, "_MOST_COMPARED", 1)
+    monkeypatch.setattr(_reasons, "_MAX_COMPARED", 1)
     for number, flag in enumerate(("-DA", "-DB", "-DA")):
         cpp.build_inline("kernel", c_sources=f"{TEXT} // {number}", extra_cflags=[flag])
     assert "command for c_0.o: --DB +-DA" in reasons()
@@ -257,7 +258,7 @@ def test_a_damaged_artifact_is_built_again(build, damage):
     assert build() == str(path)
     assert path.read_bytes() == content
     if damage in ("truncated", "empty", "removed"):
-        assert reasons() == ["what was built before is gone or damaged"]
+        assert reasons() == ["the earlier build is missing or damaged"]
 
 
 @pytest.mark.parametrize(
@@ -314,7 +315,7 @@ def test_an_empty_cache_has_nothing(cache):
     assert build_cache.find() == []
     assert build_cache.prune(unused_days=0) == []
     assert build_cache.root_folder() == cache
-    with pytest.raises(LookupError, match="nothing named 'kernel' is in the cache"):
+    with pytest.raises(LookupError, match="the cache .* contains no build named 'kernel'"):
         build_cache.explain("kernel")
 
 
@@ -364,13 +365,13 @@ def test_a_clock_that_was_put_back(build):
 
 def test_notes_from_the_future_are_old(cache):
     """A clock that was a year ahead for a moment kept headers from being precompiled for a year."""
-    store = Store(cache)
-    store.note("kernel", "0" * 64, "word")
+    entry = CacheEntry(BuildCache(cache), "kernel", CacheKey("0" * 64, {}), "kernel.so")
+    entry.add_note("word")
     (note,) = (cache / ".index").glob("*/word")
-    assert store.has_note("kernel", "0" * 64, "word", 3600)
+    assert entry.has_note("word", 3600)
     os.utime(note, (time.time() + 4000, time.time() + 4000))
-    assert not store.has_note("kernel", "0" * 64, "word", 3600)
-    assert store.has_note("kernel", "0" * 64, "word")
+    assert not entry.has_note("word", 3600)
+    assert entry.has_note("word")
 
 
 def test_a_mark_that_disappears_meanwhile_hides_no_other(build, cache, monkeypatch):
@@ -388,7 +389,7 @@ def test_a_mark_that_disappears_meanwhile_hides_no_other(build, cache, monkeypat
     scandir = os.scandir
     listed = contextlib.nullcontext([Vanished(), *scandir(index)])
     monkeypatch.setattr(os, "scandir", lambda folder: listed)
-    assert {*_store._by_age(index)} == marks
+    assert {*_cache_store._names_by_age(index)} == marks
 
 
 def test_a_cache_without_a_home(monkeypatch, tmp_path):
@@ -443,15 +444,15 @@ def test_a_loaded_library_survives_pruning():
 
 def test_a_library_that_is_pruned_just_before_it_is_loaded(monkeypatch):
     text = "int __tvm_ffi_x(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* r) { return 0; }"
-    build = extension.build_inline
+    find_or_build = extension.find_or_build
     built = []
 
-    def build_and_prune(*arguments: object, **options: object) -> str:
-        built.append(build(*arguments, **options))
+    def build_and_prune(request: object) -> Path:
+        built.append(find_or_build(request))
         if len(built) == 1:
             build_cache.prune(unused_days=0)
         return built[-1]
 
-    monkeypatch.setattr(extension, "build_inline", build_and_prune)
+    monkeypatch.setattr(extension, "find_or_build", build_and_prune)
     assert cpp.load_inline("pruned_early", c_sources=text).implements_function("x")
     assert len(built) == 2

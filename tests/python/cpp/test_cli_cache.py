@@ -38,7 +38,7 @@ def test_list_and_explain(capsys):
 
 def test_explaining_what_is_not_there(capsys):
     assert main(["cache", "explain", "nothing"]) == 1
-    assert "nothing named 'nothing' is in the cache" in capsys.readouterr().err
+    assert "contains no build named 'nothing'" in capsys.readouterr().err
 
 
 def test_what_is_in_the_cache_steers_no_terminal(capsys, cache):

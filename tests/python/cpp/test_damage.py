@@ -162,7 +162,9 @@ def test_a_lock_that_is_no_file(product, cache, kind):
 def test_a_file_in_place_of_a_folder_of_the_cache(product, cache, name):
     shutil.rmtree(cache / name)
     (cache / name).touch(mode=0o600)
-    with pytest.raises(NotADirectoryError, match=r"`rm -rf .*'`, it is made again"):
+    with pytest.raises(
+        NotADirectoryError, match=r"remove it with `rm -rf .*'`; it will be created again"
+    ):
         build()
 
 
@@ -206,7 +208,7 @@ def test_a_header_that_became_a_fifo(tmp_path):
     first = cpp.build_inline("kernel", **options)
     header.unlink()
     os.mkfifo(header)
-    from tvm_ffi.cpp._dependencies import changed_files
+    from tvm_ffi.cpp._freshness import changed_files
 
     known = json.loads(Path(first).with_name("manifest.json").read_text())["dependencies"]["own"]
     with pytest.raises(OSError, match="not a regular file"):

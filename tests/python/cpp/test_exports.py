@@ -54,7 +54,7 @@ def test_other_text_is_documentation(sources, doc):
 @needs_cc
 def test_text_that_begins_like_a_signature_is_documentation_with_a_warning():
     doc = "twice(n) is two times n."
-    warning = r"functions\['twice'\] begins like a signature and is none.*: character 7 of"
+    warning = r"functions\['twice'\] starts like a signature but cannot be parsed.*: character 7 of"
     with pytest.warns(UserWarning, match=warning):
         module = load({"c_sources": C}, {"twice": doc})
     assert module.get_function_doc("twice") == doc

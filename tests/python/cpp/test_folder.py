@@ -13,7 +13,7 @@ import pytest
 
 from tvm_ffi import cpp
 from tvm_ffi.cpp._ninja import find_ninja, ninja_text
-from tvm_ffi.cpp._plan import Step
+from tvm_ffi.cpp._recipe import Step
 from tvm_ffi.utils import FileLock
 
 pytestmark = pytest.mark.skipif(find_ninja() is None, reason="no ninja")
@@ -141,14 +141,18 @@ def test_jobs_are_limited(tmp_path, monkeypatch):
         cpp.extension.build_ninja(str(tmp_path))
     for jobs in ("many", "-1", "\u0662"):
         monkeypatch.setenv("MAX_JOBS", jobs)
-        with pytest.raises(ValueError, match=r"\$MAX_JOBS must be a number of compilers, got '"):
+        with pytest.raises(
+            ValueError, match=r"\$MAX_JOBS must be a number of parallel jobs, got '"
+        ):
             cpp.extension.build_ninja(str(tmp_path))
 
 
 def test_ninja_that_is_missing(monkeypatch, folder):
     monkeypatch.setitem(sys.modules, "ninja", None)
     monkeypatch.setattr(shutil, "which", lambda name, **_: None)
-    with pytest.raises(RuntimeError, match=r'ninja is not found; pip install "pytvmffi\[cpp\]"'):
+    with pytest.raises(
+        RuntimeError, match=r'ninja is not found; install it with `pip install "pytvmffi\[cpp\]"`'
+    ):
         cpp.extension.build_ninja(".")
 
 
@@ -157,7 +161,7 @@ def test_the_text_for_ninja():
         Step(("cc", "-DX=$HOME", "-c", "a b:c.c", "-o", "c_0.o"), ("a b:c.c",), "c_0.o", "c_0.o.d"),
         Step(("cc", "c_0.o", "-o", "ü.so"), ("c_0.o",), "ü.so", level=1),
     ]
-    assert ninja_text(steps, "ü.so") == (
+    assert ninja_text(steps) == (
         "ninja_required_version = 1.5\n\n"
         "rule step_0\n"
         "  command = cc '-DX=$$HOME' -c 'a b:c.c' -o c_0.o\n"
@@ -172,4 +176,4 @@ def test_the_text_for_ninja():
 
 def test_a_line_break_in_a_flag():
     with pytest.raises(ValueError, match="line breaks"):
-        ninja_text([Step(("cc", "-DX=a\nb"), (), "x")], "x")
+        ninja_text([Step(("cc", "-DX=a\nb"), (), "x")])

@@ -15,9 +15,11 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _manifest, _precompiled
+from tvm_ffi.cpp import _cache_store, _precompiled
 from tvm_ffi.cpp import cache as build_cache
-from tvm_ffi.cpp._manifest import Manifest
+from tvm_ffi.cpp._cache_store import Manifest
+from tvm_ffi.cpp._precompiled import PrecompiledHeaders
+from tvm_ffi.cpp._recipe import PRECOMPILED_NAME
 
 VARIABLE = "TVM_FFI_CPP_EXTENSION_PRECOMPILE"
 USE = "-include .precompiled_headers.hpp"
@@ -45,7 +47,7 @@ def build(number: int, text: str = "", **options: object) -> Path:
 
 
 def made() -> list[Path]:
-    return [artifact.path for artifact in build_cache.find(_precompiled.NAME)]
+    return [artifact.path for artifact in build_cache.find(PRECOMPILED_NAME)]
 
 
 def compiled_with(log) -> list[bool]:
@@ -123,7 +125,7 @@ def test_those_that_were_not_used_for_the_longest_time_go(at_once, monkeypatch):
     build(1)
     first = made()
     os.utime(first[0].with_name("manifest.json"), (1, 1))
-    monkeypatch.setattr(_precompiled, "_MOST_BYTES", first[0].stat().st_size * 3 // 2)
+    monkeypatch.setattr(_precompiled, "_MAX_BYTES", first[0].stat().st_size * 3 // 2)
     build(1, extra_cflags=["-O1"])
     assert len(made()) == 1
     assert made() != first
@@ -242,7 +244,8 @@ def test_damaged_ones_are_made_again(place, at_once, log):
     log.clear()
     library = build(2)
     assert any(
-        record.getMessage() == f"{headers} was removed: its content was not what had been built"
+        record.getMessage()
+        == f"{headers} was removed: its content differs from the digest in its manifest"
         for record in log.records
     )
     assert compiled_with(log) == [True, False]
@@ -299,15 +302,15 @@ def test_headers_that_damaged_ones_name_are_not_looked_at(at_once, wrapped_cxx):
 def test_those_that_cannot_be_read_now_are_kept(at_once, log, monkeypatch):
     build(1)
     (headers,) = made()
-    content_of = _manifest.content_of
+    content_digest = _cache_store.content_digest
 
     def fail(path: Path) -> str:
         if path == headers:
             raise OSError(errno.EMFILE, "Too many open files", str(path))
-        return content_of(path)
+        return content_digest(path)
 
-    for module in (_manifest, _precompiled):
-        monkeypatch.setattr(module, "content_of", fail)
+    for module in (_cache_store, _precompiled):
+        monkeypatch.setattr(module, "content_digest", fail)
     log.clear()
     build(2)
     assert compiled_with(log) == [True, False]
@@ -320,13 +323,13 @@ def test_those_that_are_pruned_before_they_are_read_are_not_called_damaged(
 ):
     build(1)
     (headers,) = made()
-    with_headers = _precompiled.with_headers
+    use_in = PrecompiledHeaders.use_in
 
     def prune_first(*arguments: object) -> object:
         shutil.rmtree(headers.parent)
-        return with_headers(*arguments)
+        return use_in(*arguments)
 
-    monkeypatch.setattr(_precompiled, "with_headers", prune_first)
+    monkeypatch.setattr(PrecompiledHeaders, "use_in", prune_first)
     library = build(2)
     assert tvm_ffi.load_module(str(library)).number() == 2
     assert not any(record.levelno >= logging.WARNING for record in log.records)
@@ -351,6 +354,6 @@ def test_a_compiler_that_cannot_is_not_asked_again_for_a_day(
     build(2)
     assert compiled_with(log) == [False]
     tomorrow = time.time() + 90000
-    monkeypatch.setattr("tvm_ffi.cpp._store.time.time", lambda: tomorrow)
+    monkeypatch.setattr("tvm_ffi.cpp._cache_store.time.time", lambda: tomorrow)
     build(3)
     assert len(compiled_with(log)) == tried

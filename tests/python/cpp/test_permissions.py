@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _trust
+from tvm_ffi.cpp import _permissions
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._ninja import find_ninja
 
@@ -74,7 +74,7 @@ def test_what_is_made_is_the_callers_alone(cache, umask):
 def test_a_umask_that_takes_the_owners_rights(tmp_path):
     before = os.umask(0o777)
     try:
-        _trust.private_folder(tmp_path / "one" / "two")
+        _permissions.make_private_folder(tmp_path / "one" / "two")
     finally:
         os.umask(before)
     assert mode_of(tmp_path / "one") == mode_of(tmp_path / "one" / "two") == 0o700
@@ -144,7 +144,7 @@ def test_an_artifact_that_somebody_else_owns(name):
     path = build()
     os.chown(path.parent / name, STRANGER, -1)
     with pytest.raises(
-        PermissionError, match=rf"belongs to user {STRANGER}.*`rm -rf .*built again"
+        PermissionError, match=rf"belongs to user {STRANGER}.*`rm -rf .*will be built again"
     ):
         build()
     shutil.rmtree(path.parent)
@@ -165,7 +165,7 @@ def test_a_library_that_is_a_link(tmp_path):
     elsewhere = tmp_path / "elsewhere.so"
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
-    with pytest.raises(PermissionError, match="neither a file nor a folder"):
+    with pytest.raises(PermissionError, match="neither a regular file nor a folder"):
         build()
 
 
@@ -265,7 +265,7 @@ def test_what_root_made_may_be_used_by_all(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
     folder.mkdir()
     monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
-    _trust.check_cache(folder)
+    _permissions.check_cache_root(folder)
 
 
 @needs_ninja
@@ -301,7 +301,7 @@ def test_what_somebody_else_left_in_a_build_folder(tmp_path, name):
     path = build(build_directory=str(folder))
     folder.joinpath(name).touch()  # ninja makes not all; `a.h`: where compilers look first
     os.chown(folder / name, STRANGER, -1)
-    message = rf"belongs to user {STRANGER}.*remove what others left there: `rm -rf .*{name}'`"
+    message = rf"belongs to user {STRANGER}.*another user could change with `rm -rf .*{name}'`"
     with pytest.raises(PermissionError, match=message):
         build(build_directory=str(folder))
     folder.joinpath(name).unlink()
@@ -324,7 +324,7 @@ def test_a_link_in_place_of_an_entry_of_a_build_folder(tmp_path, name):
     path = build(build_directory=str(tmp_path / "folder")).with_name(name)
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(PermissionError, match="neither a file nor a folder"):
+    with pytest.raises(PermissionError, match="neither a regular file nor a folder"):
         build(build_directory=str(path.parent))
 
 
@@ -366,7 +366,7 @@ def test_a_cache_below_a_folder_that_shares_what_is_made_in_it(tmp_path, monkeyp
 @needs_ninja
 def test_a_folder_in_place_of_the_lock(tmp_path):
     (tmp_path / "folder" / "lock").mkdir(parents=True)
-    with pytest.raises(IsADirectoryError, match="`rm -rf .*/lock`, it is a file for a lock"):
+    with pytest.raises(IsADirectoryError, match="expected a lock file; .*`rm -rf .*/lock`"):
         build(build_directory=str(tmp_path / "folder"))
 
 
@@ -387,10 +387,10 @@ def test_the_group_that_has_only_the_caller(tmp_path, monkeypatch, name, members
     monkeypatch.setattr(grp, "getgrgid", lambda _: group)
     monkeypatch.setattr(pwd, "getpwuid", lambda _: user)
     if is_safe:
-        _trust.check_cache(above / "cache")
+        _permissions.check_cache_root(above / "cache")
     else:
         with pytest.raises(PermissionError, match="group"):
-            _trust.check_cache(above / "cache")
+            _permissions.check_cache_root(above / "cache")
 
 
 @needs_root
@@ -402,12 +402,12 @@ def test_folders_above_of_owners_that_a_namespace_does_not_know(
     above = tmp_path / "above"
     (above / "cache").mkdir(parents=True, mode=0o700)
     os.chown(above, 65534, -1)
-    monkeypatch.setattr(_trust, "_is_in_user_namespace", lambda: is_namespace)
+    monkeypatch.setattr(_permissions, "_is_in_user_namespace", lambda: is_namespace)
     if is_namespace:
-        _trust.check_cache(above / "cache")
+        _permissions.check_cache_root(above / "cache")
         os.chown(above / "cache", 65534, -1)
     with pytest.raises(PermissionError, match="belongs to user 65534"):
-        _trust.check_cache(above / "cache")
+        _permissions.check_cache_root(above / "cache")
 
 
 # ---- Contents ------------------------------------------------------------------------------------
@@ -424,5 +424,5 @@ def test_a_library_with_other_content_of_the_same_size_is_built_again(caplog):
         assert build() == path
     assert path.read_bytes() == content
     (message,) = caplog.messages
-    assert message == f"{path} was built again: its content was not what had been built"
-    assert build_cache.explain("kernel") == ["what was built before is gone or damaged"]
+    assert message == f"{path} was built again: its content differs from the digest in its manifest"
+    assert build_cache.explain("kernel") == ["the earlier build is missing or damaged"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tvm_ffi.cpp._dependencies import parse_depfile
+from tvm_ffi.cpp._freshness import parse_depfile
 
 
 @pytest.mark.parametrize(
