@@ -120,8 +120,8 @@ def _build_consistently(
         dependencies = _build_once(recipe, folder, headers)
         changed = [path for path in dependencies.own if file_identity(path) != before.get(path)]
     raise RuntimeError(
-        f"{recipe.name} was not built: expected unchanged headers during a build, but "
-        f"{changed[0]} changed during each of {_MAX_REBUILDS} builds"
+        f"{recipe.name} was not built: expected headers that do not change during a build, got "
+        f"changes of {changed[0]} during {_MAX_REBUILDS + 1} builds"
     )
 
 

@@ -156,7 +156,7 @@ class Manifest(NamedTuple):
 
 
 def _is_valid(manifest: Manifest) -> bool:
-    """Return True if all values have their types: well-formed JSON may contain others."""
+    """Return True if every value has its declared type, which JSON does not ensure."""
     files = manifest.dependencies
     return (
         all(map(_is_text, (manifest.name, manifest.product, manifest.content, manifest.base)))
@@ -332,7 +332,7 @@ class CacheEntry(NamedTuple):
             recorded = (self._index / note).stat().st_mtime
         except OSError:
             return False
-        return abs(time.time() - recorded) <= max_age_s  # a note from the future has an age, too
+        return abs(time.time() - recorded) <= max_age_s  # abs(): the clock may have been set back
 
     # ---- Building ----------------------------------------------------------------------------
 
@@ -392,7 +392,7 @@ class CacheEntry(NamedTuple):
 
 
 def _checked_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest of an artifact; raise PermissionError if another user may write it."""
+    """Return the manifest of an artifact; raise PermissionError if another user may write to it."""
     if not (check_entry(folder) and check_entry(folder / MANIFEST_FILE)):
         return None
     manifest = Manifest.read(folder)

@@ -29,7 +29,7 @@ __all__ = ["Toolchain", "compiler_command", "describe_compiler", "find_toolchain
 
 # Characters that a shell does not take literally.
 _SHELL_CHARACTERS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
-_MAX_FILE_BYTES = 1 << 20  # of a cached version
+_MAX_FILE_BYTES = 1 << 20  # limit for the file of a cached version
 _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 

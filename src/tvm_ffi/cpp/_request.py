@@ -41,7 +41,7 @@ class Options(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A library to build, as the caller describes it."""
+    """The arguments of a build: the library, its sources and its options."""
 
     name: str
     product: str

@@ -64,8 +64,7 @@ def inline_units(
     """
     units: list[Unit] = []
     files: dict[str, str] = {}
-    # One file exports all functions: the C++ file if there is one, else the CUDA file, else the C
-    # file.
+    # One file exports all functions: C++ is preferred to CUDA, and CUDA to C.
     exporting = next(language for language in ("cpp", "cuda", "c") if language in sources)
     for language, texts in sources.items():
         exports = functions if language == exporting else {}

@@ -187,14 +187,14 @@ def build(
 
     Parameters
     ----------
+    name, extra_cflags, extra_cuda_cflags, extra_ldflags, extra_include_paths, build_directory, \
+    backend, output, verbose
+        See `build_inline`.
     sources : str or sequence of str
         Paths of the files.  The suffix ``.c`` means C, ``.cu`` CUDA or HIP, ``.o`` and ``.obj``
         object files, and any other suffix C++.
     cpp_files, cuda_files : str or sequence of str, optional
         Paths of C++ files and of CUDA files with any suffix.  At least one file is required.
-    name, extra_cflags, extra_cuda_cflags, extra_ldflags, extra_include_paths, build_directory, \
-    backend, output, verbose
-        See `build_inline`.
 
     Returns
     -------
