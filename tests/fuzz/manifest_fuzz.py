@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any bytes as the manifest of something that was built: understood completely, or not at all."""
+"""Fuzz target: build-cache manifests with arbitrary bytes are valid in every field, or rejected."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from pathlib import Path
 import coverage_guided
 
 with coverage_guided.instrumented(__name__):
-    from tvm_ffi.cpp._manifest import FILE, Manifest, differences
-    from tvm_ffi.cpp._store import Store
+    from tvm_ffi.cpp._cache_store import BuildCache, CacheEntry, Manifest
+    from tvm_ffi.cpp._key import CacheKey
+    from tvm_ffi.cpp._reasons import differences
+    from tvm_ffi.cpp._request import MANIFEST_FILE
 
 
 _SEED = (Path(__file__).parent / "seeds" / "manifest" / "manifest").read_text()
@@ -22,18 +24,19 @@ _VALUES = (
     *(None, True, -1, 1.5, "", "../x", [], [1], ["a"], {}, {"a": 1}, {"a": ["b"]}, {"a": "b"}),
     *({"/a\0b": "x"}, {"/\ud800": "missing"}, ["/\udfff"]),
 )
-_DIGEST, _BASE = "1" * 16, "0" * 64
+_DIGEST, _KEY = "1" * 16, "0" * 64
 
 
 class Cache:
-    """A cache with one artifact, whose manifest has any bytes."""
+    """A cache with one artifact, whose manifest has arbitrary bytes."""
 
     def __init__(self) -> None:
-        above = tempfile.mkdtemp()
-        atexit.register(shutil.rmtree, above)
-        self.store = Store(Path(above) / "cache")
-        self.folder = self.store.root / f"kernel_{_DIGEST}"
-        for folder in (self.folder, self.store.root / ".index" / f"kernel_{_BASE[:16]}"):
+        parent = tempfile.mkdtemp()
+        atexit.register(shutil.rmtree, parent)
+        root = Path(parent) / "cache"
+        self.entry = CacheEntry(BuildCache(root), "kernel", CacheKey(_KEY, {}), "kernel.so")
+        self.folder = root / f"kernel_{_DIGEST}"
+        for folder in (self.folder, root / ".index" / f"kernel_{_KEY[:16]}"):
             folder.mkdir(parents=True, mode=0o700)
             folder.parent.chmod(0o700)
         (folder / f"{_DIGEST}-x").touch(mode=0o600)
@@ -44,7 +47,7 @@ class Cache:
         (self.folder / name).chmod(0o600)
 
     def read(self, data: bytes) -> Manifest | None:
-        self._write(FILE, data)
+        self._write(MANIFEST_FILE, data)
         return Manifest.read(self.folder)
 
 
@@ -53,11 +56,11 @@ _CACHE = Cache()
 
 @coverage_guided.watched(__name__)
 def check(data: bytes) -> None:
-    """Read the manifest, and do with it what builders and `tvm-ffi cache` do."""
+    """Read a manifest and use it like a build and `tvm-ffi cache` do."""
     if not data.startswith(b"{"):
         data = _damaged_seed(data)
     manifest = _CACHE.read(data)
-    assert _CACHE.store.find("kernel", _BASE, "kernel.so") in (None, _CACHE.folder / "kernel.so")
+    assert _CACHE.entry.find() in (None, _CACHE.folder / "kernel.so")
     if manifest is None:
         return
     assert manifest.name == "kernel"
@@ -73,17 +76,17 @@ def check(data: bytes) -> None:
 
 
 def _damaged_seed(data: bytes) -> bytes:
-    """Return a good manifest with parts that are something else, or missing."""
+    """Return a valid manifest in which some values are replaced or missing."""
     content = json.loads(_SEED)
-    for place, choice in zip(data[::2], data[1::2]):
-        inside = content if place < 128 else content.get("dependencies")
-        if not (isinstance(inside, dict) and inside):
+    for position, choice in zip(data[::2], data[1::2]):
+        table = content if position < 128 else content.get("dependencies")
+        if not (isinstance(table, dict) and table):
             continue
-        key = sorted(inside)[place % len(inside)]
+        key = sorted(table)[position % len(table)]
         if choice % 16 < len(_VALUES):
-            inside[key] = copy.deepcopy(_VALUES[choice % 16])
+            table[key] = copy.deepcopy(_VALUES[choice % 16])
         else:
-            del inside[key]
+            del table[key]
     return json.dumps(content).encode()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List, explain and remove what tvm_ffi.cpp has built and keeps."""
+"""List, explain and remove finished builds in the cache of tvm_ffi.cpp."""
 
 from __future__ import annotations
 
@@ -17,27 +17,37 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe what `run` understands."""
+    """Add the arguments of the command to a parser."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = commands.add_parser("list", help="what is there, the newest first")
-    listing.add_argument("name", nargs="?", help="only what was built under this name")
+    listing = commands.add_parser("list", help="list builds, newest first")
+    listing.add_argument("name", nargs="?", help="list only builds of this name")
     listing.add_argument("--json", action="store_true", help="print JSON")
-    explain = commands.add_parser("explain", help="why the newest of a name was built")
+    explain = commands.add_parser(
+        "explain", help="print why the newest build of a name was necessary"
+    )
     explain.add_argument("name")
-    prune = commands.add_parser("prune", help="remove what is not needed")
-    prune.add_argument("names", nargs="*", metavar="name", help="consider only these names")
+    prune = commands.add_parser("prune", help="remove unused builds")
     prune.add_argument(
-        "--unused-days", type=float, metavar="N", help="what was not used for N days; 0 is all"
+        "names", nargs="*", metavar="name", help="consider only builds of these names"
+    )
+    prune.add_argument(
+        "--unused-days", type=float, metavar="N", help="remove builds not used for N days; 0: all"
     )
     prune.add_argument(
         "--max-size",
         type=_bytes,
         metavar="SIZE",
-        help="the longest unused, until this is left: 500M, 2G",
+        help="remove the least recently used builds until SIZE is left, such as 500M or 2G",
     )
-    prune.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    prune.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="remove nothing, print the builds that would be removed",
+    )
     for command in (listing, explain, prune):
-        command.add_argument("--root", metavar="FOLDER", help="another cache than the user's")
+        command.add_argument(
+            "--root", metavar="FOLDER", help="folder of the cache (default: that of the user)"
+        )
 
 
 def _bytes(text: str) -> int:
@@ -48,7 +58,7 @@ def _bytes(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it; 1 when nothing of the name is there."""
+    """Run the command and return its exit status; 1 if there is no build of the name."""
     if options.action == "list":
         return _list(options)
     if options.action == "explain":
@@ -98,7 +108,7 @@ def _line(artifact: cache.Artifact) -> str:
 
 
 def _size(size_bytes: int) -> str:
-    """Return a size in the largest unit of which there is one."""
+    """Return a size in the largest unit in which it is at least 1."""
     size, unit = float(size_bytes), "B"
     for unit in ("B", "KiB", "MiB", "GiB"):  # noqa: B007
         if size < 1024:

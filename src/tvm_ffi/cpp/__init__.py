@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From source text in C, C++ or CUDA to functions that can be called.
+"""Inline builds: compile C, C++ or CUDA source text and load the functions that it exports.
 
 >>> from tvm_ffi import cpp
 >>> module = cpp.load_inline(
@@ -8,9 +8,10 @@
 >>> module.add(1, 2)  # doctest: +SKIP
 3
 
-`load_inline` and `build_inline` take text, `load` and `build` take files; the first of each pair
-returns a module, the second the path of the library.  What was built once is found again by its
-content (`tvm_ffi.cpp.cache`).  `tvm_ffi.cpp.nvrtc` compiles device code at run time.
+`load_inline` and `build_inline` take source text, `load` and `build` take files.  The ``load``
+functions return a module, the ``build`` functions the path of the library.  A cache returns a
+library whose inputs are unchanged without building it again (`tvm_ffi.cpp.cache`).
+`tvm_ffi.cpp.nvrtc` compiles device code at run time.
 """
 
 from __future__ import annotations
@@ -37,5 +38,5 @@ __all__ = [
     "to_cpp_dtype",
 ]
 
-# Not every program needs these modules.
+# Imported on first use, to keep the import of this package fast.
 __getattr__ = late_attributes(globals(), {"cache": ".cache", "nvrtc": ".nvrtc"})

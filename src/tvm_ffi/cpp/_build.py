@@ -1,43 +1,196 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a plan to its product: found in the cache, or made.
+"""Builds in the cache: run the steps of a recipe in a private folder, then publish the product.
 
-What makes products is loaded when there is something to make, so that finding stays quick.
+A recipe may have precompiled headers as a first step.  This step has a recipe, a cache key and a
+product of its own; the same function (`_build_and_publish`) builds both recipes.
+
+A single source is compiled and linked without ninja, because starting ninja would take a large part
+of the time.  Several sources are compiled in parallel by ninja if it is installed.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ._plan import Plan, key_of
-from ._store import Store
+from ._cache_store import CacheEntry, Manifest
+from ._command import PRIVATE_UMASK, build_log, command_error, log, run_command
+from ._files import content_digest, file_identity, write_if_changed
+from ._freshness import Dependencies, collect_dependencies
+from ._ninja import NINJA_FILE, find_ninja, ninja_text, run_ninja
+from ._precompiled import DamagedHeadersError, PrecompiledHeaders, wanted_headers
+from ._progress import progress_line
+from ._reasons import build_reasons
+from ._recipe import Recipe, Step, only_compiler
 
-__all__ = ["product_in_cache", "product_in_folder"]
+__all__ = ["build_in_cache"]
 
-
-def product_in_folder(plan: Plan, folder: Path, is_verbose: bool = False) -> Path:
-    """Return the product of a plan in a folder of the caller's, brought up to date."""
-    from ._carry_out import build_in_folder
-
-    return build_in_folder(plan, folder, is_verbose)
-
-
-def product_in_cache(plan: Plan, root: Path, is_verbose: bool = False) -> Path:
-    """Return the product of a plan, built at the first time and whenever something has changed."""
-    store = Store(root)
-    base = key_of(plan)
-    found = store.find(plan.name, base, plan.product)
-    if found is not None:
-        if is_verbose:
-            _tell(f"{plan.name} is in the cache: {found}")
-        return found
-    from ._carry_out import build_in_cache
-
-    return build_in_cache(plan, base, store, is_verbose)
+_MAX_REBUILDS = 5
 
 
-def _tell(text: str) -> None:
-    """Log a text where a verbose build is seen."""
-    from ._command import log, log_as_wished
+def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) -> Path:
+    """Build and publish the product of a recipe, unless another process does so first.
 
-    with log_as_wished(is_verbose=True):
-        log(text)
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe.
+    entry : CacheEntry
+        Its entry in the cache.
+    is_verbose : bool
+        Log to the standard error stream.
+
+    Returns
+    -------
+    path
+        Path of the product.
+    """
+    with build_log(is_verbose), progress_line(f"building {recipe.name}"), entry.lock():
+        product = entry.find()  # another process may have built it while this one waited
+        if product is None:
+            headers = wanted_headers(recipe.precompiled, entry.cache)
+            if headers is not None and headers.product is None:
+                _build_headers(headers)
+            product = _build_and_publish(recipe, entry, headers)
+        return product
+
+
+def _build_headers(headers: PrecompiledHeaders) -> None:
+    """Build and publish precompiled headers; after a failure, disable them for a day."""
+    try:
+        with headers.entry.lock():
+            if not headers.find():
+                _build_and_publish(headers.recipe, headers.entry, None)
+                headers.find()
+    except PermissionError:  # the cache is unsafe
+        raise
+    except (RuntimeError, OSError) as error:
+        headers.disable(error)
+    else:
+        headers.prune()
+
+
+def _build_and_publish(
+    recipe: Recipe, entry: CacheEntry, headers: PrecompiledHeaders | None
+) -> Path:
+    """Build a recipe in a staging folder and publish it; the caller holds the lock of the entry."""
+    start = time.perf_counter()
+    with entry.staging() as folder:
+        for name, content in recipe.files.items():
+            write_if_changed(folder / name, content)
+        dependencies = _build_consistently(recipe, folder, headers)
+        _remove_intermediates(folder, {*recipe.files, recipe.product, NINJA_FILE})
+        manifest = Manifest(
+            name=recipe.name,
+            product=recipe.product,
+            size_bytes=(folder / recipe.product).stat().st_size,
+            content=content_digest(folder / recipe.product),
+            base=entry.key.digest,
+            parts=entry.key.inputs,
+            dependencies=dependencies,
+            created=time.time(),
+            build_seconds=round(time.perf_counter() - start, 3),
+            reasons=[],
+        )
+        manifest.reasons.extend(build_reasons(manifest, entry.cache))
+        log("built %s: %s", recipe.name, "; ".join(manifest.reasons))
+        return entry.publish(folder, manifest)
+
+
+def _build_consistently(
+    recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
+) -> Dependencies:
+    """Build until no header changes during the build; return the dependencies.
+
+    Headers are hashed after the build.  A header that is saved during the build may have been read
+    before the change and hashed after it.  The first build tells which headers to watch, so that
+    build is checked by their change times, and later builds by their identities.
+    """
+    start = _file_system_time()
+    dependencies = _build_once(recipe, folder, headers)
+    changed = [path for path in dependencies.own if _has_changed_since(path, start)]
+    for _ in range(_MAX_REBUILDS):
+        if not changed:
+            return dependencies
+        log("building %s again: %s changed during the build", recipe.name, ", ".join(changed))
+        before = {path: file_identity(path) for path in dependencies.own}
+        dependencies = _build_once(recipe, folder, headers)
+        changed = [path for path in dependencies.own if file_identity(path) != before.get(path)]
+    raise RuntimeError(
+        f"{recipe.name} was not built: expected headers that do not change during a build, got "
+        f"changes of {changed[0]} during {_MAX_REBUILDS + 1} builds"
+    )
+
+
+def _build_once(recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None) -> Dependencies:
+    """Run the steps with precompiled headers; run them without if that fails."""
+    has_failed = False
+    if headers is not None and headers.product is not None and headers.manifest is not None:
+        try:
+            steps = headers.use_in(folder, recipe.steps)
+            _run_steps(steps, folder, headers.check_content)
+            return collect_dependencies(recipe, folder, headers.manifest.dependencies)
+        except DamagedHeadersError:
+            headers.remove_damaged()
+        except RuntimeError:  # compiling without the headers reports the error
+            has_failed = True
+    _run_steps(recipe.steps, folder)
+    if has_failed and headers is not None:
+        headers.give_up()
+    return collect_dependencies(recipe, folder)
+
+
+def _file_system_time() -> float:
+    """Return the current time in the resolution of the change times that the kernel records."""
+    clock = getattr(time, "CLOCK_REALTIME_COARSE", None)
+    return time.time() - 0.02 if clock is None else time.clock_gettime(clock)
+
+
+def _has_changed_since(path: str, start: float) -> bool:
+    try:
+        return os.stat(path).st_ctime >= start  # noqa: PTH116
+    except OSError:
+        return True
+
+
+def _run_steps(
+    steps: Sequence[Step], folder: Path, while_compiling: Callable[[], None] | None = None
+) -> None:
+    """Run steps in a build folder.
+
+    `while_compiling` is called while the compiler of the only source runs, never for several.
+    """
+    if only_compiler(steps) is None and _run_by_ninja(steps, folder):
+        return
+    for step in steps:
+        line = shlex.join(step.command)
+        try:
+            done = run_command(step.command, folder, PRIVATE_UMASK, while_compiling)
+        except BaseException:
+            log("%s\nwas stopped", line)
+            raise
+        while_compiling = None
+        log("%s\n%s", line, done.stdout + done.stderr)
+        if done.returncode != 0:
+            output = done.stderr + done.stdout
+            failed = f"FAILED: {step.output}\n{line}"
+            raise command_error(Path(step.command[0]).name, done.returncode, failed, output)
+
+
+def _run_by_ninja(steps: Sequence[Step], folder: Path) -> bool:
+    """Run steps in parallel; return False if ninja is not installed."""
+    if find_ninja() is None:
+        return False
+    (folder / NINJA_FILE).write_text(ninja_text(steps), encoding="utf-8")
+    run_ninja(folder, umask=PRIVATE_UMASK)
+    return True
+
+
+def _remove_intermediates(folder: Path, kept: set[str]) -> None:
+    """Remove all files but the product and the sources, which debuggers show."""
+    for path in folder.iterdir():
+        if path.name not in kept:
+            path.unlink()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running compilers: what they print, and an end with the caller when that is interrupted."""
+"""Compiler processes: running commands, stopping them on interrupts, and the build log."""
 
 from __future__ import annotations
 
@@ -13,42 +13,46 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "ALL_OF_OTHERS",
-    "WRITING_OF_OTHERS",
-    "failure",
+    "PRIVATE_UMASK",
+    "READABLE_UMASK",
+    "build_log",
+    "command_error",
     "log",
-    "log_as_wished",
     "run_command",
 ]
 
-# What a umask denies: in the cache, and in folders that callers name.
-ALL_OF_OTHERS = 0o077
-WRITING_OF_OTHERS = 0o022
+PRIVATE_UMASK = 0o077  # in the cache
+READABLE_UMASK = 0o022  # in a folder that the caller names
 
 _LOG = "tvm_ffi.cpp"
 
-_SECONDS_TO_END = 5.0  # between asking a compiler to stop and stopping it
+_TERMINATE_SECONDS = 5.0  # between SIGTERM and SIGKILL
 
 
 def run_command(
     command: Sequence[str],
     folder: Path,
-    denied: int,
-    meanwhile: Callable[[], None] | None = None,
+    umask: int,
+    while_running: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, or until an exception such as KeyboardInterrupt.
+    """Run a command until it ends or an exception such as KeyboardInterrupt occurs.
 
-    The command gets a process group of its own, so that an interrupt at the terminal reaches this
-    process alone, which then stops all that the command has started.
-
-    Its umask has the bits `denied` besides ours.  What it makes is closed from the beginning: who
-    has opened a file keeps the right to write, whatever becomes of the mode.
-
-    `meanwhile` is called while it runs, and may end it with an exception.
+    Parameters
+    ----------
+    command : sequence of str
+        The command.  It gets its own process group, so an interrupt at the terminal reaches this
+        process only, which then stops all processes that the command has started.
+    folder : path
+        Its working directory.
+    umask : int
+        Bits to add to the umask of this process.  Changing modes after the command has ended would
+        be too late: a user who has opened a file can write to it whatever its mode becomes.
+    while_running : function, optional
+        Called while the command runs; an exception stops the command.
     """
     process = None
     try:
-        with _interrupts_put_off():
+        with _interrupts_deferred():
             process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -58,10 +62,10 @@ def run_command(
                 encoding="utf-8",
                 errors="replace",
                 start_new_session=True,
-                umask=_umask() | denied,
+                umask=_current_umask() | umask,
             )
-        if meanwhile is not None:
-            meanwhile()
+        if while_running is not None:
+            while_running()
         stdout, stderr = process.communicate()
     except BaseException:
         if process is not None:
@@ -71,29 +75,32 @@ def run_command(
 
 
 @contextlib.contextmanager
-def _interrupts_put_off() -> Iterator[None]:
-    """Let an interrupt come at the end of a block.
+def _interrupts_deferred() -> Iterator[None]:
+    """Deliver an interrupt (SIGINT) at the end of a block.
 
-    In the middle of starting a process, nobody would know it, and it would go on.
+    An interrupt inside of `Popen` would lose the id of the new process, which would continue.
     """
     handler = signal.getsignal(signal.SIGINT)
-    came: list[tuple[Any, ...]] = []
+    received: list[tuple[Any, ...]] = []
     try:
         if callable(handler):
-            signal.signal(signal.SIGINT, lambda *details: came.append(details))
-    except ValueError:  # interrupts are for the main thread
+            signal.signal(signal.SIGINT, lambda *details: received.append(details))
+    except ValueError:  # only the main thread receives interrupts
         handler = None
     try:
         yield
     finally:
         if callable(handler):
             signal.signal(signal.SIGINT, handler)
-            for details in came[:1]:
+            for details in received[:1]:
                 handler(*details)
 
 
-def _umask() -> int:
-    """Return the umask of this process; to ask the system call is to change it, for all threads."""
+def _current_umask() -> int:
+    """Return the umask of this process.
+
+    The system call that returns the umask also changes it, for all threads, so read it from /proc.
+    """
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as lines:  # noqa: PTH123
             return next(int(line.split()[1], 8) for line in lines if line.startswith("Umask:"))
@@ -102,20 +109,20 @@ def _umask() -> int:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """End a command and what it has started."""
+    """End the process group of a command."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_SECONDS_TO_END)
+            process.wait(_TERMINATE_SECONDS)
             break
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
 
 
-def failure(program: str, status: int, stdout: str, stderr: str) -> RuntimeError:
-    """Return the error for a build that failed: what ran, and what it said."""
+def command_error(program: str, status: int, stdout: str, stderr: str) -> RuntimeError:
+    """Return the error for a command that failed, with its output."""
     text = f"{program} exited with status {status}\n"
     if stdout:
         text += f"stdout:\n{stdout.rstrip()}\n"
@@ -125,14 +132,14 @@ def failure(program: str, status: int, stdout: str, stderr: str) -> RuntimeError
 
 
 @contextlib.contextmanager
-def log_as_wished(is_verbose: bool = False) -> Iterator[None]:
-    """Let the log of builds be seen where ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` wants it.
+def build_log(is_verbose: bool = False) -> Iterator[None]:
+    """Print the log ``tvm_ffi.cpp`` to the stream that ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` names.
 
-    Without that, the log of a verbose build is seen on the standard error stream.
+    If the variable is not set, the log of a verbose build is printed to the standard error stream.
     """
     streams = {"1": sys.stderr, "stderr": sys.stderr, "stdout": sys.stdout}
-    wish = os.environ.get("TVM_FFI_CPP_EXTENSION_LOG_BUILD", "")
-    stream = streams.get(wish, sys.stderr if is_verbose else None)
+    name = os.environ.get("TVM_FFI_CPP_EXTENSION_LOG_BUILD", "")
+    stream = streams.get(name, sys.stderr if is_verbose else None)
     if stream is None:
         yield
         return
@@ -151,7 +158,7 @@ def log_as_wished(is_verbose: bool = False) -> Iterator[None]:
 
 
 def log(text: str, *values: object) -> None:
-    """Log what was done, where `logging` is loaded: elsewhere nobody can listen."""
+    """Log a message if `logging` has been imported; otherwise no handler can exist."""
     logging = sys.modules.get("logging")
     if logging is not None:
         logging.getLogger(_LOG).info(text, *values)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which compiler it is: a part of the key of everything that it makes.
+"""Compilers: their commands and versions, which are part of every cache key.
 
-Asking a compiler for its version starts a process, so the answer is kept in the cache, under the
-identity of the program's file.  A script or a launcher such as ccache may start another compiler
-tomorrow while its own file stays the same: those are asked once in every process.
+Asking a compiler for its version starts a process, so the version is cached in a file, under the
+identity of the compiler's file.  A script or a launcher such as ccache may start another compiler
+tomorrow although its own file is unchanged, so its version is not cached in a file: it is queried
+once per process.
 """
 
 from __future__ import annotations
@@ -16,100 +17,147 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from .._internal.regular_file import read_regular
-from ._files import content_of, identity_of, write_atomically
+from ._files import content_digest, file_identity, write_atomically
+from ._gpu import Toolkit, find_toolkit
 
-__all__ = ["compiler_command", "describe_compiler"]
+__all__ = ["Toolchain", "compiler_command", "describe_compiler", "find_toolchain"]
 
-# What a shell would not take as it is.
-_SEVERAL_WORDS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
-_MOST_BYTES = 1 << 20  # of an answer
+# Characters that a shell does not take literally.
+_SHELL_CHARACTERS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
+_MAX_FILE_BYTES = 1 << 20  # limit for the file of a cached version
 _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 
+class Toolchain(NamedTuple):
+    """The compilers of one build."""
+
+    commands: Mapping[str, tuple[str, ...]]
+    """Words of the command by language: ``c``, ``cpp``, ``cuda``."""
+    versions: Mapping[str, str]
+    """Path and version by language."""
+    gpu: Toolkit | None
+    """The CUDA or HIP toolkit; None if the build compiles no device code."""
+
+
+def find_toolchain(
+    languages: Collection[str], backend: str | None, versions_folder: Path
+) -> Toolchain:
+    """Return the compilers for the languages of a build.
+
+    Parameters
+    ----------
+    languages : collection of str
+        ``c``, ``cpp``, ``cuda`` and ``object``.
+    backend : str, optional
+        ``cuda`` or ``hip``, see `find_toolkit`.
+    versions_folder : path
+        Folder of the files with cached compiler versions.
+    """
+    toolkit = find_toolkit(backend) if "cuda" in languages else None
+    commands = {}
+    if "c" in languages:
+        commands["c"] = compiler_command("CC", "cc")
+    if {*languages} != {"c"}:  # object files may need the C++ standard library
+        commands["cpp"] = compiler_command("CXX", "c++")
+    if toolkit is not None:
+        commands["cuda"] = toolkit.compiler
+    versions = {
+        language: describe_compiler(command, versions_folder)
+        for language, command in commands.items()
+    }
+    return Toolchain(commands, versions, toolkit)
+
+
 def compiler_command(variable: str, default: str) -> tuple[str, ...]:
-    """Return the words of a compiler's command: those of an environment variable or the default.
+    """Return the words of a compiler command, from an environment variable or the default.
 
     Raises
     ------
     ValueError
-        If the variable's text cannot be divided into words.
+        If the value of the variable cannot be split into words.
     """
     value = os.environ.get(variable, "").strip() or default
-    if not _SEVERAL_WORDS.search(value) or shutil.which(value):
-        return (value,)  # a path with spaces that exists is one word
+    if not _SHELL_CHARACTERS.search(value) or shutil.which(value):
+        return (value,)  # an existing path with spaces is one word
     try:
         return tuple(shlex.split(value))
     except ValueError as error:
-        raise ValueError(
-            f"${variable} must be a command as for a shell, got {value!r}: {error}"
-        ) from None
+        raise ValueError(f"${variable} must be a shell command, got {value!r}: {error}") from None
 
 
 def describe_compiler(command: tuple[str, ...], folder: Path) -> str:
-    """Return the path of a compiler and what it says about its version.
+    """Return the path of a compiler and the version that it reports.
 
     Parameters
     ----------
     command : tuple of str
         The words of its command.
     folder : path
-        Where answers are kept.
+        Folder of the files with cached compiler versions.
 
     Raises
     ------
     RuntimeError
-        If there is no such program.
+        If the program does not exist.
     """
     programs = [shutil.which(word) for word in command]
     if programs[0] is None:
         raise RuntimeError(
-            f"{command[0]} is not found; install a compiler, or name one in $CC, $CXX"
+            f"compiler {command[0]} is not found; install it, or set $CC or $CXX to another one"
         )
-    real = [Path(program).resolve() for program in programs if program is not None]
-    identity = "\n".join(f"{path} {identity_of(path)}" for path in real)
-    if any(_may_start_another(path) for path in real):
-        return _ask(command, identity)
-    return _remembered(command, real, identity, folder)
+    files = [Path(program).resolve() for program in programs if program is not None]
+    identity = "\n".join(f"{path} {file_identity(path)}" for path in files)
+    if any(_is_launcher(path) for path in files):
+        return _query_version(command, identity)
+    return _cached_version(command, files, identity, folder)
 
 
-def _may_start_another(path: Path) -> bool:
+def _is_launcher(path: Path) -> bool:
+    """Return True if a program is a script or a known launcher, which starts another program."""
     if path.name in _LAUNCHERS:
         return True
     with path.open("rb") as file:
         return file.read(2) == b"#!"
 
 
-def _remembered(command: tuple[str, ...], real: list[Path], identity: str, folder: Path) -> str:
-    """Return the kept answer for these files; ask if there is none."""
+def _cached_version(
+    command: tuple[str, ...], files: list[Path], identity: str, folder: Path
+) -> str:
+    """Return the version from the cache; query the compiler and cache its version on a miss."""
     digest = hashlib.sha256(repr((command, identity)).encode()).hexdigest()
-    file = folder / f"{digest[:32]}.json"
+    cache_file = folder / f"{digest[:32]}.json"
     try:
-        kept = json.loads(read_regular(file, _MOST_BYTES))
-        if kept["identity"] == identity:
-            return str(kept["version"])
+        cached = json.loads(read_regular(cache_file, _MAX_FILE_BYTES))
+        if cached["identity"] == identity:
+            return str(cached["version"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
-    contents = ", ".join(content_of(path)[:23] for path in real)
-    version = f"{_ask(command, identity)} ({contents})"
+    contents = ", ".join(content_digest(path)[:23] for path in files)
+    version = f"{_query_version(command, identity)} ({contents})"
     text = json.dumps({"command": command, "identity": identity, "version": version}, indent=1)
-    with contextlib.suppress(OSError):  # a cache that cannot be written can be read
-        write_atomically(file, text)
+    with contextlib.suppress(OSError):  # the cache may be read-only
+        write_atomically(cache_file, text)
     return version
 
 
 @functools.cache
-def _ask(command: tuple[str, ...], identity: str) -> str:
-    """Return what a compiler says; the identity only makes sure that a new one is asked again."""
+def _query_version(command: tuple[str, ...], identity: str) -> str:
+    """Return the output of ``--version``.
+
+    `identity` only keys the cache of this function, so that a replaced compiler is queried again.
+    """
     import subprocess
 
     try:
         done = subprocess.run(
             [*command, "--version"],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C"},  # the same words for everybody
+            env={**os.environ, "LC_ALL": "C"},  # the same text in every locale
             capture_output=True,
             text=True,
             errors="replace",
@@ -117,7 +165,9 @@ def _ask(command: tuple[str, ...], identity: str) -> str:
             check=False,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise RuntimeError(f"{shlex.join(command)} cannot be started: {error}") from error
+        raise RuntimeError(
+            f"compiler {shlex.join(command)} could not be started: {error}"
+        ) from error
     lines = [line.strip() for line in (done.stdout or done.stderr).splitlines()]
-    said = [line for line in lines if line and "opyright" not in line]
-    return f"{shutil.which(command[0])}: {'; '.join(said[:4])}"
+    wanted = [line for line in lines if line and "opyright" not in line]
+    return f"{shutil.which(command[0])}: {'; '.join(wanted[:4])}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What libraries from source text export, and what they say about it.
+"""Exports of inline builds: the `functions` argument with documentation and signatures.
 
-The value of a function is documentation, unless it is a `Signature` or text that is one: it begins
-with the function's own name and a parenthesis, and all of it can be read as a signature.
+The value of a function in a mapping is documentation, unless it is a `Signature` or the text of
+one: text that starts with the function's name and a parenthesis and that `Signature.parse` accepts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Functions = Union["Mapping[str, str | Signature]", Sequence[str], str, None]
 
 
 class Export(NamedTuple):
-    """What the library says about a function; empty texts for nothing."""
+    """The documentation and signature of an exported function; an empty string means none."""
 
     doc: str = ""
     signature: str = ""
@@ -32,14 +32,14 @@ def exports_of(functions: Functions) -> dict[str, Export]:
     Raises
     ------
     TypeError
-        If a value is neither text nor a `Signature`.
+        If a value is neither a string nor a `Signature`.
     ValueError
-        If a `Signature` is that of a function with another name.
+        If a `Signature` has the name of another function.
 
     Warns
     -----
     UserWarning
-        If text begins like the signature of its function and is none: it is documentation.
+        If text starts like the signature of its function but cannot be parsed: it is documentation.
     """
     if isinstance(functions, Mapping):
         return {name: _export(name, value) for name, value in functions.items()}
@@ -50,7 +50,7 @@ def exports_of(functions: Functions) -> dict[str, Export]:
 def _export(name: str, value: str | Signature) -> Export:
     if isinstance(value, str) and not value.lstrip().startswith(f"{name}("):
         return Export(value)
-    from ..signature import Signature  # only for those who have one: builds load little
+    from ..signature import Signature  # imported late: most builds have no signature
     from ..signature._type_schema import check_name
 
     if isinstance(value, str):
@@ -74,8 +74,8 @@ def _signature_in(name: str, text: str) -> Signature | None:
         return Signature.parse(text)
     except ValueError as error:
         warnings.warn(
-            f"functions[{name!r}] begins like a signature and is none, so it is documentation: "
-            f"{error}",
+            f"functions[{name!r}] starts like a signature but cannot be parsed as one, so it is "
+            f"used as documentation: {error}",
             UserWarning,
             stacklevel=2,
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files contain, and writing them so that nobody sees half of one."""
+"""Digests, identities, locks and atomic writes of files."""
 
 from __future__ import annotations
 
@@ -7,37 +7,42 @@ import errno
 import hashlib
 import os
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._internal.regular_file import open_regular
-from ._trust import private_folder
+from ._permissions import make_private_folder
 
 if TYPE_CHECKING:
     from ..utils import FileLock
 
 __all__ = [
-    "content_of",
-    "identity_of",
-    "lock_of",
+    "content_digest",
+    "existing_files",
+    "file_identity",
+    "file_lock",
     "text_digest",
     "write_atomically",
     "write_if_changed",
 ]
 
 _MISSING = "missing"
-_BLOCK_BYTES = 1 << 16  # memory for a whole file takes as long to get as to hash it
+_BLOCK_BYTES = 1 << 16  # allocating memory for a whole large file takes as long as hashing it
 
 
 def text_digest(text: str) -> str:
-    """Return a name for a text, the same for equal texts only."""
+    """Return the SHA-256 of a string."""
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
 
 
-def content_of(path: str | os.PathLike[str]) -> str:
-    """Return a name for the content of a file, the same for equal contents only.
+def content_digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of the content of a file, or "missing".
 
-    A file that is there and cannot be read is an OSError.
+    Raises
+    ------
+    OSError
+        If the file exists but cannot be read, or is not a regular file.
     """
     try:
         digest = hashlib.sha256()
@@ -49,21 +54,27 @@ def content_of(path: str | os.PathLike[str]) -> str:
         return _MISSING
 
 
-def identity_of(path: str | os.PathLike[str]) -> str:
-    """Return what tells a file from all others and from itself before it was changed.
+def file_identity(path: str | os.PathLike[str]) -> str:
+    """Return the device, inode, size and change time (ctime) of a file, or "missing".
 
-    Programs can set the time of modification, but neither the inode nor the time of change.
+    A program can set the modification time of a file, but neither its inode nor its change time:
+    equal identities on one machine mean equal contents.
     """
     try:
-        status = os.stat(path)  # noqa: PTH116  (as above)
+        status = os.stat(path)  # noqa: PTH116  (faster than pathlib)
     except (FileNotFoundError, NotADirectoryError):
         return _MISSING
     return f"{status.st_dev}:{status.st_ino}:{status.st_size}:{status.st_ctime_ns}"
 
 
+def existing_files(paths: Iterable[str]) -> list[str]:
+    """Return the paths that are files, without duplicates."""
+    return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]  # noqa: PTH113
+
+
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file of the cache under another name and give it this one."""
-    private_folder(path.parent)
+    """Write a private file of the cache under a temporary name, then rename it."""
+    make_private_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         temporary.touch(mode=0o600, exist_ok=False)
@@ -75,9 +86,10 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_if_changed(path: Path, content: str | bytes) -> None:
-    """Write a file unless it has this content; what is built from it stays up to date.
+    """Write a file unless it has this content already.
 
-    A new one is the caller's to write, whatever the umask is.
+    An unchanged file keeps its modification time, so ninja does not rebuild its outputs.  Only the
+    owner may write to a new file, whatever the umask is.
     """
     new = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     try:
@@ -89,18 +101,18 @@ def write_if_changed(path: Path, content: str | bytes) -> None:
         file.write(new)
 
 
-def lock_of(path: Path, mode: int) -> FileLock:
-    """Return the lock, a context manager, that a file stands for; a new one gets a mode.
+def file_lock(path: Path, mode: int) -> FileLock:
+    """Return the lock (a context manager) of a lock file; create the file with a mode.
 
     Raises
     ------
     IsADirectoryError
-        If there is a folder in its place.
+        If the path is a folder.
     """
     from ..utils import FileLock
 
     if path.is_dir():
-        remedy = f"`rm -rf {shlex.quote(str(path))}`, it is a file for a lock"
+        remedy = f"expected a lock file; remove the folder with `rm -rf {shlex.quote(str(path))}`"
         raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}; {remedy}", str(path))
     path.touch(mode=mode)
     return FileLock(path)

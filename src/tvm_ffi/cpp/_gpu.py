@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA and HIP: which of them, where its toolkit is, and for which architectures.
+"""CUDA and HIP toolkits: the backend, the folder of its compiler, and the target architectures.
 
-Environment variables decide, then what is installed.  No array library is imported to find out.
+Environment variables take precedence over installed software.  No array library is imported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BACKENDS = ("cuda", "hip")
 
 
 class Toolkit(NamedTuple):
-    """How device code is compiled and linked."""
+    """The compiler, flags and target architectures for device code."""
 
     compiler: tuple[str, ...]
     compile_flags: tuple[str, ...]
@@ -29,24 +29,27 @@ class Toolkit(NamedTuple):
 
 
 def find_toolkit(backend: str | None) -> Toolkit:
-    """Return the toolkit of a backend, of the usual one for None.
+    """Return the toolkit of a backend; None selects the default backend.
+
+    The default is ``TVM_FFI_GPU_BACKEND``, else the backend of the installed torch, else the
+    backend whose compiler is installed.
 
     Raises
     ------
     RuntimeError
-        If there is no toolkit, or no architecture is known; the message names the variable to set.
+        If no toolkit or no architecture is found; the message names the variable to set.
     ValueError
-        If an architecture is misspelled.
+        If the name of an architecture is invalid.
     """
     chosen = backend or requested_backend() or torch_backend() or _installed_backend()
     return _hip_toolkit() if chosen == "hip" else _cuda_toolkit()
 
 
-# ---- Which backend -------------------------------------------------------------------------------
+# ---- Backends ------------------------------------------------------------------------------------
 
 
 def requested_backend() -> str | None:
-    """Return what ``TVM_FFI_GPU_BACKEND`` says; ValueError if that is no backend."""
+    """Return the value of ``TVM_FFI_GPU_BACKEND``; raise ValueError if it is not a backend."""
     value = os.environ.get("TVM_FFI_GPU_BACKEND", "").lower()
     if value and value not in BACKENDS:
         raise ValueError(f'TVM_FFI_GPU_BACKEND must be "cuda" or "hip", got {value!r}')
@@ -55,7 +58,7 @@ def requested_backend() -> str | None:
 
 @functools.cache
 def torch_backend() -> str | None:
-    """Return what the installed torch was built for, None for CPUs only; torch is not imported."""
+    """Return the backend of the installed torch without importing it; None for CPUs only."""
     from importlib.util import find_spec, module_from_spec, spec_from_file_location
 
     torch = find_spec("torch")
@@ -103,15 +106,17 @@ def _hip_toolkit() -> Toolkit:
     )
 
 
-def _home(variables: tuple[str, ...], compiler: str, usual: tuple[str, ...]) -> Path:
-    """Return the folder of a toolkit: that of a variable, or the first one that has a compiler."""
+def _home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) -> Path:
+    """Return the folder of a toolkit from a variable, or the first folder with the compiler."""
     for variable in variables:
         value = os.environ.get(variable)
         if value:
             if not Path(value, "bin", compiler).is_file():
-                raise RuntimeError(f"{compiler} is not in {value}/bin, where {variable} points")
+                raise RuntimeError(
+                    f"{variable}: expected a toolkit folder with bin/{compiler}, got {value!r}"
+                )
             return Path(value)
-    for home in _likely_homes(compiler, usual):
+    for home in _candidate_homes(compiler, defaults):
         if (home / "bin" / compiler).is_file() and (home / "include").is_dir():
             return home
     raise RuntimeError(
@@ -119,12 +124,16 @@ def _home(variables: tuple[str, ...], compiler: str, usual: tuple[str, ...]) -> 
     )
 
 
-def _likely_homes(compiler: str, usual: tuple[str, ...]) -> Iterator[Path]:
-    """Return where a toolkit may be; a script in PATH may only start the compiler of another."""
+def _candidate_homes(compiler: str, defaults: tuple[str, ...]) -> Iterator[Path]:
+    """Return folders that may be the toolkit's.
+
+    A compiler in PATH that is a script may start a compiler in another folder, so its folder is the
+    last candidate.
+    """
     found = shutil.which(compiler)
     if found and Path(found).read_bytes()[:2] != b"#!":
         yield Path(found).resolve().parents[1]
-    yield from map(Path, usual)
+    yield from map(Path, defaults)
     if found:
         yield Path(found).parents[1]
 
@@ -133,7 +142,7 @@ def _likely_homes(compiler: str, usual: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _cuda_architectures() -> tuple[str, ...]:
-    """Return architectures as nvcc names them: ``90a`` for 9.0a."""
+    """Return the architectures in the notation of nvcc: ``90a`` for 9.0a."""
     listed = os.environ.get("TVM_FFI_CUDA_ARCH_LIST", "").split()
     names = listed or _cuda_devices()
     if not names:
@@ -147,13 +156,15 @@ def _cuda_architectures() -> tuple[str, ...]:
 def _cuda_architecture(name: str) -> str:
     match = re.fullmatch(r"(\d+)\.(\d[a-z]?)", name)
     if match is None:
-        raise ValueError(f"Invalid CUDA architecture: {name}; one looks like 8.9 or 9.0a")
+        raise ValueError(
+            f"Invalid CUDA architecture: {name}; expected a version such as 8.9 or 9.0a"
+        )
     return match[1] + match[2]
 
 
 @functools.cache
 def _cuda_devices() -> tuple[str, ...]:
-    """Return the architectures of the devices that are here, each once."""
+    """Return the architectures of the installed devices, without duplicates."""
     lines = _lines_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
     return tuple(dict.fromkeys(line for line in lines if re.fullmatch(r"\d+\.\d", line)))
 
@@ -176,11 +187,11 @@ def _rocm_devices() -> tuple[str, ...]:
         named = (re.fullmatch(r"Name:\s+(\S+)", line) for line in _lines_of("rocminfo"))
         words = [match[1] for match in named if match]
     names = (word for word in words if re.fullmatch(r"gfx[0-9a-f]+", word))
-    return tuple(name for name in dict.fromkeys(names) if name != "gfx000")  # that is the CPU
+    return tuple(name for name in dict.fromkeys(names) if name != "gfx000")  # gfx000 is the CPU
 
 
 def _lines_of(*command: str) -> list[str]:
-    """Return the lines that a program prints, stripped; none if it fails or is not there."""
+    """Return the stripped lines that a program prints; none if it fails or is not installed."""
     import subprocess
 
     try:

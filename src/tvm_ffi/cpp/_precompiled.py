@@ -1,208 +1,160 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The headers in front of C++ text, precompiled: read once for each compiler and its options.
+"""Precompiled headers: the headers that C++ text includes, read once per compiler and options.
 
-Reading them is most of what a small kernel takes to compile.  GCC and Clang can write down what
-they have read, and answer ``-include headers.hpp`` from a file ``headers.hpp.gch`` beside it.  That
-file is an artifact of the cache like all others: the caller's alone, made under a lock, known by
-the content of all headers, compared with its digest before anything made with it is used.
+Reading these headers takes most of the time that a small kernel needs to compile.  GCC and Clang
+can save the parsed headers, and read ``-include headers.hpp`` from a file ``headers.hpp.gch`` in
+the same folder.  That file is the product of a recipe of its own: it is found and built in the
+cache like a library, and its digest is compared before an output that depends on it is used.
 
-What compiles stays the same.  The text has these headers in front anyway, a compiler that cannot
-use the file reads them, and what fails is compiled again without it.  To make it takes as long as
-to compile three small kernels: it is made for the second text that asks for it.
+Generated C++ files include these headers first anyway, so the compiled code is the same.  A
+compiler that rejects the file reads the headers, and a source that fails to compile with it is
+compiled again without.  Building the file takes as long as compiling three small kernels, so it is
+built for the second source that asks for it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from ._cache_store import BuildCache, CacheEntry, Manifest, warn_of_damage
 from ._command import log
-from ._files import content_of
-from ._manifest import Manifest
-from ._plan import Plan, Step, key_of
-from ._source import CPP_HEAD, CPP_HEADERS, CPP_MAIN
-from ._store import Store, warn_of_damage
+from ._files import content_digest
+from ._key import cache_key
+from ._recipe import Recipe, Step
+from ._source import CPP_INCLUDES
 
-__all__ = [
-    "NAME",
-    "DamagedHeadersError",
-    "PrecompiledHeaders",
-    "check_content",
-    "find_headers",
-    "give_up",
-    "remove_damaged",
-    "with_headers",
-]
+__all__ = ["DamagedHeadersError", "PrecompiledHeaders", "wanted_headers"]
 
-NAME = "precompiled_headers"
-_PRODUCT = "headers.hpp.gch"
-# In build folders, where the user's text finds what it includes by such a name.
-_TEXT = ".precompiled_headers.hpp"
+# File in the build folder that includes the headers.  The user's text can include files of the
+# build folder by name, so this name must not be one that a user's header has.
+_INCLUDED_FILE = ".precompiled_headers.hpp"
 
-# Notes about a plan.
+# Notes in the cache entry of the headers.
 _ASKED = "asked"
 _UNUSABLE = "unusable"
-_UNUSABLE_SECONDS = 86400.0  # a compiler may also have failed because memory ran out
+_UNUSABLE_SECONDS = 86400.0  # the compiler may also have failed for lack of memory
 
-# Each has other options, and about 30 MB.  What was not used for the longest time goes first.
-_MOST_BYTES = 1 << 28
-
-# Options after which other headers could be read, or these not first.
-_IN_FRONT = ("-include", "--include", "-imacros", "--imacros", "-iquote", "-Wp,", "-x", "@")
-
-
-class PrecompiledHeaders(NamedTuple):
-    """The file, and what it was made from."""
-
-    product: Path
-    base: str
-    """Key of its plan."""
-    manifest: Manifest
-
-
-def find_headers(
-    plan: Plan, store: Store, make: Callable[[Plan, str, Store], Path]
-) -> PrecompiledHeaders | None:
-    """Return the headers for a plan; None where it has none, or the first time they are asked for.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is to be built.
-    store : Store
-        Where they are kept.
-    make : function of Plan, str and Store
-        Builds a plan with a key, and returns its product.
-    """
-    wish = os.environ.get("TVM_FFI_CPP_EXTENSION_PRECOMPILE")
-    wanted = None if wish == "0" else _header_plan(plan)
-    if wanted is None:
-        return None
-    base = key_of(wanted)
-    if store.has_note(NAME, base, _UNUSABLE, _UNUSABLE_SECONDS):
-        return None
-    product = store.find(NAME, base, _PRODUCT, Manifest.has_its_size)  # and `check_content`
-    if product is None:
-        is_second = store.has_note(NAME, base, _ASKED)
-        store.note(NAME, base, _ASKED)
-        product = _made(wanted, base, store, make) if is_second or wish == "1" else None
-    manifest = None if product is None else Manifest.read(product.parent)
-    if product is None or manifest is None:
-        return None
-    return PrecompiledHeaders(product, base, manifest)
+# Each set of options has its own file of about 30 MB; the least recently used ones are removed.
+_MAX_BYTES = 1 << 28
 
 
 class DamagedHeadersError(Exception):
-    """Precompiled headers are not what was built, or are gone, or cannot be read."""
+    """The precompiled headers differ from their digest, are missing, or cannot be read."""
 
 
-def check_content(headers: PrecompiledHeaders) -> None:
-    """Compare headers with their digest; called while the compiler reads them.
+class PrecompiledHeaders:
+    """The precompiled headers for one compiler and its options.
 
-    That takes as long as everything else that is done here for a small kernel.  What the compiler
-    does with damaged ones may never end: `DamagedHeadersError` has to stop it.
+    Attributes
+    ----------
+    recipe, entry
+        The recipe that builds the headers, and its entry in the cache.
+    product : path or None
+        The file; None while it is not built.
+    manifest : Manifest or None
+        Its manifest, with the digest of the file and of the headers that it contains.
     """
-    if not headers.manifest.is_whole(headers.product.parent):
-        raise DamagedHeadersError
+
+    def __init__(self, recipe: Recipe, cache: BuildCache) -> None:
+        self.recipe = recipe
+        self.entry = CacheEntry(cache, recipe.name, cache_key(recipe), recipe.product)
+        self.product: Path | None = None
+        self.manifest: Manifest | None = None
+
+    def find(self) -> bool:
+        """Look the file up in the cache; its digest is compared later, by `check_content`."""
+        product = self.entry.find(Manifest.has_recorded_size)
+        manifest = None if product is None else Manifest.read(product.parent)
+        if manifest is not None:
+            self.product, self.manifest = product, manifest
+        return manifest is not None
+
+    def use_in(self, folder: Path, steps: Sequence[Step]) -> tuple[Step, ...]:
+        """Link the file into a build folder and return steps that compile with it."""
+        assert self.product is not None
+        (folder / _INCLUDED_FILE).write_text(CPP_INCLUDES, encoding="utf-8")
+        link = folder / f"{_INCLUDED_FILE}.gch"
+        link.unlink(missing_ok=True)
+        # If another process prunes the file now, the link dangles and the compiler reads the
+        # headers.
+        link.symlink_to(self.product)
+        compiling, *others = steps
+        index = compiling.command.index("-MD")
+        options = ("-include", _INCLUDED_FILE, "-pipe")  # -pipe: compile and assemble in parallel
+        command = (*compiling.command[:index], *options, *compiling.command[index:])
+        return (compiling._replace(command=command), *others)
+
+    def check_content(self) -> None:
+        """Compare the file with its digest; called while the compiler reads it.
+
+        Hashing takes as long as all other work of this package for a small kernel.  A compiler that
+        reads a damaged file may never end, so it must be stopped.
+
+        Raises
+        ------
+        DamagedHeadersError
+            If the digests differ or the file cannot be read.
+        """
+        assert self.product is not None
+        assert self.manifest is not None
+        if not self.manifest.is_whole(self.product.parent):
+            raise DamagedHeadersError
+
+    def remove_damaged(self) -> None:
+        """Remove the file if its digest still differs; a later build creates it again.
+
+        The digest is compared again, because a file that could not be read may be intact, and
+        because another process may have replaced the file since.
+        """
+        assert self.product is not None
+        product, self.product = self.product, None
+        manifest = Manifest.read(product.parent)
+        try:
+            is_damaged = manifest is not None and content_digest(product) != manifest.content
+        except OSError:
+            return
+        if is_damaged and product.exists():
+            warn_of_damage(product, "removed")
+            self.entry.cache.remove_folder(product.parent)
+
+    def disable(self, reason: object) -> None:
+        """Build no such file for a day, after building it failed."""
+        log("headers are not precompiled for a day: %s", reason)
+        self.entry.add_note(_UNUSABLE)
+
+    def give_up(self) -> None:
+        """Remove the file, with which a valid source did not compile, and disable it for a day."""
+        assert self.product is not None
+        self.disable("a source compiles only without precompiled headers")
+        product, self.product = self.product, None
+        self.entry.cache.remove_folder(product.parent)
+
+    def prune(self) -> None:
+        """Remove the least recently used files above the size limit."""
+        from .cache import prune
+
+        with contextlib.suppress(OSError):
+            prune(names=[self.recipe.name], max_bytes=_MAX_BYTES, root=self.entry.cache.root)
 
 
-def with_headers(plan: Plan, folder: Path, headers: PrecompiledHeaders) -> Plan:
-    """Return a plan that uses the headers, which are put into its build folder."""
-    (folder / _TEXT).write_text(CPP_HEAD, encoding="utf-8")
-    link = folder / f"{_TEXT}.gch"
-    link.unlink(missing_ok=True)
-    # Pruned at this moment, it leads nowhere, and the compiler reads the text.
-    link.symlink_to(headers.product)
-    compiling, *others = plan.steps
-    place = compiling.command.index("-MD")
-    used = ("-include", _TEXT, "-pipe")  # the assembler begins before the compiler ends
-    words = (*compiling.command[:place], *used, *compiling.command[place:])
-    return plan._replace(steps=(compiling._replace(command=words), *others))
+def wanted_headers(recipe: Recipe | None, cache: BuildCache) -> PrecompiledHeaders | None:
+    """Return the precompiled headers of a recipe, built or to be built; None to compile without.
 
-
-def remove_damaged(headers: PrecompiledHeaders, store: Store) -> None:
-    """Remove headers that are not what was built; the next text has them made.
-
-    They are looked at again: a file that could not be read may be good, and other builders remove
-    headers, too, and make them anew.
+    A build compiles without them for a day after they failed, and if it is the first one to ask for
+    them.  ``TVM_FFI_CPP_EXTENSION_PRECOMPILE`` disables them (0) or builds them at once (1).
     """
-    folder = headers.product.parent
-    manifest = Manifest.read(folder)
-    try:
-        is_damaged = manifest is not None and content_of(headers.product) != manifest.content
-    except OSError:
-        return
-    if is_damaged and headers.product.exists():
-        warn_of_damage(headers.product, "removed")
-        store.remove_folder(folder)
-
-
-def give_up(headers: PrecompiledHeaders, store: Store) -> None:
-    """Remove headers with which a text that is right did not compile, and make none for a day."""
-    log("headers are not precompiled for a day: text did not compile with them")
-    store.note(NAME, headers.base, _UNUSABLE)
-    store.remove_folder(headers.product.parent)
-
-
-def _header_plan(plan: Plan) -> Plan | None:
-    """Return how a plan's headers are made; None unless it compiles C++ text and nothing else."""
-    compiled = [step for step in plan.steps if step.level == 0]
-    if len(compiled) != 1 or compiled[0].inputs != (CPP_MAIN,) or CPP_MAIN not in plan.files:
+    setting = os.environ.get("TVM_FFI_CPP_EXTENSION_PRECOMPILE")
+    if recipe is None or setting == "0":
         return None
-    compiler = str(plan.parts["compiler cpp"])
-    if not _is_known(compiler) or any(word.startswith(_IN_FRONT) for word in compiled[0].command):
+    headers = PrecompiledHeaders(recipe, cache)
+    entry = headers.entry
+    if entry.has_note(_UNUSABLE, _UNUSABLE_SECONDS):
         return None
-    step = _header_step(compiled[0])
-    parts = {
-        name: part
-        for name, part in plan.parts.items()
-        if name in ("package", "platform", "compiler cpp") or name.startswith("variable ")
-    }
-    parts[f"command for {_PRODUCT}"] = list(step.command)
-    named = [path for path in plan.linked if any(path in word for word in step.command)]
-    return Plan(NAME, _PRODUCT, {}, (step,), parts, tuple(named), plan.own_folders)
-
-
-def _is_known(compiler: str) -> bool:
-    """Whether a compiler is GCC or Clang, by what it says about its version."""
-    said = compiler.lower()
-    return "clang version" in said or "free software" in said
-
-
-def _header_step(compiling: Step) -> Step:
-    """Return how the headers are read.
-
-    Clang wants to see the file again that it has compiled: an empty one that does not move with the
-    build folder.
-    """
-    depfile = f"{_PRODUCT}.d"
-    headers = [word for header in CPP_HEADERS for word in ("-include", header)]
-    names = {
-        CPP_MAIN: (*headers, "-x", "c++-header", os.devnull),
-        compiling.depfile: (depfile,),
-        compiling.output: (_PRODUCT,),
-    }
-    words = [new for word in compiling.command for new in names.get(word, (word,))]
-    return Step(tuple(words), (os.devnull,), _PRODUCT, depfile)
-
-
-def _made(
-    wanted: Plan, base: str, store: Store, make: Callable[[Plan, str, Store], Path]
-) -> Path | None:
-    """Make the headers; None if that fails, which then costs no later build anything."""
-    from .cache import prune
-
-    try:
-        product = make(wanted, base, store)
-    except PermissionError:
-        raise  # the cache is not safe
-    except (RuntimeError, OSError) as error:
-        log("headers are not precompiled for a day: %s", error)
-        store.note(NAME, base, _UNUSABLE)
-        return None
-    with contextlib.suppress(OSError):
-        prune(names=[NAME], max_bytes=_MOST_BYTES, root=store.root)
-    return product
+    if headers.find():
+        return headers
+    is_second = entry.has_note(_ASKED)
+    entry.add_note(_ASKED)
+    return headers if is_second or setting == "1" else None

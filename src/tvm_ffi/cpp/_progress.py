@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line on the terminal while a build takes its time."""
+"""Progress line: a spinner on the terminal during a long build."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["shown_when_long"]
+__all__ = ["progress_line"]
 
 _SECONDS_UNTIL_SHOWN = 1.0
 
 
 @contextlib.contextmanager
-def shown_when_long(text: str) -> Iterator[None]:
-    """Show a text and the time that passes, if the block takes more than a second.
+def progress_line(text: str) -> Iterator[None]:
+    """Show a text and the elapsed time while a block runs for more than a second.
 
-    Only on a terminal, and only where `rich` is installed; the line is gone afterwards.
+    Requires a terminal and the package `rich`.  The line is removed at the end of the block.
     """
     if not sys.stderr.isatty():
         yield
@@ -35,17 +35,20 @@ def shown_when_long(text: str) -> Iterator[None]:
 
 
 class _Line:
-    """The line; it may be stopped before or while it is started by the timer's thread."""
+    """The line on the terminal.
+
+    A timer thread calls `start`; the lock orders that call with `stop` in the thread of the build.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._lock = threading.Lock()
-        self._is_over = False
+        self._is_stopped = False
         self._progress: Any = None
 
     def start(self) -> None:
         with self._lock:
-            if self._is_over:
+            if self._is_stopped:
                 return
             with contextlib.suppress(ImportError):
                 self._progress = _new_progress(self._text)
@@ -53,7 +56,7 @@ class _Line:
 
     def stop(self) -> None:
         with self._lock:
-            self._is_over = True
+            self._is_stopped = True
             if self._progress is not None:
                 self._progress.stop()
 

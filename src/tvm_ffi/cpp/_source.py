@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated source files: the user's text between includes and exports.
+"""Generated source files of inline builds: includes, the user's text, then exports.
 
-``#line`` lets compilers speak of the user's text: errors name ``NAME.cpp``.  A file with exactly
-that text lies beside the generated one, so that the compiler finds the line to show.
+``#line`` directives make compiler errors refer to the user's text as ``NAME.cpp``.  A file of that
+name with exactly the user's text is written beside the generated file, because compilers read it to
+show the line of an error.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from ._exports import Export
 
-__all__ = ["CPP_HEAD", "CPP_HEADERS", "CPP_MAIN", "Unit", "inline_units"]
+__all__ = ["CPP_HEADERS", "CPP_INCLUDES", "CPP_MAIN", "Unit", "inline_units"]
 
 CPP_HEADERS = (
     "tvm/ffi/container/tensor.h",
@@ -22,81 +23,75 @@ CPP_HEADERS = (
     "tvm/ffi/function.h",
 )
 _C_HEADERS = ("tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h")
-_C_SIGNATURE_HEADER = "tvm/ffi/extra/c_signature.h"  # behind the user's text, which it changes not
+_C_SIGNATURE_HEADER = "tvm/ffi/extra/c_signature.h"  # included after the user's text
 
 
 def _includes(headers: Sequence[str]) -> str:
     return "".join(f"#include <{header}>\n" for header in headers)
 
 
-# What C++ text has in front.
-CPP_HEAD = _includes(CPP_HEADERS)
+# The start of each generated C++ and CUDA file.
+CPP_INCLUDES = _includes(CPP_HEADERS)
 
-# Generated file by kind; the names are part of the contract of build folders.
+# Generated file by language; the names are part of the contract of build folders.
 CPP_MAIN = "main.cpp"
 _FILES = {"c": "main.c", "cpp": CPP_MAIN, "cuda": "cuda.cu"}
 _SUFFIXES = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 
 class Unit(NamedTuple):
-    """One translation unit, or an object file that is linked as it is."""
+    """One translation unit, or an object file to link."""
 
-    kind: str
+    language: str
     """``c``, ``cpp``, ``cuda`` or ``object``."""
     path: str
-    """Absolute, or the name of a generated file in the build folder."""
+    """An absolute path, or the name of a generated file in the build folder."""
 
 
 def inline_units(
     name: str, sources: Mapping[str, Sequence[str]], functions: Mapping[str, Export]
 ) -> tuple[list[Unit], dict[str, str]]:
-    """Return the units of inline sources, and the text of each file to write for them.
+    """Return the translation units of inline sources, and the content of each file by name.
 
     Parameters
     ----------
     name : str
-        Name of the module; errors show it.
+        Name of the module; compiler errors show it.
     sources : mapping of str to sequence of str
-        The user's texts by kind.
+        The user's texts by language.
     functions : mapping of str to Export
-        What the library says about each function to export.
+        Documentation and signature of each function to export.
     """
     units: list[Unit] = []
     files: dict[str, str] = {}
-    # Exported from C++ where there is some, else from the device code, else from C.
-    exporting = next(kind for kind in ("cpp", "cuda", "c") if kind in sources)
-    for kind, texts in sources.items():
-        exports = functions if kind == exporting else {}
-        head, tail = _c_frame(exports) if kind == "c" else _cpp_frame(exports)
-        main = _FILES[kind]
-        shown = _shown_files(name, kind, texts)
-        files[main] = _framed(main, head, shown, tail)
-        files.update(shown)
-        units.append(Unit(kind, main))
+    # One file exports all functions: C++ is preferred to CUDA, and CUDA to C.
+    exporting = next(language for language in ("cpp", "cuda", "c") if language in sources)
+    for language, texts in sources.items():
+        exports = functions if language == exporting else {}
+        head, tail = _c_head_and_tail(exports) if language == "c" else _cpp_head_and_tail(exports)
+        main = _FILES[language]
+        suffix = _SUFFIXES[language]
+        stem = f"{name}.inline" if f"{name}{suffix}" in _FILES.values() else name
+        stems = [stem] if len(texts) == 1 else [f"{stem}.{index}" for index in range(len(texts))]
+        user_files = {f"{stem}{suffix}": text for stem, text in zip(stems, texts)}
+        files[main] = _joined(main, head, user_files, tail)
+        files.update(user_files)
+        units.append(Unit(language, main))
     return units, files
 
 
-def _shown_files(name: str, kind: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return the files that errors name, with the user's texts."""
-    suffix = _SUFFIXES[kind]
-    stem = f"{name}.inline" if f"{name}{suffix}" in _FILES.values() else name
-    if len(texts) == 1:
-        return {f"{stem}{suffix}": texts[0]}
-    return {f"{stem}.{index}{suffix}": text for index, text in enumerate(texts)}
-
-
-def _framed(main: str, head: str, shown: Mapping[str, str], tail: str) -> str:
-    """Return the text of a generated file; behind the user's texts it speaks of itself again."""
+def _joined(main: str, head: str, user_files: Mapping[str, str], tail: str) -> str:
+    """Return the content of a generated file, with ``#line`` directives between its parts."""
     text = head
-    for file, user_text in shown.items():
+    for file, user_text in user_files.items():
         text += f"#line 1 {_c_literal(file)}\n{user_text}\n"
-    if tail:
+    if tail:  # errors after the user's texts refer to the generated file
         text += f"#line {text.count(chr(10)) + 2} {_c_literal(main)}\n{tail}"
     return text
 
 
-def _cpp_frame(functions: Mapping[str, Export]) -> tuple[str, str]:
-    """Return what stands before and behind C++ and CUDA text."""
+def _cpp_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
+    """Return the lines before and after the user's C++ or CUDA text."""
     tail = ""
     for function, export in functions.items():
         if export.signature:
@@ -108,18 +103,18 @@ def _cpp_frame(functions: Mapping[str, Export]) -> tuple[str, str]:
         if export.doc:
             doc = _c_literal(export.doc)
             tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({function}, {doc});\n"
-    return CPP_HEAD, tail
+    return CPP_INCLUDES, tail
 
 
 _C_PARAMETERS = "(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)"
 
 
-def _c_frame(functions: Mapping[str, Export]) -> tuple[str, str]:
-    """Return what stands before and behind C text.
+def _c_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
+    """Return the lines before and after the user's C text.
 
-    A function that is exported from C is defined as ``__tvm_ffi_NAME`` by the user.  The
-    declaration in front of it makes the symbol visible and its type checked, and the pointer behind
-    it makes loading fail, naming the symbol, when it is not defined.
+    The user defines an exported function as ``__tvm_ffi_NAME``.  The declaration before the text
+    makes the symbol visible and lets the compiler check its type.  The array of pointers after the
+    text makes loading fail with the name of the symbol if the function is not defined.
     """
     head, tail = _includes(_C_HEADERS), ""
     if any(export.doc or export.signature for export in functions.values()):
@@ -139,7 +134,10 @@ def _c_frame(functions: Mapping[str, Export]) -> tuple[str, str]:
 
 
 def _c_literal(text: str) -> str:
-    """Return a string literal in C and C++; octal escapes end by themselves, unlike hexadecimal."""
+    """Return a string literal of C and C++.
+
+    Octal escapes have at most three digits, so that a following digit does not extend them.
+    """
     return '"' + "".join(map(_escaped, text.encode("utf-8"))) + '"'
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tvm_ffi.cpp` keeps: a list, an explanation, and a way to remove it.
+"""Build cache management: list, explain and remove the artifacts of `tvm_ffi.cpp`.
 
-The cache is the folder ``$TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``.  All functions take another
-one as `root`.
+The cache is the folder ``$TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``.  The parameter `root` of
+each function selects another folder.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._manifest import FILE, Manifest
-from ._store import Store, cache_root, remove_private
+from ._cache_store import BuildCache, CacheEntry, Manifest, cache_root, remove_private
+from ._key import CacheKey
+from ._request import MANIFEST_FILE
 
 __all__ = ["Artifact", "explain", "find", "prune", "root_folder"]
 
@@ -23,22 +24,23 @@ _DAY_SECONDS = 86400.0
 
 @dataclass(frozen=True)
 class Artifact:
-    """Something that was built.
+    """A finished build in the cache.
 
     Attributes
     ----------
     name : str
-        The name it was built under.
+        The `name` argument of the build.
     path : pathlib.Path
-        The product.
+        Path of the product: a library or an object file.
     size_bytes : int
-        Size of all its files.
+        Total size of all files of the artifact.
     created, last_used : float
-        Seconds since 1970; the latter to a day.
+        Seconds since 1970; `last_used` has a resolution of one day.
     build_seconds : float
-        How long it took.
+        Duration of the build.
     reasons : tuple of str
-        Why it was built: what is different from the artifact of this name that is most like it.
+        Sentences that say why it was built: the differences from the most similar earlier artifact
+        of this name.
     """
 
     name: str
@@ -51,17 +53,17 @@ class Artifact:
 
 
 def root_folder() -> Path:
-    """Return the folder of the cache, whether it exists or not."""
+    """Return the folder of the cache, which may not exist yet."""
     return cache_root()
 
 
 def find(name: str | None = None, *, root: str | os.PathLike[str] | None = None) -> list[Artifact]:
-    """Return what is in the cache, the newest first.
+    """Return the artifacts in the cache, the newest first.
 
     Parameters
     ----------
     name : str, optional
-        Only what was built under this name.
+        Return only the artifacts of this name.
     root : path, optional
         Folder of the cache.
     """
@@ -70,23 +72,28 @@ def find(name: str | None = None, *, root: str | os.PathLike[str] | None = None)
 
 
 def explain(name: str, *, root: str | os.PathLike[str] | None = None) -> list[str]:
-    """Return why the newest artifact of a name was built, a sentence for each reason.
+    """Return the reasons why the newest artifact of a name was built.
 
     Parameters
     ----------
     name : str
-        The name it was built under.
+        Name of the artifact.
     root : path, optional
         Folder of the cache.
+
+    Returns
+    -------
+    list of str
+        One sentence for each reason.
 
     Raises
     ------
     LookupError
-        If nothing of this name is in the cache.
+        If the cache contains no artifact of this name.
     """
     artifacts = find(name, root=root)
     if not artifacts:
-        raise LookupError(f"nothing named {name!r} is in the cache {_root(root)}")
+        raise LookupError(f"the cache {_root(root)} contains no build named {name!r}")
     return list(artifacts[0].reasons)
 
 
@@ -98,42 +105,45 @@ def prune(
     dry_run: bool = False,
     root: str | os.PathLike[str] | None = None,
 ) -> list[Artifact]:
-    """Remove what is not needed, and what builders that died left behind.
+    """Remove unused artifacts, and the folders of builds that were killed.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Consider only what was built under these names.
+        Consider only the artifacts of these names.
     unused_days : float, optional
-        Remove what was not used for so many days; 0 removes all.
+        Remove artifacts that were not used for this number of days; 0 removes all.
     max_bytes : int, optional
-        Of the rest, remove what was not used for the longest time, until so much is left.
+        Remove the least recently used of the remaining artifacts until their total size is at most
+        this number of bytes.
     dry_run : bool
-        Remove nothing.
+        If True, remove nothing.
     root : path, optional
         Folder of the cache.
 
     Returns
     -------
     list of Artifact
-        What was removed, or would be.
+        The artifacts that were removed, or would be without `dry_run`.
 
     Notes
     -----
-    Libraries that are loaded stay usable: the system keeps a removed file until it is unmapped.  It
-    is safe while other processes build: they build again what they miss.
+    Loaded libraries stay usable: the operating system keeps a removed file until it is unmapped.
+    Other processes may build at the same time: they build a removed library again.
     """
-    store = Store(_root(root))
-    store.check()
+    build_cache = BuildCache(_root(root))
+    build_cache.check()
     considered = [
-        found for found in _artifacts(store.root) if names is None or found[0].name in names
+        found for found in _artifacts(build_cache.root) if names is None or found[0].name in names
     ]
     chosen = _unneeded(considered, unused_days, max_bytes)
     if not dry_run:
         for artifact, manifest in chosen:
-            store.remove_marks(artifact.name, manifest.base, artifact.path.parent.name[-16:])
-            store.remove_folder(artifact.path.parent)
-        for folder in store.abandoned():
+            key = CacheKey(manifest.base, manifest.parts)
+            entry = CacheEntry(build_cache, artifact.name, key, manifest.product)
+            entry.forget(artifact.path.parent.name[-16:])
+            build_cache.remove_folder(artifact.path.parent)
+        for folder in build_cache.abandoned_folders():
             remove_private(folder)
     return [artifact for artifact, _ in chosen]
 
@@ -141,11 +151,12 @@ def prune(
 def _unneeded(
     found: list[tuple[Artifact, Manifest]], unused_days: float | None, max_bytes: int | None
 ) -> list[tuple[Artifact, Manifest]]:
+    """Return the artifacts to remove, the least recently used first."""
     chosen: list[tuple[Artifact, Manifest]] = []
     kept: list[tuple[Artifact, Manifest]] = []
     now = time.time()
     for pair in sorted(found, key=lambda pair: pair[0].last_used):
-        unused = max(now - pair[0].last_used, 0)  # on a server, the clock may be another one
+        unused = max(now - pair[0].last_used, 0)  # a file server may have another clock
         is_old = unused_days is not None and unused >= unused_days * _DAY_SECONDS
         (chosen if is_old else kept).append(pair)
     total = sum(artifact.size_bytes for artifact, _ in kept)
@@ -160,13 +171,13 @@ def _root(root: str | os.PathLike[str] | None) -> Path:
 
 
 def _artifacts(root: Path) -> Iterator[tuple[Artifact, Manifest]]:
-    """Return all artifacts; a folder may disappear while it is looked at."""
+    """Return all artifacts with their manifests; skip a folder that another process removes."""
     for folder in root.iterdir() if root.is_dir() else ():
         manifest = Manifest.read(folder)
         if manifest is None:
             continue
         try:
-            status = (folder / FILE).stat()
+            status = (folder / MANIFEST_FILE).stat()
             size = sum(path.stat().st_size for path in folder.iterdir())
         except OSError:
             continue

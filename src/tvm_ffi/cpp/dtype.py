@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ types of elements, by the name of the data type.
+"""C++ element types by dtype name.
 
-CUDA and ROCm have types of their own for floats of 16 bits and less; which of the two is meant
-follows from the backend that builds use, see `to_cpp_dtype`.
+CUDA and ROCm define different C++ types for floating-point numbers of 16 bits and less.  The
+backend of builds selects between them, see `to_cpp_dtype`.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ _DEVICE_MAPS = {"cpu": {}, "cuda": CUDA_DTYPE_MAP, "hip": ROCM_DTYPE_MAP}
 
 
 def to_cpp_dtype(dtype_str: str | Any) -> str:
-    """Return the C++ type of the elements of a tensor.
+    """Return the C++ element type of a tensor.
 
     Parameters
     ----------
     dtype_str : str or torch.dtype
-        Name of a data type, as torch spells it, with or without ``torch.``.
+        Name of a dtype in the spelling of torch, with or without ``torch.``.
 
     Returns
     -------
     str
-        The type's name in C++.  ``float``, ``int32_t`` and so on are there for every backend; the
-        others come from `CUDA_DTYPE_MAP` or `ROCM_DTYPE_MAP`.
+        Name of the C++ type.  Every backend has ``float``, ``int32_t`` and the other types of
+        `CPU_DTYPE_MAP`; small floats come from `CUDA_DTYPE_MAP` or `ROCM_DTYPE_MAP`.
 
     Raises
     ------
@@ -71,8 +71,8 @@ def to_cpp_dtype(dtype_str: str | Any) -> str:
 
     Notes
     -----
-    The backend is that of ``TVM_FFI_GPU_BACKEND`` or of the installed torch (which is not
-    imported), and decided once for a process.
+    The backend is ``TVM_FFI_GPU_BACKEND``, else the backend of the installed torch (which is not
+    imported).  It is determined once per process.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device code compiled while a program runs, by NVRTC: from CUDA text to a cubin.
+"""Run-time compilation of CUDA source text to a cubin with NVRTC.
 
-Needs ``cuda-python``, imported when the first source is compiled.
+Requires ``cuda-python``, which is imported by the first compilation.
 """
 
 from __future__ import annotations
@@ -20,28 +20,29 @@ def nvrtc_compile(
     arch: str | None = None,
     extra_opts: Sequence[str] | None = None,
 ) -> bytes:
-    """Compile CUDA text to a cubin.
+    """Compile CUDA source text to a cubin.
 
     Parameters
     ----------
     source : str
-        The text.
+        The source text.
     name : str
-        What errors call it.
+        File name of the source in compiler errors.
     arch : str, optional
-        Architecture, such as ``"sm_90a"``; by default that of the current device.
+        Architecture, such as ``"sm_90a"``; the default is the architecture of the current device.
     extra_opts : sequence of str, optional
-        More options for NVRTC.
+        Additional options for NVRTC.
 
     Returns
     -------
     bytes
-        The cubin, for `embed_cubin` of `tvm_ffi.cpp.build_inline`.
+        The cubin; `tvm_ffi.cpp.build_inline` accepts it as a value of `embed_cubin`.
 
     Raises
     ------
     RuntimeError
-        If cuda-python is missing or anything fails; with the log, if it is the compilation.
+        If cuda-python is not installed or an NVRTC function fails.  The message of a failed
+        compilation contains the compiler's log.
     """
     return compile_with_names(source, (), name=name, arch=arch, options=extra_opts or ())[0]
 
@@ -54,23 +55,28 @@ def compile_with_names(
     arch: str | None,
     options: Sequence[str],
 ) -> tuple[bytes, dict[str, str]]:
-    """Compile CUDA text to a cubin; return the symbols of kernels in it, too.
+    """Compile CUDA source text to a cubin; return the cubin and the symbols of kernels in it.
 
     Parameters
     ----------
     source, name, arch, options
-        As in `nvrtc_compile`.
+        See `nvrtc_compile`.
     expressions : sequence of str
-        Kernels in the words of C++: ``"scale<float>"``, which this makes an instance of,
-        ``"kernels::add"``.
+        C++ names of kernels, such as ``"kernels::add"``.  A name with template arguments, such as
+        ``"scale<float>"``, instantiates the template.
+
+    Returns
+    -------
+    tuple of bytes and dict of str to str
+        The cubin, and the symbol of each kernel by its C++ name.
 
     Raises
     ------
     RuntimeError
-        As in `nvrtc_compile`.
+        See `nvrtc_compile`.
     """
     nvrtc = _bindings("nvrtc")
-    # The driver is asked only where it has to be: the machine may have none.
+    # The driver is imported only if `arch` is not given: the machine may lack a driver.
     architecture = _device_architecture(_bindings("driver")) if arch is None else arch
     options = [f"--gpu-architecture={architecture}", "-default-device", *options]
     program = _checked(
@@ -79,11 +85,12 @@ def compile_with_names(
         nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, None, None),
     )
     try:
-        for one in expressions:
-            answer = nvrtc.nvrtcAddNameExpression(program, one.encode())
-            _checked(nvrtc, "nvrtcAddNameExpression", answer)
+        for expression in expressions:
+            result = nvrtc.nvrtcAddNameExpression(program, expression.encode())
+            _checked(nvrtc, "nvrtcAddNameExpression", result)
         cubin = _compile(nvrtc, program, [option.encode() for option in options])
-        return cubin, {one: _symbol(nvrtc, program, one) for one in expressions}
+        symbols = {name: _symbol(nvrtc, program, name) for name in expressions}
+        return cubin, symbols
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
@@ -104,28 +111,28 @@ def _compile(nvrtc: Any, program: Any, options: list[bytes]) -> bytes:
             f"NVRTC compilation failed: {_text(nvrtc, status)}\n{_log(nvrtc, program)}"
         )
     size = _checked(nvrtc, "nvrtcGetCUBINSize", nvrtc.nvrtcGetCUBINSize(program))
-    cubin: bytes = b" " * size  # filled in place
+    cubin: bytes = b" " * size  # NVRTC writes into it
     _checked(nvrtc, "nvrtcGetCUBIN", nvrtc.nvrtcGetCUBIN(program, cubin))
     return cubin
 
 
 def _symbol(nvrtc: Any, program: Any, expression: str) -> str:
-    answer = nvrtc.nvrtcGetLoweredName(program, expression.encode())
-    symbol: bytes = _checked(nvrtc, "nvrtcGetLoweredName", answer)
+    result = nvrtc.nvrtcGetLoweredName(program, expression.encode())
+    symbol: bytes = _checked(nvrtc, "nvrtcGetLoweredName", result)
     return symbol.decode()
 
 
 def _log(nvrtc: Any, program: Any) -> str:
-    """Return what the compiler said."""
+    """Return the log of the compilation."""
     size = _checked(nvrtc, "nvrtcGetProgramLogSize", nvrtc.nvrtcGetProgramLogSize(program))
-    log: bytes = b" " * size  # filled in place
+    log: bytes = b" " * size  # NVRTC writes into it
     _checked(nvrtc, "nvrtcGetProgramLog", nvrtc.nvrtcGetProgramLog(program, log))
     return log.rstrip(b"\0 ").decode(errors="replace")
 
 
-def _checked(nvrtc: Any, function: str, answer: tuple[Any, ...]) -> Any:
-    """Return what a function of NVRTC gave besides its status."""
-    status, *values = answer
+def _checked(nvrtc: Any, function: str, result: tuple[Any, ...]) -> Any:
+    """Return the value of an NVRTC call; raise RuntimeError if its status is not 0."""
+    status, *values = result
     if int(status) != 0:
         raise RuntimeError(f"{function} failed: {_text(nvrtc, status)}")
     return values[0] if values else None
@@ -137,7 +144,7 @@ def _text(nvrtc: Any, status: Any) -> str:
 
 
 def _device_architecture(driver: Any) -> str:
-    """Return the architecture of the current device, or of the first one."""
+    """Return the architecture of the current device; of device 0 if there is no context."""
     _driver_checked("cuInit", driver.cuInit(0))
     status, *device = driver.cuCtxGetDevice()
     current = (
@@ -154,8 +161,9 @@ def _device_architecture(driver: Any) -> str:
     return f"sm_{major}{minor}"
 
 
-def _driver_checked(function: str, answer: tuple[Any, ...]) -> Any:
-    status, *values = answer
+def _driver_checked(function: str, result: tuple[Any, ...]) -> Any:
+    """Return the value of a driver call; raise RuntimeError if its status is not 0."""
+    status, *values = result
     if int(status) != 0:
         raise RuntimeError(f"{function} failed with status {int(status)}; is there a CUDA device?")
     return values[0] if values else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An empty cache for each test, and compilers that only write down what they are asked."""
+"""Fixtures for build tests: an empty cache per test, and fake compilers that log their commands."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ VARIABLES = (
     "TVM_FFI_CPP_EXTENSION_PRECOMPILE",
 )
 
-# Writes its arguments as a line of JSON, says a version, and makes what -o, or cp, names.
-STAND_IN = """\
+# Program that reports a version, logs its arguments as JSON, and creates the file after -o.
+FAKE_COMPILER = """\
 #!{python} -IS
 import json, sys
 arguments = sys.argv[1:]
 if "--version" in arguments:
-    print("stand-in 1.0")
+    print("fake 1.0")
     sys.exit()
 with open({log!r}, "a") as log:
     log.write(json.dumps([{name!r}, *arguments]) + "\\n")
@@ -38,7 +38,7 @@ if "-MF" in arguments:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch) -> Path:
-    """Return the folder of an empty cache, with a name that careless commands stumble over."""
+    """Return the folder of an empty cache whose name contains a space, "$" and "ä"."""
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
     folder = tmp_path / "a cäche $HOME"
@@ -46,40 +46,40 @@ def cache(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-class Compilers:
-    """Stand-ins for compilers in one folder, and the commands they got."""
+class FakeCompilers:
+    """Fake compilers in one folder, and the commands that were run with them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder / "log"
 
     def add(self, name: str) -> Path:
-        """Make a stand-in; return its path."""
+        """Create a fake compiler; return its path."""
         program = self.folder / "bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)
-        text = STAND_IN.format(python=sys.executable, log=str(self.log), name=name)
+        text = FAKE_COMPILER.format(python=sys.executable, log=str(self.log), name=name)
         program.write_text(text, encoding="utf-8")
         program.chmod(0o755)
         return program
 
     def commands(self) -> list[list[str]]:
-        """Return what the stand-ins were asked so far, without questions for the version."""
+        """Return the commands so far, without queries of the version."""
         if not self.log.exists():
             return []
         return [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture
-def stand_ins(tmp_path) -> Compilers:
-    return Compilers(tmp_path / "toolkit")
+def fake_compilers(tmp_path) -> FakeCompilers:
+    return FakeCompilers(tmp_path / "toolkit")
 
 
 @pytest.fixture
 def wrapped_cc(tmp_path, monkeypatch):
-    """Return a function that puts shell commands in front of the C compiler's work.
+    """Return a function that makes $CC a script which runs shell commands, then the C compiler.
 
-    The function also takes a command line that runs the compiler; it returns the log to which each
-    compilation and each linking adds a line.
+    The function takes the shell commands and returns the path of a log, to which each run of the
+    compiler or linker appends its arguments as a line.
     """
     compiler = shutil.which(shlex.split(os.environ.get("CC") or "cc")[0])
     if compiler is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm-ffi cache``: what it prints and how it ends."""
+"""Command ``tvm-ffi cache``: output and exit status."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compile
 TEXT = "int one;"
 
 
-def test_an_empty_cache(capsys, cache):
+def test_list_of_an_empty_cache(capsys, cache):
     assert main(["cache", "list"]) == 0
     assert capsys.readouterr().out == f"0 in {cache}, 0 B\n"
 
 
-def test_list_and_explain(capsys):
+def test_list_and_explain_print_artifacts_and_reasons(capsys):
     path = cpp.build_inline("first", c_sources=TEXT)
     cpp.build_inline("second", c_sources=TEXT)
     assert main(["cache", "list", "first"]) == 0
@@ -36,12 +36,12 @@ def test_list_and_explain(capsys):
     assert capsys.readouterr().out == "command for c_0.o: +-DX\n"
 
 
-def test_explaining_what_is_not_there(capsys):
+def test_explaining_an_unknown_name_fails(capsys):
     assert main(["cache", "explain", "nothing"]) == 1
-    assert "nothing named 'nothing' is in the cache" in capsys.readouterr().err
+    assert "contains no build named 'nothing'" in capsys.readouterr().err
 
 
-def test_what_is_in_the_cache_steers_no_terminal(capsys, cache):
+def test_control_characters_in_the_cache_are_escaped(capsys, cache):
     path = Path(cpp.build_inline("first", c_sources=TEXT))
     evil = "first\x1b[31m"
     manifest = json.loads(path.with_name("manifest.json").read_text())
@@ -58,7 +58,7 @@ def test_what_is_in_the_cache_steers_no_terminal(capsys, cache):
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_prune(capsys):
+def test_prune_removes_artifacts_by_age_size_and_name(capsys):
     path = Path(cpp.build_inline("first", c_sources=TEXT))
     assert main(["cache", "prune", "--unused-days", "0", "--dry-run"]) == 0
     assert "1 would be removed" in capsys.readouterr().out
@@ -71,7 +71,7 @@ def test_prune(capsys):
     assert not path.exists()
 
 
-def test_a_size_that_is_none(capsys):
+def test_an_invalid_size_is_an_error(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["cache", "prune", "--max-size", "big"])
     assert "expected a size such as 500M or 2G, got 'big'" in capsys.readouterr().err

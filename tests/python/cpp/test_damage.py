@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in the cache and is not what should be there: healed, or one error with the remedy."""
+"""Damaged caches: a build repairs the cache, or fails with an error that names the remedy."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ DEEP = "[" * 200_000 + "]" * 200_000
 
 
 @pytest.fixture(autouse=True)
-def no_waiting():
-    """End a test that waits for somebody to write into a FIFO."""
+def time_limit():
+    """End a test that blocks on a FIFO."""
 
     def give_up(*_: object) -> None:
-        raise TimeoutError("the test waits")
+        raise TimeoutError("the test took more than 60 seconds")
 
     before = signal.signal(signal.SIGALRM, give_up)
     signal.alarm(60)
@@ -44,8 +44,8 @@ def build(text: str = TEXT) -> Path:
     return Path(cpp.build_inline("kernel", c_sources=text))
 
 
-def is_healed(product: Path) -> bool:
-    """Whether a plan is carried out again, and found after that."""
+def is_repaired(product: Path) -> bool:
+    """Return True if a build restores the product and the next build finds it."""
     assert build() == product
     inode = product.stat().st_ino
     assert build() == product
@@ -61,53 +61,55 @@ def with_dependencies(manifest: dict, **changes: object) -> dict:
 
 @pytest.mark.parametrize("path", ["/a\0b", "/\ud800", LONG, "/tmp", "/proc/self/mem", "/dev/zero"])
 @pytest.mark.parametrize("table", ["own", "installed"])
-def test_paths_in_a_manifest_that_no_header_has(product, table, path):
-    """They ended each later build of the plan."""
+def test_impossible_paths_in_a_manifest_are_repaired(product, table, path):
+    """Regression: they made every later build of the recipe fail."""
     manifest = product.with_name("manifest.json")
     good = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(with_dependencies(good, **{table: {path: "x"}})))
-    assert is_healed(product)
+    assert is_repaired(product)
     assert json.loads(manifest.read_text())["dependencies"] == good["dependencies"]
 
 
 @pytest.mark.parametrize("name", ["/a\0b", "/\ud800", LONG])
-def test_folders_in_a_manifest_that_are_none(product, name):
+def test_impossible_folders_in_a_manifest_are_repaired(product, name):
     manifest = product.with_name("manifest.json")
     good = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(with_dependencies(good, folders=[name])))
-    assert is_healed(product)
+    assert is_repaired(product)
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "a" * 300, "", ".", "..", "manifest.json"])
-def test_a_product_that_is_not_the_plans(product, name):
+def test_another_product_in_a_manifest_is_repaired(product, name):
     manifest = product.with_name("manifest.json")
     good = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({**good, "product": name}))
     assert build_cache.find() == []
-    assert is_healed(product)
+    assert is_repaired(product)
 
 
-@pytest.mark.parametrize("place", ["x", "parts"])
-def test_a_manifest_that_is_nested_too_deep(product, place):
-    """It broke the builds of all texts of its name, and the list of the cache."""
+@pytest.mark.parametrize("field", ["x", "parts"])
+def test_a_manifest_with_excessive_nesting_is_repaired(product, field):
+    """Regression: it made all builds of the name fail, and the list of the cache."""
     text = product.with_name("manifest.json").read_text()
     damaged = text.replace('"parts": {', f'"x": {DEEP}, "parts": {{', 1)
-    if place == "parts":
+    if field == "parts":
         damaged = text.replace('"parts": {', f'"parts": {{"x": {DEEP},', 1)
     product.with_name("manifest.json").write_text(damaged)
     assert build(f"{TEXT} // other") != product
     assert [artifact.path == product for artifact in build_cache.find()] == [False]
-    assert is_healed(product)
+    assert is_repaired(product)
 
 
-def test_an_answer_of_a_compiler_that_is_nested_too_deep(product, cache):
+def test_a_cached_compiler_version_with_excessive_nesting_is_ignored(product, cache):
     for file in (cache / ".compilers").iterdir():
         file.write_text(DEEP)
     assert build() == product
 
 
-def test_a_manifest_of_another_name_removes_nothing_elsewhere(product, cache, tmp_path):
-    """Pruning went from the name in the manifest, out of the cache."""
+def test_pruning_a_manifest_of_another_name_removes_nothing_outside_the_cache(
+    product, cache, tmp_path
+):
+    """Regression: pruning followed the name in the manifest to a folder outside of the cache."""
     manifest = product.with_name("manifest.json")
     victim = tmp_path / f"victim_{'b' * 16}"
     victim.mkdir()
@@ -120,24 +122,24 @@ def test_a_manifest_of_another_name_removes_nothing_elsewhere(product, cache, tm
         assert precious.exists()
 
 
-# ---- Other things in the place of files and folders ----------------------------------------------
+# ---- Entries of another file type ----------------------------------------------------------------
 
 
-def test_an_artifact_that_is_a_file(product):
+def test_a_file_at_the_path_of_an_artifact_is_replaced(product):
     shutil.rmtree(product.parent)
     product.parent.touch(mode=0o600)
-    assert is_healed(product)
+    assert is_repaired(product)
 
 
-def test_an_index_that_is_a_file(product, cache):
+def test_a_file_at_the_path_of_an_index_is_replaced(product, cache):
     (index,) = (cache / ".index").iterdir()
     shutil.rmtree(index)
     index.touch(mode=0o600)
-    assert is_healed(product)
+    assert is_repaired(product)
 
 
-def test_a_mark_that_leads_nowhere(product, cache):
-    """The marks behind it were not seen."""
+def test_a_dangling_link_among_the_marks_is_ignored(product, cache):
+    """Regression: later marks were ignored, too."""
     (index,) = (cache / ".index").iterdir()
     (index / "a").symlink_to("/nonexistent")
     inode = product.stat().st_ino
@@ -146,7 +148,7 @@ def test_a_mark_that_leads_nowhere(product, cache):
 
 
 @pytest.mark.parametrize("kind", ["folder", "link"])
-def test_a_lock_that_is_no_file(product, cache, kind):
+def test_a_folder_or_link_at_the_path_of_a_lock_is_an_error(product, cache, kind):
     (lock,) = (cache / ".locks").iterdir()
     lock.unlink()
     if kind == "folder":
@@ -159,15 +161,16 @@ def test_a_lock_that_is_no_file(product, cache, kind):
 
 
 @pytest.mark.parametrize("name", [".locks", ".staging", ".index", ".compilers"])
-def test_a_file_in_place_of_a_folder_of_the_cache(product, cache, name):
+def test_a_file_at_the_path_of_a_cache_folder_is_an_error(product, cache, name):
     shutil.rmtree(cache / name)
     (cache / name).touch(mode=0o600)
-    with pytest.raises(NotADirectoryError, match=r"`rm -rf .*'`, it is made again"):
+    with pytest.raises(
+        NotADirectoryError, match=r"remove it with `rm -rf .*'`; it will be created again"
+    ):
         build()
 
 
-def test_a_header_that_became_a_folder(tmp_path):
-    """The text may not need it."""
+def test_a_header_that_became_a_folder_fails_only_if_it_is_included(tmp_path):
     header = tmp_path / "include" / "a.h"
     header.parent.mkdir()
     header.touch()
@@ -186,19 +189,19 @@ def test_a_header_that_became_a_folder(tmp_path):
     assert build_with("-DB")
 
 
-def test_fifos_in_the_cache(product, cache):
-    """Whoever listed the cache, or built something of the name, waited for ever."""
+def test_fifos_in_the_cache_are_ignored(product, cache):
+    """Regression: listing the cache or building the name blocked forever."""
     folder = cache / f"kernel_{'0' * 16}"
     folder.mkdir(mode=0o700)
     os.mkfifo(folder / "manifest.json")
-    for answer in (cache / ".compilers").iterdir():
-        answer.unlink()
-        os.mkfifo(answer)
+    for version in (cache / ".compilers").iterdir():
+        version.unlink()
+        os.mkfifo(version)
     assert [artifact.path for artifact in build_cache.find()] == [product]
     assert build(f"{TEXT} // other") != product
 
 
-def test_a_header_that_became_a_fifo(tmp_path):
+def test_a_header_that_became_a_fifo_does_not_block(tmp_path):
     header = tmp_path / "a.h"
     header.touch()
     text = f'#ifdef A\n#include "{header}"\n#endif\n{TEXT}'
@@ -206,7 +209,7 @@ def test_a_header_that_became_a_fifo(tmp_path):
     first = cpp.build_inline("kernel", **options)
     header.unlink()
     os.mkfifo(header)
-    from tvm_ffi.cpp._dependencies import changed_files
+    from tvm_ffi.cpp._freshness import changed_files
 
     known = json.loads(Path(first).with_name("manifest.json").read_text())["dependencies"]["own"]
     with pytest.raises(OSError, match="not a regular file"):

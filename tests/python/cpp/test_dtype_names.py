@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C++ types of elements for each backend."""
+"""C++ element types for each backend."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tvm_ffi.cpp import dtype, to_cpp_dtype
 
 @pytest.fixture
 def backend(monkeypatch):
-    """Return a function that chooses the backend."""
+    """Return a function that sets the backend."""
 
-    def choose(name: str) -> None:
+    def set_backend(name: str) -> None:
         monkeypatch.setattr(dtype, "_backend", lambda: name)
 
-    return choose
+    return set_backend
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def backend(monkeypatch):
         ("hip", "float8_e5m2fnuz", "__hip_fp8_e5m2_fnuz"),
     ],
 )
-def test_names(backend, backend_name, name, expected):
+def test_to_cpp_dtype_returns_the_type_of_the_backend(backend, backend_name, name, expected):
     backend(backend_name)
     assert to_cpp_dtype(name) == expected
 
@@ -42,14 +42,14 @@ def test_names(backend, backend_name, name, expected):
     ("backend_name", "name"),
     [("cpu", "float16"), ("cuda", "float8_e5m2fnuz"), ("hip", "complex64"), ("cuda", 3)],
 )
-def test_types_that_are_not_there(backend, backend_name, name):
+def test_a_dtype_without_a_cpp_type_is_an_error(backend, backend_name, name):
     backend(backend_name)
     message = f"^Unsupported dtype string: {name} for backend = '{backend_name}'$"
     with pytest.raises(ValueError, match=message):
         to_cpp_dtype(name)
 
 
-def test_dtypes_of_torch(backend):
+def test_torch_dtypes_are_accepted(backend):
     torch = pytest.importorskip("torch")
     backend("cuda")
     assert to_cpp_dtype(torch.float16) == "__half"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What libraries from source text say about their functions."""
+"""Exports of inline builds: documentation, signatures and types of functions."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def test_a_signature_brings_its_documentation(sources, make):
 @pytest.mark.parametrize(
     "doc", ["Twice a number.", "(n: int) -> int", "thrice(n: int) -> int", "twice (n: int)"]
 )
-def test_other_text_is_documentation(sources, doc):
+def test_text_that_does_not_start_like_a_signature_is_documentation(sources, doc):
     module = load(sources, {"twice": doc})
     assert module.get_function_doc("twice") == doc
     assert "signature" not in (module.get_function_metadata("twice") or {})
 
 
 @needs_cc
-def test_text_that_begins_like_a_signature_is_documentation_with_a_warning():
+def test_text_that_starts_like_a_signature_but_is_none_is_documentation_with_a_warning():
     doc = "twice(n) is two times n."
-    warning = r"functions\['twice'\] begins like a signature and is none.*: character 7 of"
+    warning = r"functions\['twice'\] starts like a signature but cannot be parsed.*: character 7 of"
     with pytest.warns(UserWarning, match=warning):
         module = load({"c_sources": C}, {"twice": doc})
     assert module.get_function_doc("twice") == doc
@@ -68,13 +68,13 @@ def test_text_that_begins_like_a_signature_is_documentation_with_a_warning():
         (Signature.parse("f()"), ValueError, "is that of function 'f', not of 'twice'"),
     ],
 )
-def test_values_that_are_neither(value, error, message):
+def test_a_value_of_another_type_or_name_is_an_error(value, error, message):
     with pytest.raises(error, match=message):
         cpp.build_inline("neither", c_sources=C, functions={"twice": value})
 
 
 @needs_cxx
-def test_types_and_documentation_are_there_by_default():
+def test_types_and_documentation_are_exported_by_default():
     sources = {"cpp_sources": CPP, "extra_cflags": ["-O0"]}
     module = load(sources, {"twice": "Twice a number."})
     assert str(module.get_function_signature("twice")) == "twice(_0: int, /) -> int"
@@ -90,7 +90,7 @@ def test_types_and_documentation_can_be_left_out():
 
 
 @needs_cxx
-def test_sources_may_say_the_same(tmp_path):
+def test_a_macro_in_the_source_overrides_the_default_metadata_flag(tmp_path):
     source = tmp_path / "source.cc"
     for value in (0, 1):
         source.write_text(
@@ -98,19 +98,19 @@ def test_sources_may_say_the_same(tmp_path):
             "TVM_FFI_DLL_EXPORT_TYPED_FUNC(one, [] { return 1; });\n"
         )
         flags = ["-O0", "-Werror"]
-        path = cpp.build(f"says_{value}", sources=str(source), extra_cflags=flags)
+        path = cpp.build(f"metadata_{value}", sources=str(source), extra_cflags=flags)
         (function,) = inspect_library(path).functions
         assert (function.signature is not None) == bool(value)
 
 
 @needs_cxx
-def test_a_signature_of_another_type_does_not_compile():
+def test_a_signature_with_another_parameter_count_does_not_compile():
     with pytest.raises(RuntimeError, match="another number of parameters than the function"):
         load({"cpp_sources": CPP}, {"twice": "twice(n: int, m: int) -> int"})
 
 
 @needs_cxx
-def test_conversions_of_clients_need_no_schema():
+def test_user_defined_conversions_need_no_type_schema():
     source = """
     struct Money { int64_t cents; };
     namespace tvm { namespace ffi {
@@ -130,9 +130,9 @@ def test_conversions_of_clients_need_no_schema():
     assert str(module.get_function_signature("cents")) == "cents(_0: unknown Any, /) -> int"
 
 
-def test_device_code_is_exported_like_cpp(stand_ins, monkeypatch):
-    nvcc = stand_ins.add("nvcc")
-    stand_ins.add("c++")
+def test_cuda_functions_are_exported_like_cpp_functions(fake_compilers, monkeypatch):
+    nvcc = fake_compilers.add("nvcc")
+    fake_compilers.add("c++")
     monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
     monkeypatch.setenv("CXX", str(nvcc.with_name("c++")))
     monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds in a folder that the caller names: its files, ninja, and the log."""
+"""Builds with `build_directory`: file names, ninja, lock and log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tvm_ffi import cpp
 from tvm_ffi.cpp._ninja import find_ninja, ninja_text
-from tvm_ffi.cpp._plan import Step
+from tvm_ffi.cpp._recipe import Step
 from tvm_ffi.utils import FileLock
 
 pytestmark = pytest.mark.skipif(find_ninja() is None, reason="no ninja")
@@ -27,12 +27,12 @@ def folder(tmp_path) -> Path:
     return tmp_path / "it's a föld$er: one"
 
 
-def test_the_files_have_the_names_that_packages_look_for(
-    stand_ins, monkeypatch, folder, cache, tmp_path
+def test_generated_files_have_the_names_of_the_contract(
+    fake_compilers, monkeypatch, folder, cache, tmp_path
 ):
-    nvcc = stand_ins.add("nvcc")
+    nvcc = fake_compilers.add("nvcc")
     monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
-    monkeypatch.setenv("CXX", str(stand_ins.add("c++")))
+    monkeypatch.setenv("CXX", str(fake_compilers.add("c++")))
     monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0a")
     path = cpp.build_inline(
         "kernel", cpp_sources="// one", cuda_sources="// two", build_directory=str(folder)
@@ -54,7 +54,7 @@ def test_the_files_have_the_names_that_packages_look_for(
 
 
 @needs_cc
-def test_only_what_changed_is_built_again(wrapped_cc, folder):
+def test_ninja_runs_only_the_outdated_commands(wrapped_cc, folder):
     log = wrapped_cc()
 
     def build(text: str = TEXT, **options: object) -> int:
@@ -69,10 +69,9 @@ def test_only_what_changed_is_built_again(wrapped_cc, folder):
 
 
 @needs_cc
-def test_the_lock_is_held(wrapped_cc, folder, tmp_path):
-    """By the lock of this package: others wait for the same one."""
-    begun = tmp_path / "begun"
-    wrapped_cc(f'touch "{begun}"')
+def test_a_build_waits_for_the_lock_of_the_folder(wrapped_cc, folder, tmp_path):
+    started = tmp_path / "started"
+    wrapped_cc(f'touch "{started}"')
     folder.mkdir()
     lock = FileLock(folder / "lock")
     lock.acquire()
@@ -85,14 +84,14 @@ def test_the_lock_is_held(wrapped_cc, folder, tmp_path):
         finally:
             os._exit(0)
     time.sleep(0.2)
-    assert not begun.exists()
+    assert not started.exists()
     lock.release()
     assert os.read(read, 5) == b"built"
     os.waitpid(child, 0)
 
 
 @needs_cc
-def test_an_error_of_the_only_source_is_the_compilers(folder):
+def test_an_error_in_the_only_source_names_the_compiler(folder):
     with pytest.raises(RuntimeError, match=r"^[^ ]+ exited with status 1\nstdout:\n") as caught:
         cpp.build_inline("kernel", c_sources="int one = ;", build_directory=str(folder))
     assert "FAILED" in str(caught.value)
@@ -101,7 +100,7 @@ def test_an_error_of_the_only_source_is_the_compilers(folder):
 
 
 @needs_cc
-def test_an_error_of_one_of_several_sources_has_what_ninja_says(folder, tmp_path):
+def test_an_error_in_one_of_several_sources_contains_the_output_of_ninja(folder, tmp_path):
     for name, text in (("good.c", "int one;"), ("bad.c", "int one = ;")):
         (tmp_path / name).write_text(text, encoding="utf-8")
     sources = [str(tmp_path / "good.c"), str(tmp_path / "bad.c")]
@@ -124,16 +123,16 @@ def test_a_verbose_build_shows_its_commands(capsys, folder, cache):
 
 
 @needs_cc
-@pytest.mark.parametrize(("value", "place"), [("1", 1), ("stderr", 1), ("stdout", 0), ("", None)])
-def test_the_log_goes_where_it_is_wanted(monkeypatch, capsys, folder, value, place):
+@pytest.mark.parametrize(("value", "stream"), [("1", 1), ("stderr", 1), ("stdout", 0), ("", None)])
+def test_a_variable_selects_the_stream_of_the_log(monkeypatch, capsys, folder, value, stream):
     monkeypatch.setenv("TVM_FFI_CPP_EXTENSION_LOG_BUILD", value)
     cpp.build_inline("kernel", c_sources=TEXT, build_directory=str(folder))
-    streams = capsys.readouterr()
-    assert ["-o c_0.o" in stream for stream in streams] == [place == 0, place == 1]
+    outputs = capsys.readouterr()
+    assert ["-o c_0.o" in output for output in outputs] == [stream == 0, stream == 1]
 
 
-def test_jobs_are_limited(tmp_path, monkeypatch):
-    """What ninja says of a number that is none does not name the variable."""
+def test_an_invalid_number_of_jobs_names_the_variable(tmp_path, monkeypatch):
+    """The error of ninja would not name MAX_JOBS."""
     (tmp_path / "build.ninja").write_text("rule r\n  command = true\nbuild x: r\n")
     cpp.extension.build_ninja(str(tmp_path))
     for jobs in ("1", " 2 ", "0"):
@@ -141,23 +140,27 @@ def test_jobs_are_limited(tmp_path, monkeypatch):
         cpp.extension.build_ninja(str(tmp_path))
     for jobs in ("many", "-1", "\u0662"):
         monkeypatch.setenv("MAX_JOBS", jobs)
-        with pytest.raises(ValueError, match=r"\$MAX_JOBS must be a number of compilers, got '"):
+        with pytest.raises(
+            ValueError, match=r"\$MAX_JOBS must be a number of parallel jobs, got '"
+        ):
             cpp.extension.build_ninja(str(tmp_path))
 
 
-def test_ninja_that_is_missing(monkeypatch, folder):
+def test_missing_ninja_is_named(monkeypatch, folder):
     monkeypatch.setitem(sys.modules, "ninja", None)
     monkeypatch.setattr(shutil, "which", lambda name, **_: None)
-    with pytest.raises(RuntimeError, match=r'ninja is not found; pip install "pytvmffi\[cpp\]"'):
+    with pytest.raises(
+        RuntimeError, match=r'ninja is not found; install it with `pip install "pytvmffi\[cpp\]"`'
+    ):
         cpp.extension.build_ninja(".")
 
 
-def test_the_text_for_ninja():
+def test_ninja_text_escapes_commands_and_paths():
     steps = [
         Step(("cc", "-DX=$HOME", "-c", "a b:c.c", "-o", "c_0.o"), ("a b:c.c",), "c_0.o", "c_0.o.d"),
         Step(("cc", "c_0.o", "-o", "ü.so"), ("c_0.o",), "ü.so", level=1),
     ]
-    assert ninja_text(steps, "ü.so") == (
+    assert ninja_text(steps) == (
         "ninja_required_version = 1.5\n\n"
         "rule step_0\n"
         "  command = cc '-DX=$$HOME' -c 'a b:c.c' -o c_0.o\n"
@@ -170,6 +173,6 @@ def test_the_text_for_ninja():
     )
 
 
-def test_a_line_break_in_a_flag():
+def test_a_line_break_in_a_flag_is_an_error():
     with pytest.raises(ValueError, match="line breaks"):
-        ninja_text([Step(("cc", "-DX=a\nb"), (), "x")], "x")
+        ninja_text([Step(("cc", "-DX=a\nb"), (), "x")])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command lines for CUDA and HIP, seen by stand-ins; and real device code where nvcc is found."""
+"""CUDA and HIP builds: command lines of fake compilers, and a real build if nvcc is installed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import pytest
 import tvm_ffi
 from tvm_ffi import cpp
 from tvm_ffi.cpp import _gpu
-from tvm_ffi.cpp._gpu import torch_backend  # the function itself; the fixture puts another one
+from tvm_ffi.cpp._gpu import torch_backend  # the original; the fixture below replaces it
 
 HEADERS = f"-I{tvm_ffi.libinfo.find_include_path()}"
 LIBRARY = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
 
 
 @pytest.fixture(autouse=True)
-def nothing_known(monkeypatch):
-    """Forget devices, and let no program of this machine be found."""
+def no_known_devices(monkeypatch):
+    """Clear the cached devices and the backend of torch."""
     for function in (_gpu.torch_backend, _gpu._cuda_devices, _gpu._rocm_devices):
         function.cache_clear()
     monkeypatch.setattr(_gpu, "torch_backend", lambda: None)
@@ -32,17 +32,17 @@ def nothing_known(monkeypatch):
 
 
 @pytest.fixture
-def toolkit(stand_ins, monkeypatch):
-    """Return stand-ins that are a toolkit of CUDA and one of ROCm, and a C++ compiler."""
-    nvcc = stand_ins.add("nvcc")
-    stand_ins.add("hipcc")
-    monkeypatch.setenv("CXX", str(stand_ins.add("c++")))
+def toolkit(fake_compilers, monkeypatch):
+    """Return fake compilers: a CUDA toolkit, a ROCm toolkit and a C++ compiler."""
+    nvcc = fake_compilers.add("nvcc")
+    fake_compilers.add("hipcc")
+    monkeypatch.setenv("CXX", str(fake_compilers.add("c++")))
     monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
     monkeypatch.setenv("ROCM_HOME", str(nvcc.parents[1]))
-    return stand_ins
+    return fake_compilers
 
 
-def test_cuda(toolkit, monkeypatch):
+def test_commands_of_a_cuda_build(toolkit, monkeypatch):
     monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", " 8.9 9.0a ")
     cpp.build_inline(
         "kernel", cuda_sources="// x", functions="f", extra_cuda_cflags=["--use_fast_math"]
@@ -57,11 +57,11 @@ def test_cuda(toolkit, monkeypatch):
         ["c++", "cuda_0.o", "-shared", LIBRARY, "-ltvm_ffi", *runtime, "-o", "kernel.so"],
     ]
     main = cpp.cache.find("kernel")[0].path.with_name("cuda.cu").read_text()
-    # The directive speaks of the line behind it, which is the ninth.
+    # The directive gives the number of the next line, which is the ninth.
     assert main.endswith('#line 9 "cuda.cu"\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f);\n')
 
 
-def test_hip(toolkit, monkeypatch):
+def test_commands_of_a_hip_build(toolkit, monkeypatch):
     monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a gfx1100")
     cpp.build_inline("kernel", cuda_sources="// x", backend="hip", extra_cuda_cflags=["-DX"])
     flags = ["-std=c++17", "-O2", "-fPIC", "-D__HIP_PLATFORM_AMD__=1", "-fno-gpu-rdc"]
@@ -75,7 +75,7 @@ def test_hip(toolkit, monkeypatch):
     ]
 
 
-def test_the_older_arguments_of_build(toolkit, monkeypatch, tmp_path):
+def test_cpp_files_and_cuda_files_ignore_the_suffix(toolkit, monkeypatch, tmp_path):
     monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).touch()
@@ -87,7 +87,7 @@ def test_the_older_arguments_of_build(toolkit, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("variable", "expected"), [("hip", "hipcc"), ("cuda", "nvcc"), ("", "nvcc"), ("HIP", "hipcc")]
 )
-def test_the_backend_that_is_asked_for(toolkit, monkeypatch, variable, expected):
+def test_a_variable_selects_the_backend(toolkit, monkeypatch, variable, expected):
     monkeypatch.setenv("TVM_FFI_GPU_BACKEND", variable)
     monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
     monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a")
@@ -95,19 +95,19 @@ def test_the_backend_that_is_asked_for(toolkit, monkeypatch, variable, expected)
     assert Path(_gpu.find_toolkit(None).compiler[0]).name == expected
 
 
-def test_the_backend_of_torch(monkeypatch, toolkit):
+def test_the_default_backend_is_that_of_torch(monkeypatch, toolkit):
     monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a")
     monkeypatch.setattr(_gpu, "torch_backend", lambda: "hip")
     assert Path(_gpu.find_toolkit(None).compiler[0]).name == "hipcc"
 
 
-def test_hipcc_alone(monkeypatch, toolkit):
+def test_hip_is_the_default_if_only_hipcc_is_installed(monkeypatch, toolkit):
     monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a")
     monkeypatch.setattr(shutil, "which", lambda name, **_: "/bin/x" if name == "hipcc" else None)
     assert Path(_gpu.find_toolkit(None).compiler[0]).name == "hipcc"
 
 
-def test_torch_is_asked_without_an_import(tmp_path, monkeypatch):
+def test_the_backend_of_torch_is_read_without_importing_torch(tmp_path, monkeypatch):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text("raise ImportError\n")
     (tmp_path / "torch" / "version.py").write_text("cuda = None\nhip = '6.2'\n")
@@ -116,17 +116,17 @@ def test_torch_is_asked_without_an_import(tmp_path, monkeypatch):
     assert torch_backend.__wrapped__() == "hip"
 
 
-# ---- What is wrong -------------------------------------------------------------------------------
+# ---- Errors --------------------------------------------------------------------------------------
 
 
-def test_an_unknown_backend(monkeypatch):
+def test_an_unknown_backend_is_an_error(monkeypatch):
     monkeypatch.setenv("TVM_FFI_GPU_BACKEND", "metal")
     with pytest.raises(ValueError, match='TVM_FFI_GPU_BACKEND must be "cuda" or "hip"'):
         cpp.build_inline("kernel", cuda_sources="// x")
 
 
 @pytest.mark.parametrize("name", ["foo", "90", "9.", "9.0 sm_90", "9.0aa", "-9.0"])
-def test_a_misspelled_architecture(toolkit, monkeypatch, name):
+def test_an_invalid_architecture_is_an_error(toolkit, monkeypatch, name):
     monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", name)
     with pytest.raises(ValueError, match="Invalid CUDA architecture: "):
         cpp.build_inline("kernel", cuda_sources="// x")
@@ -135,16 +135,20 @@ def test_a_misspelled_architecture(toolkit, monkeypatch, name):
 @pytest.mark.parametrize(
     ("backend", "variable"), [("cuda", "TVM_FFI_CUDA_ARCH_LIST"), ("hip", "TVM_FFI_ROCM_ARCH_LIST")]
 )
-def test_no_device_and_no_architecture(toolkit, monkeypatch, tmp_path, backend, variable):
+def test_without_device_and_architecture_the_variable_is_named(
+    toolkit, monkeypatch, tmp_path, backend, variable
+):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RuntimeError, match=variable):
         cpp.build_inline("kernel", cuda_sources="// x", backend=backend)
 
 
 @pytest.mark.parametrize(("backend", "variable"), [("cuda", "CUDA_HOME"), ("hip", "ROCM_HOME")])
-def test_no_toolkit(monkeypatch, tmp_path, backend, variable):
+def test_a_missing_toolkit_is_named(monkeypatch, tmp_path, backend, variable):
     monkeypatch.setenv(variable, str(tmp_path))
-    with pytest.raises(RuntimeError, match=f"where {variable} points"):
+    with pytest.raises(
+        RuntimeError, match=f"{variable}: expected a toolkit folder with bin/(nvcc|hipcc), got"
+    ):
         cpp.build_inline("kernel", cuda_sources="// x", backend=backend)
     monkeypatch.delenv(variable)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -153,7 +157,7 @@ def test_no_toolkit(monkeypatch, tmp_path, backend, variable):
         _gpu.find_toolkit(backend)
 
 
-# ---- Devices that are here -----------------------------------------------------------------------
+# ---- Installed devices ---------------------------------------------------------------------------
 
 
 def program(folder: Path, name: str, output: str) -> None:
@@ -169,17 +173,17 @@ def path(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def test_cuda_devices(path):
+def test_cuda_architectures_come_from_nvidia_smi(path):
     program(path, "nvidia-smi", "9.0\n9.0\n8.6")
     assert _gpu._cuda_devices() == ("9.0", "8.6")
 
 
-def test_rocm_devices(path):
+def test_rocm_architectures_come_from_rocm_agent_enumerator(path):
     program(path, "rocm_agent_enumerator", "gfx000\ngfx90a\ngfx90a")
     assert _gpu._rocm_devices() == ("gfx90a",)
 
 
-def test_rocm_devices_of_rocminfo(path):
+def test_rocm_architectures_fall_back_to_rocminfo(path):
     program(path, "rocminfo", "  Name:   AMD EPYC\n  Name:     gfx1100\n  Marketing Name: X")
     assert _gpu._rocm_devices() == ("gfx1100",)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What NVRTC is asked, seen by a stand-in for cuda-python."""
+"""`nvrtc_compile`, with a fake cuda-python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ LOG = b"k.cu(1): error: no\0"
 
 
 class Nvrtc(ModuleType):
-    """Compiles everything but "broken"; remembers programs that were not destroyed."""
+    """A fake of ``cuda.bindings.nvrtc`` that compiles every text but "broken".
+
+    `alive` contains the programs that were not destroyed.
+    """
 
     def __init__(self) -> None:
         super().__init__("cuda.bindings.nvrtc")
@@ -82,38 +85,38 @@ def nvrtc(monkeypatch):
     return library
 
 
-def test_a_kernel(nvrtc):
+def test_options_are_passed_and_the_program_is_destroyed(nvrtc):
     assert nvrtc_compile("text", arch="sm_90a", extra_opts=["-lineinfo"]) == CUBIN
     assert nvrtc.created == (b"text", b"kernel.cu", 0, None, None)
     assert nvrtc.options == [b"--gpu-architecture=sm_90a", b"-default-device", b"-lineinfo"]
     assert nvrtc.alive == []
 
 
-def test_the_architecture_of_the_device(nvrtc):
+def test_the_default_architecture_is_that_of_the_device(nvrtc):
     nvrtc_compile("text", name="k.cu")
     assert nvrtc.created[1] == b"k.cu"
     assert nvrtc.options == [b"--gpu-architecture=sm_91", b"-default-device"]
 
 
-def test_an_error_has_the_log(nvrtc):
+def test_a_compile_error_contains_the_log(nvrtc):
     with pytest.raises(RuntimeError, match=r"NVRTC_ERROR_6\nk\.cu\(1\): error: no$"):
         nvrtc_compile("broken", arch="sm_90")
     assert nvrtc.alive == []
 
 
-def test_any_other_failure(nvrtc):
+def test_a_failed_function_is_named(nvrtc):
     with pytest.raises(RuntimeError, match="nvrtcGetCUBINSize failed: NVRTC_ERROR_5"):
         nvrtc_compile("no cubin", arch="sm_90")
     assert nvrtc.alive == []
 
 
-def test_no_device(nvrtc):
+def test_a_missing_device_is_reported(nvrtc):
     sys.modules["cuda.bindings.driver"].cuInit = lambda flags: (100,)
     with pytest.raises(RuntimeError, match="cuInit failed with status 100; is there a CUDA device"):
         nvrtc_compile("text")
 
 
-def test_without_cuda_python(monkeypatch):
+def test_missing_cuda_python_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", None)
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
     with pytest.raises(RuntimeError, match="^CUDA bindings not available. Install with: pip"):

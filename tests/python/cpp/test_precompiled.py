@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Headers are read once for each compiler and its options, and nothing else is different then."""
+"""Precompiled headers: when they are built and used, and that they change no result."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _manifest, _precompiled
+from tvm_ffi.cpp import _cache_store, _precompiled
 from tvm_ffi.cpp import cache as build_cache
-from tvm_ffi.cpp._manifest import Manifest
+from tvm_ffi.cpp._cache_store import Manifest
+from tvm_ffi.cpp._precompiled import PrecompiledHeaders
+from tvm_ffi.cpp._recipe import PRECOMPILED_NAME
 
 VARIABLE = "TVM_FFI_CPP_EXTENSION_PRECOMPILE"
 USE = "-include .precompiled_headers.hpp"
-USING = f"*{USE.replace(' ', '?')}*"  # as a pattern of the shell
+USING = f"*{USE.replace(' ', '?')}*"  # as a shell pattern
 
 needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 
@@ -33,45 +35,45 @@ def log(caplog):
 
 
 @pytest.fixture
-def at_once(monkeypatch):
-    """Let the first text have them."""
+def from_first_build(monkeypatch):
+    """Precompile the headers for the first build already."""
     monkeypatch.setenv(VARIABLE, "1")
 
 
 def build(number: int, text: str = "", **options: object) -> Path:
-    """Return the library of a text that was not built before."""
+    """Build a text and return the path of its library; the text differs by `number`."""
     text = f"{text}\nint64_t number() {{ return {number}; }}"
     return Path(cpp.build_inline("kernel", cpp_sources=text, functions="number", **options))
 
 
-def made() -> list[Path]:
-    return [artifact.path for artifact in build_cache.find(_precompiled.NAME)]
+def header_files() -> list[Path]:
+    return [artifact.path for artifact in build_cache.find(PRECOMPILED_NAME)]
 
 
 def compiled_with(log) -> list[bool]:
-    """Return, for each compilation of C++ text since the last call, whether it had the headers."""
+    """Return for each compilation since the last call True if it used precompiled headers."""
     lines = [record.getMessage().partition("\n")[0] for record in log.records]
     log.clear()
     return [USE in line for line in lines if " -c main.cpp " in line]
 
 
-# ---- When they are made, and used ----------------------------------------------------------------
+# ---- Building and use ----------------------------------------------------------------------------
 
 
 @needs_cxx
 @pytest.mark.parametrize("compiler", ["c++", "clang++"])
-def test_the_second_text_has_them_made_and_later_ones_use_them(compiler, monkeypatch, log):
+def test_the_second_build_precompiles_headers_and_later_builds_use_them(compiler, monkeypatch, log):
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler}")
     monkeypatch.setenv("CXX", compiler)
     build(1)
-    assert made() == []
+    assert header_files() == []
     build(2)
-    headers = made()
+    headers = header_files()
     assert [path.name for path in headers] == ["headers.hpp.gch"]
     build(3)
     assert compiled_with(log) == [False, True, True]
-    assert made() == headers
+    assert header_files() == headers
     module = cpp.load_inline(
         "kernel", cpp_sources="int answer() { return 42; }", functions="answer"
     )
@@ -80,56 +82,60 @@ def test_the_second_text_has_them_made_and_later_ones_use_them(compiler, monkeyp
 
 
 @needs_cxx
-def test_other_options_have_others(at_once, log):
+def test_each_set_of_options_has_its_headers(from_first_build, log):
     build(1)
     build(1, extra_cflags=["-O1"])
     build(2, extra_cflags=["-O1"])
     assert compiled_with(log) == [True, True, True]
-    assert len(made()) == 2
+    assert len(header_files()) == 2
 
 
 @needs_cxx
-def test_a_variable_turns_them_off(monkeypatch, log):
+def test_a_variable_disables_precompiled_headers(monkeypatch, log):
     monkeypatch.setenv(VARIABLE, "0")
     build(1)
     build(2)
     assert compiled_with(log) == [False, False]
-    assert made() == []
+    assert header_files() == []
 
 
 @needs_cxx
 @pytest.mark.parametrize("option", ["-include", "-imacros"])
-def test_options_that_read_something_in_front_do_without(option, at_once, log, tmp_path):
+def test_options_that_include_other_files_first_disable_precompiled_headers(
+    option, from_first_build, log, tmp_path
+):
     (tmp_path / "first.h").write_text("#define TEN 10\n")
     build(1, "static_assert(TEN == 10);", extra_cflags=[option, str(tmp_path / "first.h")])
     assert not any(compiled_with(log))
-    assert made() == []
+    assert header_files() == []
 
 
-def test_compilers_that_are_not_known_and_device_code_do_without(at_once, stand_ins, monkeypatch):
-    nvcc = stand_ins.add("nvcc")
-    monkeypatch.setenv("CXX", str(stand_ins.add("c++")))
+def test_unknown_compilers_and_device_code_use_no_precompiled_headers(
+    from_first_build, fake_compilers, monkeypatch
+):
+    nvcc = fake_compilers.add("nvcc")
+    monkeypatch.setenv("CXX", str(fake_compilers.add("c++")))
     monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
     monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
     cpp.build_inline("kernel", cpp_sources="// C++")
     cpp.build_inline("kernel", cuda_sources="// CUDA")
     cpp.build_inline("kernel", cpp_sources="// C++", cuda_sources="// CUDA")
-    assert [command[0] for command in stand_ins.commands()].count("nvcc") == 2
-    assert not any("headers.hpp" in word for line in stand_ins.commands() for word in line)
+    assert [command[0] for command in fake_compilers.commands()].count("nvcc") == 2
+    assert not any("headers.hpp" in word for line in fake_compilers.commands() for word in line)
 
 
 @needs_cxx
-def test_those_that_were_not_used_for_the_longest_time_go(at_once, monkeypatch):
+def test_the_least_recently_used_headers_are_pruned(from_first_build, monkeypatch):
     build(1)
-    first = made()
+    first = header_files()
     os.utime(first[0].with_name("manifest.json"), (1, 1))
-    monkeypatch.setattr(_precompiled, "_MOST_BYTES", first[0].stat().st_size * 3 // 2)
+    monkeypatch.setattr(_precompiled, "_MAX_BYTES", first[0].stat().st_size * 3 // 2)
     build(1, extra_cflags=["-O1"])
-    assert len(made()) == 1
-    assert made() != first
+    assert len(header_files()) == 1
+    assert header_files() != first
 
 
-# ---- Nothing else is different -------------------------------------------------------------------
+# ---- Unchanged results ---------------------------------------------------------------------------
 
 TEXT = """
 #include <map>
@@ -147,8 +153,8 @@ int64_t sum(tvm::ffi::Array<int64_t> values) {
 
 
 @needs_cxx
-def test_the_library_is_the_same_and_known_by_the_same_files(tmp_path, monkeypatch, log):
-    """What it was made from has to contain the headers, or a change of them would not be seen."""
+def test_the_library_and_its_dependencies_are_the_same(tmp_path, monkeypatch, log):
+    """The dependencies must contain the headers: otherwise a change of a header would be missed."""
     products = []
     for wish in ("0", "1"):
         monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / wish))
@@ -165,21 +171,21 @@ def test_the_library_is_the_same_and_known_by_the_same_files(tmp_path, monkeypat
 
 
 @needs_cxx
-def test_errors_are_those_of_a_compilation_without_them(monkeypatch, log):
-    said = []
+def test_compile_errors_are_the_same(monkeypatch, log):
+    messages = []
     for wish in ("0", "1"):
         monkeypatch.setenv(VARIABLE, wish)
         with pytest.raises(RuntimeError) as caught:
             build(1, "int wrong = ;")
-        said.append(str(caught.value))
+        messages.append(str(caught.value))
     assert compiled_with(log) == [False, True, False]
-    assert said[0] == said[1]
-    build(1)  # they are as good as before
+    assert messages[0] == messages[1]
+    build(1)  # the headers are still usable
     assert compiled_with(log) == [True]
 
 
 @needs_cxx
-def test_a_header_that_appears_in_front_of_one_of_them_is_seen(at_once, tmp_path, log):
+def test_a_new_header_that_shadows_a_precompiled_one_is_used(from_first_build, tmp_path, log):
     folder = tmp_path / "include"
     folder.mkdir()
     text = "#ifndef SEEN\n#define SEEN 0\n#endif\nint64_t seen() { return SEEN; }"
@@ -199,22 +205,23 @@ def test_a_header_that_appears_in_front_of_one_of_them_is_seen(at_once, tmp_path
 
 
 @needs_cxx
-def test_a_header_of_the_users_may_have_the_name_of_theirs(at_once, tmp_path, log):
-    """The text found ``headers.hpp`` of the build folder before the user's."""
+def test_a_user_header_may_be_named_headers_hpp(from_first_build, tmp_path, log):
+    """Regression: the text included ``headers.hpp`` of the build folder instead of the user's."""
     (tmp_path / "headers.hpp").write_text("#define TEN 10\n")
     text = '#include "headers.hpp"\nstatic_assert(TEN == 10);'
     build(1, text, extra_include_paths=[str(tmp_path)])
     assert all(compiled_with(log))
 
 
-# ---- What goes wrong -----------------------------------------------------------------------------
+# ---- Failures ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def wrapped_cxx(tmp_path, monkeypatch):
-    """Return a function that has a shell command run, when arguments match a pattern.
+    """Return a function that makes $CXX a script around the C++ compiler.
 
-    It stands for the C++ compiler, and fails if none is given.
+    The script runs a shell command instead of the compiler if its arguments match a pattern; the
+    default command fails.
     """
 
     def wrap(pattern: str, command: str = "exit 1") -> None:
@@ -231,33 +238,34 @@ def wrapped_cxx(tmp_path, monkeypatch):
 
 
 @needs_cxx
-@pytest.mark.parametrize("place", ["begin", "end"])
-def test_damaged_ones_are_made_again(place, at_once, log):
-    """A compiler that reads them meanwhile may fail, or make anything: that is thrown away."""
+@pytest.mark.parametrize("position", ["begin", "end"])
+def test_damaged_headers_are_removed_and_built_again(position, from_first_build, log):
+    """The output of a compiler that has read damaged headers is discarded."""
     build(1)
-    (headers,) = made()
+    (headers,) = header_files()
     content = headers.read_bytes()
     damaged = {"begin": bytes(2000) + content[2000:], "end": content[:-1] + b"?"}
-    headers.write_bytes(damaged[place])
+    headers.write_bytes(damaged[position])
     log.clear()
     library = build(2)
     assert any(
-        record.getMessage() == f"{headers} was removed: its content was not what had been built"
+        record.getMessage()
+        == f"{headers} was removed: its content differs from the digest in its manifest"
         for record in log.records
     )
     assert compiled_with(log) == [True, False]
-    assert made() == []
+    assert header_files() == []
     assert tvm_ffi.load_module(str(library)).number() == 2
     build(3)
     assert compiled_with(log) == [True]
-    assert made() == [headers]
+    assert header_files() == [headers]
     assert Manifest.read(headers.parent).is_whole(headers.parent)
 
 
 @needs_cxx
-def test_shortened_ones_are_not_read(at_once, log):
+def test_truncated_headers_are_not_read(from_first_build, log):
     build(1)
-    (headers,) = made()
+    (headers,) = header_files()
     os.truncate(headers, headers.stat().st_size - 1)
     log.clear()
     build(2)
@@ -266,91 +274,91 @@ def test_shortened_ones_are_not_read(at_once, log):
     assert Manifest.read(headers.parent).is_whole(headers.parent)
 
 
-def damaged() -> None:
-    (headers,) = made()
+def damage_headers() -> None:
+    (headers,) = header_files()
     headers.write_bytes(headers.read_bytes()[:-1] + b"?")
 
 
 @needs_cxx
-def test_a_compiler_that_damaged_ones_keep_busy_is_stopped(at_once, wrapped_cxx):
-    """Over blocks of zeros, GCC and Clang may go round in circles: no build came to an end."""
+def test_a_compiler_that_hangs_on_damaged_headers_is_stopped(from_first_build, wrapped_cxx):
+    """Regression: with blocks of zeros in the file, GCC and Clang may loop forever."""
     wrapped_cxx("nothing")
     build(1)
-    damaged()
+    damage_headers()
     wrapped_cxx(USING, "exec sleep 60")
     start = time.monotonic()
     build(2)
     assert time.monotonic() - start < 50
-    assert made() == []
+    assert header_files() == []
 
 
 @needs_cxx
-def test_headers_that_damaged_ones_name_are_not_looked_at(at_once, wrapped_cxx):
-    """Clang lists the names in them; that of a folder was an OSError for each later build."""
+def test_the_depfile_of_a_compilation_with_damaged_headers_is_ignored(
+    from_first_build, wrapped_cxx
+):
+    """Regression: Clang listed a path from the damaged file, a folder, and the build failed."""
     wrapped_cxx("nothing")
     build(1)
-    damaged()
+    damage_headers()
     wrapped_cxx(USING, "echo 'cpp_0.o: /' > cpp_0.o.d; touch cpp_0.o; exit 0")
     build(2)
-    assert made() == []
+    assert header_files() == []
 
 
 @needs_cxx
-def test_those_that_cannot_be_read_now_are_kept(at_once, log, monkeypatch):
+def test_headers_that_cannot_be_read_are_kept(from_first_build, log, monkeypatch):
     build(1)
-    (headers,) = made()
-    content_of = _manifest.content_of
+    (headers,) = header_files()
+    content_digest = _cache_store.content_digest
 
     def fail(path: Path) -> str:
         if path == headers:
             raise OSError(errno.EMFILE, "Too many open files", str(path))
-        return content_of(path)
+        return content_digest(path)
 
-    for module in (_manifest, _precompiled):
-        monkeypatch.setattr(module, "content_of", fail)
+    for module in (_cache_store, _precompiled):
+        monkeypatch.setattr(module, "content_digest", fail)
     log.clear()
     build(2)
     assert compiled_with(log) == [True, False]
-    assert made() == [headers]
+    assert header_files() == [headers]
 
 
 @needs_cxx
-def test_those_that_are_pruned_before_they_are_read_are_not_called_damaged(
-    at_once, log, monkeypatch
-):
+def test_headers_that_are_pruned_before_use_cause_no_warning(from_first_build, log, monkeypatch):
     build(1)
-    (headers,) = made()
-    with_headers = _precompiled.with_headers
+    (headers,) = header_files()
+    use_in = PrecompiledHeaders.use_in
 
     def prune_first(*arguments: object) -> object:
         shutil.rmtree(headers.parent)
-        return with_headers(*arguments)
+        return use_in(*arguments)
 
-    monkeypatch.setattr(_precompiled, "with_headers", prune_first)
+    monkeypatch.setattr(PrecompiledHeaders, "use_in", prune_first)
     library = build(2)
     assert tvm_ffi.load_module(str(library)).number() == 2
     assert not any(record.levelno >= logging.WARNING for record in log.records)
 
 
 @needs_cxx
-def test_the_cache_must_be_safe(at_once):
+def test_headers_that_others_may_write_to_are_an_error(from_first_build):
     build(1)
-    made()[0].chmod(0o666)
+    header_files()[0].chmod(0o666)
     with pytest.raises(PermissionError, match="all users may write to it"):
         build(2)
 
 
 @needs_cxx
 @pytest.mark.parametrize("pattern", [USING, "*c++-header*"], ids=["use", "make"])
-def test_a_compiler_that_cannot_is_not_asked_again_for_a_day(
-    pattern, wrapped_cxx, at_once, log, monkeypatch
+def test_precompiled_headers_are_disabled_for_a_day_after_a_failure(
+    pattern, wrapped_cxx, from_first_build, log, monkeypatch
 ):
     wrapped_cxx(pattern)
     build(1)
-    tried = len(compiled_with(log))
+    attempts = len(compiled_with(log))
     build(2)
     assert compiled_with(log) == [False]
     tomorrow = time.time() + 90000
-    monkeypatch.setattr("tvm_ffi.cpp._store.time.time", lambda: tomorrow)
+    monkeypatch.setattr("tvm_ffi.cpp._cache_store.time.time", lambda: tomorrow)
     build(3)
-    assert len(compiled_with(log)) == tried
+    assert len(compiled_with(log)) == attempts

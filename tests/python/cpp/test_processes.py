@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds in several processes: together, killed, and interrupted."""
+"""Concurrent, killed and interrupted builds."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ TEXT = "int one(void) { return 1; }"
 BUILD = f"from tvm_ffi import cpp; print(cpp.build_inline('shared', c_sources={TEXT!r}))"
 
 
-# A process in the background inherits that it ignores interrupts.
-LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+# A background process inherits that SIGINT is ignored.
+ACCEPT_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 
 
 def start(code: str = BUILD) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    command = [sys.executable, "-c", LISTEN + code]
+    command = [sys.executable, "-c", ACCEPT_SIGINT + code]
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
 def wait_for(path: Path, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not path.exists():
-        assert time.monotonic() < end, f"{path} does not appear"
+        assert time.monotonic() < end, f"{path} was not created"
         time.sleep(0.01)
 
 
-def is_over(process_id: int, seconds: float = 10) -> bool:
+def has_ended(process_id: int, seconds: float = 10) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -62,27 +62,27 @@ def test_eight_processes_compile_once(wrapped_cc, cache):
     assert list((cache / ".staging").iterdir()) == []
 
 
-def test_a_killed_builder_leaves_nothing_that_hurts(wrapped_cc, cache, tmp_path):
-    begun = tmp_path / "begun"
-    wrapped_cc(f'touch "{begun}"; sleep 1')
+def test_the_next_build_removes_the_folder_of_a_killed_build(wrapped_cc, cache, tmp_path):
+    started_file = tmp_path / "started"
+    wrapped_cc(f'touch "{started_file}"; sleep 1')
     process = start()
-    wait_for(begun)
+    wait_for(started_file)
     process.kill()
     process.communicate(timeout=60)
-    assert len(list((cache / ".staging").iterdir())) == 1  # what it leaves
+    assert len(list((cache / ".staging").iterdir())) == 1  # the folder of the killed build
     assert build_cache.find() == []
     wrapped_cc()
     assert Path(cpp.build_inline("shared", c_sources=TEXT)).exists()
     assert list((cache / ".staging").iterdir()) == []
 
 
-def test_pruning_removes_what_a_killed_builder_left_but_nothing_under_way(
+def test_pruning_removes_folders_of_killed_builds_and_keeps_running_builds(
     wrapped_cc, cache, tmp_path
 ):
-    begun = tmp_path / "begun"
-    wrapped_cc(f'touch "{begun}"; sleep 1')
+    started_file = tmp_path / "started"
+    wrapped_cc(f'touch "{started_file}"; sleep 1')
     process = start()
-    wait_for(begun)
+    wait_for(started_file)
     build_cache.prune()
     assert len(list((cache / ".staging").iterdir())) == 1
     assert process.communicate(timeout=60)[0].strip() == str(build_cache.find()[0].path)
@@ -96,21 +96,23 @@ def test_pruning_removes_what_a_killed_builder_left_but_nothing_under_way(
 
 
 def test_an_interrupt_stops_the_compiler(wrapped_cc, cache, tmp_path):
-    begun = tmp_path / "begun"
-    wrapped_cc(f'echo $$ > "{begun}.new"; mv "{begun}.new" "{begun}"; sleep 20')
+    started_file = tmp_path / "started"
+    wrapped_cc(
+        f'echo $$ > "{started_file}.new"; mv "{started_file}.new" "{started_file}"; sleep 20'
+    )
     process = start()
-    wait_for(begun)
+    wait_for(started_file)
     started = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in stderr
     assert time.monotonic() - started < 15
     assert list((cache / ".staging").iterdir()) == []
-    assert is_over(int(begun.read_text()))
+    assert has_ended(int(started_file.read_text()))
 
 
-def test_an_interrupt_while_the_compiler_is_started_stops_it(wrapped_cc, monkeypatch):
-    """It came in the middle of `Popen`: the compiler went on, and nobody waited for it."""
+def test_an_interrupt_while_the_compiler_starts_stops_the_compiler(wrapped_cc, monkeypatch):
+    """Regression: after an interrupt inside of `Popen`, the compiler continued to run."""
     wrapped_cc("sleep 20")
     started = []
 
@@ -129,23 +131,25 @@ def test_an_interrupt_while_the_compiler_is_started_stops_it(wrapped_cc, monkeyp
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert is_over(*started)
+    assert has_ended(*started)
 
 
 def test_an_interrupt_stops_ninja_and_its_compilers(wrapped_cc, cache, tmp_path):
-    begun = tmp_path / "begun"
-    wrapped_cc(f'echo $$ > "{begun}.new"; mv "{begun}.new" "{begun}"; sleep 20')
+    started_file = tmp_path / "started"
+    wrapped_cc(
+        f'echo $$ > "{started_file}.new"; mv "{started_file}.new" "{started_file}"; sleep 20'
+    )
     files = [tmp_path / name for name in ("a.c", "b.c")]
     for file in files:
         file.touch()
     process = start(f"from tvm_ffi import cpp; cpp.build('two', sources={list(map(str, files))})")
-    wait_for(begun)
+    wait_for(started_file)
     started = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in stderr
     assert time.monotonic() - started < 15
-    assert is_over(int(begun.read_text()))
+    assert has_ended(int(started_file.read_text()))
     assert list((cache / ".staging").iterdir()) == []
 
 
@@ -158,7 +162,7 @@ def test_eight_threads_compile_once(wrapped_cc):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_cache_that_cannot_be_written_can_be_read(cache):
+def test_a_read_only_cache_can_be_used(cache):
     path = cpp.build_inline("kernel", c_sources=TEXT)
     folders = [cache, *(folder for folder in cache.rglob("*") if folder.is_dir())]
     for folder in folders:
@@ -172,13 +176,13 @@ def test_a_cache_that_cannot_be_written_can_be_read(cache):
             folder.chmod(0o755)
 
 
-def test_one_source_is_built_without_other_packages(monkeypatch):
+def test_one_source_is_built_without_optional_packages(monkeypatch):
     for package in ("filelock", "ninja", "rich"):
         monkeypatch.setitem(sys.modules, package, None)
     assert Path(cpp.build_inline("kernel", c_sources=TEXT)).is_file()
 
 
-def test_building_loads_no_log_that_nobody_reads():
+def test_building_does_not_import_logging():
     code = """
         import sys
         from tvm_ffi import cpp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line that a terminal shows while a build takes long."""
+"""Progress line on the terminal during a long build."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ import pytest
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
 
-def seen_on_a_terminal(code: str) -> str:
-    """Return what a fresh process writes to a terminal as its standard error."""
-    ours, theirs = pty.openpty()
+def terminal_output(code: str) -> str:
+    """Return the standard error output of a fresh process whose standard error is a terminal."""
+    master, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code],
-        stderr=theirs,
+        stderr=terminal,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
     )
-    os.close(theirs)
-    seen = b""
+    os.close(terminal)
+    output = b""
     try:
-        while part := os.read(ours, 4096):
-            seen += part
-    except OSError:  # the other side is closed
+        while block := os.read(master, 4096):
+            output += block
+    except OSError:  # the process has closed the terminal
         pass
-    os.close(ours)
-    assert process.wait(60) == 0, seen
-    return seen.decode()
+    os.close(master)
+    assert process.wait(60) == 0, output
+    return output.decode()
 
 
-# With another idea of what takes long: machines differ.
+# The delay is a parameter, because machines differ in speed.
 BUILD = """
 from tvm_ffi import cpp
 from tvm_ffi.cpp import _progress
@@ -44,18 +44,18 @@ cpp.build_inline("a [kernel]", c_sources="int x;")
 """
 
 
-def test_a_long_build_says_what_it_builds(wrapped_cc):
+def test_a_long_build_shows_its_name(wrapped_cc):
     pytest.importorskip("rich")
     wrapped_cc('case "$*" in *-c*) sleep 1;; esac')
-    assert "building a [kernel]" in seen_on_a_terminal(BUILD.format(seconds=0.05))
+    assert "building a [kernel]" in terminal_output(BUILD.format(seconds=0.05))
 
 
-def test_a_short_build_says_nothing(wrapped_cc):
+def test_a_short_build_shows_nothing(wrapped_cc):
     wrapped_cc()
-    assert seen_on_a_terminal(BUILD.format(seconds=60)) == ""
+    assert terminal_output(BUILD.format(seconds=60)) == ""
 
 
-def test_without_rich_nothing_is_said(wrapped_cc):
+def test_without_rich_no_progress_is_shown(wrapped_cc):
     wrapped_cc("sleep 0.3")
     code = f"import sys; sys.modules['rich'] = None\n{BUILD.format(seconds=0.05)}"
-    assert seen_on_a_terminal(code) == ""
+    assert terminal_output(code) == ""

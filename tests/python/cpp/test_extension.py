@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries from source text: what is exported, and what is said when something is wrong."""
+"""`build`, `build_inline`, `load` and `load_inline`: libraries, options and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compi
 
 
 @needs_cc
-def test_c_text_needs_the_c_compiler_alone(monkeypatch):
+def test_c_text_needs_only_the_c_compiler(monkeypatch):
     monkeypatch.setenv("CXX", "/nonexistent/c++")
     module = cpp.load_inline("from c", c_sources=ANSWER_C)
     assert isinstance(module, tvm_ffi.Module)
@@ -40,7 +40,7 @@ def test_c_text_needs_the_c_compiler_alone(monkeypatch):
 
 
 @needs_cc
-def test_c_functions_that_are_listed_have_documentation():
+def test_listed_c_functions_have_documentation():
     doc = 'Says "forty-two"??/ \\ in Zürich.\nAlways.'
     module = cpp.load_inline("documented", c_sources=ANSWER_C, functions={"answer": doc})
     assert module.answer() == 42
@@ -48,7 +48,7 @@ def test_c_functions_that_are_listed_have_documentation():
 
 
 @needs_cc
-def test_listed_functions_are_visible_whatever_the_flags_say():
+def test_listed_functions_are_visible_with_hidden_default_visibility():
     flags = ["-fvisibility=hidden"]
     hidden = cpp.load_inline("hidden", c_sources=ANSWER_C, extra_cflags=flags)
     shown = cpp.load_inline("shown", c_sources=ANSWER_C, extra_cflags=flags, functions=["answer"])
@@ -57,7 +57,7 @@ def test_listed_functions_are_visible_whatever_the_flags_say():
 
 
 @needs_cc
-def test_a_listed_c_function_that_is_not_defined_is_named():
+def test_loading_names_a_listed_c_function_that_is_not_defined():
     with pytest.raises(RuntimeError, match="__tvm_ffi_question"):
         cpp.load_inline("undefined", c_sources=ANSWER_C, functions="question")
 
@@ -69,7 +69,7 @@ def test_a_listed_c_function_of_another_type_does_not_compile():
 
 
 @needs_cc
-def test_extra_flags_and_include_paths(tmp_path, monkeypatch):
+def test_extra_flags_and_include_paths_are_used(tmp_path, monkeypatch):
     (tmp_path / "my headers").mkdir()
     (tmp_path / "my headers" / "answer.h").write_text("#define ANSWER (BASE + 1)\n")
     monkeypatch.chdir(tmp_path)
@@ -85,7 +85,7 @@ def test_extra_flags_and_include_paths(tmp_path, monkeypatch):
 
 
 @needs_cxx
-def test_cpp_text_with_documentation_and_metadata():
+def test_cpp_functions_have_documentation_and_metadata():
     module = cpp.load_inline(
         "from_cpp",
         cpp_sources=[
@@ -106,16 +106,16 @@ def test_a_compiler_error_shows_the_command_and_the_line():
     with pytest.raises(RuntimeError, match=r"^\w[^ ]* exited with status 1\nstdout:\n") as caught:
         cpp.build_inline("broken", c_sources=["int one;", "int two;\nint three = ;"])
     message = str(caught.value)
-    assert "ninja" not in message  # none ran
+    assert "ninja" not in message  # one source is built without ninja
     assert "-fPIC -O2" in message
     assert "broken.1.c:2:13: error:" in message
     assert "int three = ;" in message
 
 
 @needs_cc
-def test_an_error_behind_the_text_names_the_generated_file():
+def test_an_error_after_the_text_names_the_generated_file():
     with pytest.raises(RuntimeError, match=r"main\.c:\d+:\d+: error") as caught:
-        cpp.build_inline("behind", c_sources="#define TVMFFISafeCallType ;", functions="f")
+        cpp.build_inline("after", c_sources="#define TVMFFISafeCallType ;", functions="f")
     assert "tvm_ffi_listed" in str(caught.value)
 
 
@@ -126,37 +126,39 @@ def test_a_missing_compiler_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("function", [cpp.build_inline, cpp.load_inline, cpp.build, cpp.load])
-def test_something_must_be_given(function):
+def test_a_build_without_sources_is_an_error(function):
     with pytest.raises(AssertionError, match=r"^sources must be provided\.$"):
         function("empty")
 
 
-def test_the_name_of_a_file_of_the_cache():
-    """What was returned for the library was the manifest, which is written over it."""
+def test_the_file_name_of_the_manifest_is_reserved():
+    """Regression: the manifest replaced the product, and its path was returned."""
     with pytest.raises(ValueError, match=r"name must not be 'manifest\.json'"):
         cpp.build_inline("nothing", c_sources=ANSWER_C, output="manifest.json")
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a\nb"])
-def test_names_that_no_file_can_have(name):
-    with pytest.raises(ValueError, match="name must be one that a file can have"):
+def test_names_that_are_not_file_names_are_errors(name):
+    with pytest.raises(ValueError, match="name must be a valid file name"):
         cpp.build_inline(name, c_sources=ANSWER_C)
 
 
-def test_a_name_that_ninja_cannot_write():
+def test_a_name_that_a_ninja_file_cannot_express_is_an_error():
     with pytest.raises(ValueError, match=r"name must not contain '\|'.*got 'a\|b"):
         cpp.build_inline("a|b", c_sources=ANSWER_C)
 
 
 @pytest.mark.parametrize("variable", ["CC", "CXX"])
-def test_a_compiler_variable_that_is_no_command_is_named(monkeypatch, variable):
+def test_a_compiler_variable_with_an_invalid_command_is_named(monkeypatch, variable):
     monkeypatch.setenv(variable, "'unterminated")
     sources = {"c_sources": ANSWER_C} if variable == "CC" else {"cpp_sources": "int x;"}
-    with pytest.raises(ValueError, match=rf"\${variable} must be a command .*\"'unterminated\""):
+    with pytest.raises(
+        ValueError, match=rf"\${variable} must be a shell command, got .*\"'unterminated\""
+    ):
         cpp.build_inline("unterminated", **sources)
 
 
-def test_an_unknown_backend():
+def test_an_unknown_backend_argument_is_an_error():
     with pytest.raises(ValueError, match="""backend must be "cuda" or "hip", got 'metal'"""):
         cpp.build_inline("backend", cpp_sources="", backend="metal")
 
@@ -204,27 +206,30 @@ int __tvm_ffi_sizes(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFF
 @pytest.mark.skipif(
     shutil.which("ld") is None or shutil.which("objcopy") is None, reason="no GNU binutils"
 )
-def test_embedded_cubins():
+def test_cubins_are_embedded():
     cubins = {"first": b"\x7fELF", "second": b"1234567"}
     assert cpp.load_inline("cubins", c_sources=CUBIN_C, embed_cubin=cubins).sizes() == 407
 
 
-def test_cubins_have_names_that_c_can_say():
-    with pytest.raises(ValueError, match="a cubin is named by letters"):
+def test_cubin_names_must_be_c_identifiers():
+    with pytest.raises(
+        ValueError,
+        match="embed_cubin: expected names of ASCII letters, digits and underscores, got 'a-b'",
+    ):
         cpp.build_inline("cubin", c_sources=CUBIN_C, embed_cubin={"a-b": b""})
 
 
 # ---- Files ---------------------------------------------------------------------------------------
 
 
-def test_files_by_suffix(stand_ins, monkeypatch, tmp_path):
-    monkeypatch.setenv("CC", str(stand_ins.add("my-cc")))
-    monkeypatch.setenv("CXX", shlex.join([str(stand_ins.add("my-cxx")), "-m64"]))
+def test_the_suffix_of_a_file_selects_the_language(fake_compilers, monkeypatch, tmp_path):
+    monkeypatch.setenv("CC", str(fake_compilers.add("my-cc")))
+    monkeypatch.setenv("CXX", shlex.join([str(fake_compilers.add("my-cxx")), "-m64"]))
     for name in ("a.c", "b.cc", "c.cpp", "d.o"):
         (tmp_path / name).touch()
     paths = [str(tmp_path / name) for name in ("a.c", "b.cc", "c.cpp", "d.o")]
     cpp.build("kinds", sources=paths, extra_cflags=["-DX"], extra_ldflags=["-lm"])
-    lines = sorted(stand_ins.commands(), key=lambda line: "-shared" in line)
+    lines = sorted(fake_compilers.commands(), key=lambda line: "-shared" in line)
     headers = f"-I{tvm_ffi.libinfo.find_include_path()}"
     library = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
     flags = ["-O2", "-DX", headers]
@@ -242,7 +247,7 @@ def test_files_by_suffix(stand_ins, monkeypatch, tmp_path):
 
 
 @needs_cc
-def test_a_file_is_compiled_where_it_lies(tmp_path):
+def test_a_file_is_compiled_at_its_path(tmp_path):
     folder = tmp_path / "it's a föld$er"
     folder.mkdir()
     (folder / "answer.h").write_text("#define ANSWER 5\n")
@@ -251,13 +256,13 @@ def test_a_file_is_compiled_where_it_lies(tmp_path):
     assert cpp.load("file", sources=str(source)).answer() == 5
 
 
-def test_a_missing_file():
+def test_a_missing_source_file_is_named():
     with pytest.raises(RuntimeError, match="source file not found: .*nowhere.c"):
         cpp.build("missing", sources="nowhere.c")
 
 
-def test_nothing_is_loaded_before_it_is_needed():
-    """Not the module by the package, and by the module nothing that only building needs."""
+def test_imports_are_deferred():
+    """`tvm_ffi` does not import `tvm_ffi.cpp`, which imports no module that only builds need."""
     code = """
         import sys, tvm_ffi
         assert "tvm_ffi.cpp" not in sys.modules

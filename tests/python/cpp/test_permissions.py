@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody but the caller and root decides what is loaded: owners, modes, contents of the cache."""
+"""Ownership and permission checks of the build cache and of build folders."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _trust
+from tvm_ffi.cpp import _permissions
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._ninja import find_ninja
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can change the owner of a file"
+)
 needs_ninja = pytest.mark.skipif(find_ninja() is None, reason="no ninja")
 
-STRANGER = 12345
+OTHER_USER = 12345
 TEXT = """
 int __tvm_ffi_one(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   result->type_index = kTVMFFIInt;
@@ -41,7 +43,7 @@ def mode_of(path: Path) -> int:
 
 
 def writable(path: Path) -> list[str]:
-    """Return what others may write below a folder."""
+    """Return the entries below a folder that other users may write to."""
     return [str(entry) for entry in path.rglob("*") if mode_of(entry) & 0o022]
 
 
@@ -52,12 +54,12 @@ def no_umask():
     os.umask(before)
 
 
-# ---- What is made --------------------------------------------------------------------------------
+# ---- Modes of new files --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("umask", [0, 0o022, 0o077], ids=oct)
-def test_what_is_made_is_the_callers_alone(cache, umask):
-    """It was made with what the umask leaves: with 0, all users could exchange the library."""
+def test_the_cache_is_private_with_any_umask(cache, umask):
+    """Regression: with the umask 0, all users could replace the library."""
     before = os.umask(umask)
     try:
         module = cpp.load_inline("kernel", c_sources=TEXT)
@@ -71,23 +73,23 @@ def test_what_is_made_is_the_callers_alone(cache, umask):
     assert {".locks", ".index", ".staging", ".compilers"} < {path.name for path in entries}
 
 
-def test_a_umask_that_takes_the_owners_rights(tmp_path):
+def test_private_folders_are_usable_with_a_umask_of_0777(tmp_path):
     before = os.umask(0o777)
     try:
-        _trust.private_folder(tmp_path / "one" / "two")
+        _permissions.make_private_folder(tmp_path / "one" / "two")
     finally:
         os.umask(before)
     assert mode_of(tmp_path / "one") == mode_of(tmp_path / "one" / "two") == 0o700
 
 
-def test_folders_above_the_cache_are_private_too(tmp_path, monkeypatch, no_umask):
+def test_new_parent_folders_of_the_cache_are_private(tmp_path, monkeypatch, no_umask):
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "one" / "two"))
     build()
     assert mode_of(tmp_path / "one") == 0o700
 
 
 @needs_ninja
-def test_a_folder_of_the_callers_is_not_for_everybody_to_write(tmp_path, no_umask):
+def test_a_new_build_folder_is_writable_by_the_caller_only(tmp_path, no_umask):
     path = build(build_directory=str(tmp_path / "one" / "two"))
     assert mode_of(path.parent) == mode_of(path.parent.parent) == 0o755
     assert writable(tmp_path / "one") == []
@@ -95,10 +97,8 @@ def test_a_folder_of_the_callers_is_not_for_everybody_to_write(tmp_path, no_umas
 
 @needs_ninja
 @pytest.mark.parametrize(("given", "in_folder"), [(0, "0022"), (0o022, "0022"), (0o027, "0027")])
-def test_what_compilers_make_is_closed_from_the_beginning(
-    tmp_path, wrapped_cc, given, in_folder, cache
-):
-    """It was closed after the build; who had opened it before could exchange the library."""
+def test_compilers_run_with_a_restrictive_umask(tmp_path, wrapped_cc, given, in_folder, cache):
+    """Regression: modes were restricted after the build; another user could open files before."""
     umasks, open_files = tmp_path / "umasks", tmp_path / "open files"
     wrapped_cc(f"umask >> '{umasks}'; find . -type f -perm /022 >> '{open_files}'")
     before = os.umask(given)
@@ -111,16 +111,16 @@ def test_what_compilers_make_is_closed_from_the_beginning(
     assert "b" not in open_files.read_text()
 
 
-# ---- What is refused -----------------------------------------------------------------------------
+# ---- Errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", [0o775, 0o757, 0o1777], ids=oct)
-def test_a_cache_that_others_may_write_to(cache, mode):
-    """It was used, and a library that somebody else had put there was run."""
+def test_a_cache_that_others_may_write_to_is_an_error(cache, mode):
+    """Regression: a library that another user had created was loaded."""
     build()
     cache.chmod(mode)
-    who = "all users" if mode & 0o002 else f"group {cache.stat().st_gid}"
-    message = rf"{who} may write to it \(mode {mode:04o}\).*`chmod go-w '.*a cäche \$HOME'`"
+    writers = "all users" if mode & 0o002 else f"group {cache.stat().st_gid}"
+    message = rf"{writers} may write to it \(mode {mode:04o}\).*`chmod go-w '.*a cäche \$HOME'`"
     for use in (build, lambda: build_cache.prune(unused_days=0)):
         with pytest.raises(PermissionError, match=message):
             use()
@@ -129,22 +129,22 @@ def test_a_cache_that_others_may_write_to(cache, mode):
 
 
 @needs_root
-@pytest.mark.parametrize("place", ["", ".compilers", ".locks", ".staging", ".index"])
-def test_a_cache_that_somebody_else_owns(cache, place):
-    """Root used to run what other users had built."""
+@pytest.mark.parametrize("name", ["", ".compilers", ".locks", ".staging", ".index"])
+def test_a_cache_of_another_user_is_an_error(cache, name):
+    """Regression: root loaded libraries that other users had built."""
     build()
-    os.chown(cache / place, STRANGER, -1)
-    with pytest.raises(PermissionError, match=rf"belongs to user {STRANGER}, not to you \(0\)"):
+    os.chown(cache / name, OTHER_USER, -1)
+    with pytest.raises(PermissionError, match=rf"belongs to user {OTHER_USER}, not to you \(0\)"):
         build()
 
 
 @needs_root
 @pytest.mark.parametrize("name", [".", "kernel.so", "manifest.json"])
-def test_an_artifact_that_somebody_else_owns(name):
+def test_an_artifact_of_another_user_is_an_error(name):
     path = build()
-    os.chown(path.parent / name, STRANGER, -1)
+    os.chown(path.parent / name, OTHER_USER, -1)
     with pytest.raises(
-        PermissionError, match=rf"belongs to user {STRANGER}.*`rm -rf .*built again"
+        PermissionError, match=rf"belongs to user {OTHER_USER}.*`rm -rf .*will be built again"
     ):
         build()
     shutil.rmtree(path.parent)
@@ -152,75 +152,77 @@ def test_an_artifact_that_somebody_else_owns(name):
 
 
 @pytest.mark.parametrize("name", [".", "kernel.so", "manifest.json"])
-def test_an_artifact_that_others_may_write_to(name):
+def test_an_artifact_that_others_may_write_to_is_an_error(name):
     path = build()
     (path.parent / name).chmod(0o777)
     with pytest.raises(PermissionError, match=r"all users may write to it \(mode 0777\).*`rm -rf "):
         build()
 
 
-def test_a_library_that_is_a_link(tmp_path):
-    """What it points to lies where nobody looked at owners and modes."""
+def test_a_library_that_is_a_link_is_an_error(tmp_path):
+    """The owner and mode of the link's target are not checked."""
     path = build()
     elsewhere = tmp_path / "elsewhere.so"
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
-    with pytest.raises(PermissionError, match="neither a file nor a folder"):
+    with pytest.raises(PermissionError, match="neither a regular file nor a folder"):
         build()
 
 
-def test_a_folder_above_that_others_may_write_to(tmp_path, monkeypatch):
-    """Who may rename the cache may put another one in its place."""
-    above = tmp_path / "above"
-    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(above / "between" / "cache"))
+def test_a_parent_folder_that_others_may_write_to_is_an_error(tmp_path, monkeypatch):
+    """A user who may rename the cache may replace it."""
+    parent = tmp_path / "parent"
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(parent / "between" / "cache"))
     build()
-    above.chmod(0o777)
+    parent.chmod(0o777)
     with pytest.raises(
-        PermissionError, match=rf"{above} is not safe.*`chmod go-w {above}`, or set"
+        PermissionError, match=rf"{parent} is not safe.*`chmod go-w {parent}`, or set"
     ):
         build()
 
 
-def test_a_cache_that_is_missing_below_a_folder_that_others_may_write_to(tmp_path, monkeypatch):
-    tmp_path.joinpath("above").mkdir()
-    tmp_path.joinpath("above").chmod(0o777)
-    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "above" / "cache"))
+def test_no_cache_is_created_below_a_folder_that_others_may_write_to(tmp_path, monkeypatch):
+    tmp_path.joinpath("parent").mkdir()
+    tmp_path.joinpath("parent").chmod(0o777)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "parent" / "cache"))
     with pytest.raises(PermissionError, match="not safe to load libraries from"):
         build()
-    assert list(tmp_path.joinpath("above").iterdir()) == []
+    assert list(tmp_path.joinpath("parent").iterdir()) == []
 
 
-def test_a_sticky_folder_above_is_no_danger(tmp_path, monkeypatch):
-    """As ``/tmp``: others can make entries there, and rename only their own."""
-    above = tmp_path / "above"
-    above.mkdir()
-    above.chmod(0o1777)
-    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(above / "cache"))
+def test_a_sticky_parent_folder_is_accepted(tmp_path, monkeypatch):
+    """In a sticky folder like ``/tmp``, users can create entries and rename only their own."""
+    parent = tmp_path / "parent"
+    parent.mkdir()
+    parent.chmod(0o1777)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(parent / "cache"))
     assert build() == build()
 
 
 @needs_root
-def test_an_entry_that_somebody_else_made_first_in_a_sticky_folder(tmp_path, monkeypatch):
-    above = tmp_path / "above"
-    (above / "cache").mkdir(parents=True)
-    above.chmod(0o1777)
-    os.chown(above / "cache", STRANGER, -1)
-    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(above / "cache"))
-    with pytest.raises(PermissionError, match=f"belongs to user {STRANGER}"):
+def test_a_cache_that_another_user_created_in_a_sticky_folder_is_an_error(tmp_path, monkeypatch):
+    parent = tmp_path / "parent"
+    (parent / "cache").mkdir(parents=True)
+    parent.chmod(0o1777)
+    os.chown(parent / "cache", OTHER_USER, -1)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(parent / "cache"))
+    with pytest.raises(PermissionError, match=f"belongs to user {OTHER_USER}"):
         build()
 
 
 @needs_root
-def test_a_folder_above_that_somebody_else_owns(tmp_path, monkeypatch):
-    above = tmp_path / "above"
-    above.mkdir()
-    os.chown(above, STRANGER, -1)
-    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(above / "cache"))
-    with pytest.raises(PermissionError, match=rf"{above} is not safe.*belongs to user {STRANGER}"):
+def test_a_parent_folder_of_another_user_is_an_error(tmp_path, monkeypatch):
+    parent = tmp_path / "parent"
+    parent.mkdir()
+    os.chown(parent, OTHER_USER, -1)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(parent / "cache"))
+    with pytest.raises(
+        PermissionError, match=rf"{parent} is not safe.*belongs to user {OTHER_USER}"
+    ):
         build()
 
 
-def test_a_link_of_the_callers(tmp_path, monkeypatch, cache):
+def test_a_link_of_the_caller_is_followed_and_its_target_checked(tmp_path, monkeypatch, cache):
     build()
     (tmp_path / "link").symlink_to(cache)
     (tmp_path / "relative").symlink_to("no/../link")
@@ -233,18 +235,17 @@ def test_a_link_of_the_callers(tmp_path, monkeypatch, cache):
 
 
 @needs_root
-def test_a_link_of_somebody_else(tmp_path, monkeypatch, cache):
+def test_a_link_of_another_user_is_an_error(tmp_path, monkeypatch, cache):
     build()
     (tmp_path / "link").symlink_to(cache)
-    os.lchown(tmp_path / "link", STRANGER, -1)
+    os.lchown(tmp_path / "link", OTHER_USER, -1)
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "link"))
     with pytest.raises(PermissionError, match=f"{tmp_path}/link is not safe"):
         build()
 
 
 @pytest.mark.parametrize("below", [(), ("cache",), ("cache", "deeper")])
-def test_a_file_in_place_of_a_folder(tmp_path, monkeypatch, below):
-    """Such as a home folder that is none."""
+def test_a_file_in_the_path_of_the_cache_is_an_error(tmp_path, monkeypatch, below):
     file = tmp_path / "file"
     file.touch()
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(file.joinpath(*below)))
@@ -252,7 +253,7 @@ def test_a_file_in_place_of_a_folder(tmp_path, monkeypatch, below):
         build()
 
 
-def test_links_in_a_circle(tmp_path, monkeypatch):
+def test_a_cycle_of_links_is_an_error(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(tmp_path / "link")
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "link"))
     with pytest.raises(OSError, match="Too many levels of symbolic links"):
@@ -260,17 +261,17 @@ def test_links_in_a_circle(tmp_path, monkeypatch):
 
 
 @needs_root
-def test_what_root_made_may_be_used_by_all(tmp_path, monkeypatch):
-    """An administrator can fill a cache for everybody; root decides anyway."""
+def test_a_cache_of_root_is_accepted_by_all_users(tmp_path, monkeypatch):
+    """An administrator can fill a cache for all users."""
     folder = tmp_path / "cache"
     folder.mkdir()
-    monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
-    _trust.check_cache(folder)
+    monkeypatch.setattr(os, "geteuid", lambda: OTHER_USER)
+    _permissions.check_cache_root(folder)
 
 
 @needs_ninja
 @pytest.mark.parametrize("mode", [0o757, 0o1777], ids=oct)
-def test_a_build_folder_that_others_may_write_to(tmp_path, mode):
+def test_a_build_folder_that_others_may_write_to_is_an_error(tmp_path, mode):
     folder = tmp_path / "folder"
     folder.mkdir()
     folder.chmod(mode)
@@ -281,11 +282,11 @@ def test_a_build_folder_that_others_may_write_to(tmp_path, mode):
 
 
 @needs_root
-def test_a_build_folder_that_somebody_else_owns(tmp_path):
+def test_a_build_folder_of_another_user_is_an_error(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
-    os.chown(folder, STRANGER, -1)
-    with pytest.raises(PermissionError, match=f"belongs to user {STRANGER}"):
+    os.chown(folder, OTHER_USER, -1)
+    with pytest.raises(PermissionError, match=f"belongs to user {OTHER_USER}"):
         build(build_directory=str(folder))
 
 
@@ -295,13 +296,13 @@ def test_a_build_folder_that_somebody_else_owns(tmp_path):
     "name",
     ["kernel.so", "c_0.o", "main.c", "build.ninja", ".ninja_log", ".ninja_deps", "lock", "a.h"],
 )
-def test_what_somebody_else_left_in_a_build_folder(tmp_path, name):
-    """The folder alone was looked at: what others had put there before it was closed was used."""
+def test_a_file_of_another_user_in_a_build_folder_is_an_error(tmp_path, name):
+    """Regression: only the folder was checked, so files of other users in it were used."""
     folder = tmp_path / "it's a folder"
     path = build(build_directory=str(folder))
-    folder.joinpath(name).touch()  # ninja makes not all; `a.h`: where compilers look first
-    os.chown(folder / name, STRANGER, -1)
-    message = rf"belongs to user {STRANGER}.*remove what others left there: `rm -rf .*{name}'`"
+    folder.joinpath(name).touch()  # ninja does not write all of these files
+    os.chown(folder / name, OTHER_USER, -1)
+    message = rf"belongs to user {OTHER_USER}.*another user could change with `rm -rf .*{name}'`"
     with pytest.raises(PermissionError, match=message):
         build(build_directory=str(folder))
     folder.joinpath(name).unlink()
@@ -310,7 +311,7 @@ def test_what_somebody_else_left_in_a_build_folder(tmp_path, name):
 
 @needs_ninja
 @pytest.mark.parametrize("name", ["kernel.so", "lock", "build.ninja"])
-def test_an_entry_of_a_build_folder_that_others_may_write_to(tmp_path, name):
+def test_a_file_in_a_build_folder_that_others_may_write_to_is_an_error(tmp_path, name):
     path = build(build_directory=str(tmp_path / "folder"))
     path.with_name(name).chmod(0o666)
     with pytest.raises(PermissionError, match=r"all users may write to it \(mode 0666\).*rm -rf"):
@@ -319,30 +320,30 @@ def test_an_entry_of_a_build_folder_that_others_may_write_to(tmp_path, name):
 
 @needs_ninja
 @pytest.mark.parametrize("name", ["kernel.so", "lock", "main.c"])
-def test_a_link_in_place_of_an_entry_of_a_build_folder(tmp_path, name):
-    """What others left would be written to, or read, elsewhere."""
+def test_a_link_at_the_path_of_a_used_file_in_a_build_folder_is_an_error(tmp_path, name):
+    """The build would read or write the target of the link."""
     path = build(build_directory=str(tmp_path / "folder")).with_name(name)
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(PermissionError, match="neither a file nor a folder"):
+    with pytest.raises(PermissionError, match="neither a regular file nor a folder"):
         build(build_directory=str(path.parent))
 
 
-def set_default_acl(folder: Path, rights_of_stranger: int, mask: int) -> None:
-    """Let what is made in a folder have an access control list; skip where there are none."""
-    nobody = 0xFFFFFFFF
-    entries = [(0x01, 7, nobody), (0x02, rights_of_stranger, STRANGER), (0x04, 5, nobody)]
-    entries += [(0x10, mask, nobody), (0x20, 5, nobody)]
+def set_default_acl(folder: Path, rights_of_other_user: int, mask: int) -> None:
+    """Set the default access control list of a folder; skip the test if it is not supported."""
+    no_id = 0xFFFFFFFF
+    entries = [(0x01, 7, no_id), (0x02, rights_of_other_user, OTHER_USER), (0x04, 5, no_id)]
+    entries += [(0x10, mask, no_id), (0x20, 5, no_id)]
     content = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
     try:
         os.setxattr(folder, "system.posix_acl_default", content)
     except (AttributeError, OSError) as error:
-        pytest.skip(f"no access control lists here: {error}")
+        pytest.skip(f"access control lists are not supported: {error}")
 
 
 @needs_ninja
-def test_a_build_folder_that_shares_what_is_made_in_it(tmp_path):
-    """The list counts in place of the umask: others wrote to the library before it was loaded."""
+def test_a_build_folder_whose_default_acl_lets_others_write_is_an_error(tmp_path):
+    """Regression: a default list replaces the umask, so others could write to a new library."""
     set_default_acl(tmp_path, 7, 7)
     folder = tmp_path / "folder"
     with pytest.raises(PermissionError, match=r"default access control list.*`setfacl -k .*`.*or"):
@@ -355,7 +356,7 @@ def test_a_build_folder_that_shares_what_is_made_in_it(tmp_path):
         assert build(build_directory=str(folder)) == path
 
 
-def test_a_cache_below_a_folder_that_shares_what_is_made_in_it(tmp_path, monkeypatch):
+def test_a_cache_below_a_folder_with_a_default_acl_is_private(tmp_path, monkeypatch):
     set_default_acl(tmp_path, 7, 7)
     root = tmp_path / "cache"
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(root))
@@ -364,9 +365,9 @@ def test_a_cache_below_a_folder_that_shares_what_is_made_in_it(tmp_path, monkeyp
 
 
 @needs_ninja
-def test_a_folder_in_place_of_the_lock(tmp_path):
+def test_a_folder_at_the_path_of_the_lock_is_an_error(tmp_path):
     (tmp_path / "folder" / "lock").mkdir(parents=True)
-    with pytest.raises(IsADirectoryError, match="`rm -rf .*/lock`, it is a file for a lock"):
+    with pytest.raises(IsADirectoryError, match="expected a lock file; .*`rm -rf .*/lock`"):
         build(build_directory=str(tmp_path / "folder"))
 
 
@@ -377,44 +378,46 @@ def test_a_folder_in_place_of_the_lock(tmp_path):
     ("name", "members", "is_safe"),
     [("me", [], True), ("me", ["me"], True), ("me", ["you"], False), ("staff", [], False)],
 )
-def test_the_group_that_has_only_the_caller(tmp_path, monkeypatch, name, members, is_safe):
-    """Systems with the umask 002 let it write to all folders of the user's."""
-    above = tmp_path / "above"
-    (above / "cache").mkdir(parents=True, mode=0o700)
-    above.chmod(0o775)
-    group = grp.struct_group((name, "x", above.stat().st_gid, members))
-    user = pwd.struct_passwd(("me", "x", os.geteuid(), above.stat().st_gid, "", "/", "/bin/sh"))
+def test_a_parent_folder_may_be_writable_by_the_private_group_of_the_caller(
+    tmp_path, monkeypatch, name, members, is_safe
+):
+    """With the umask 002, folders are writable by the private group of their owner."""
+    parent = tmp_path / "parent"
+    (parent / "cache").mkdir(parents=True, mode=0o700)
+    parent.chmod(0o775)
+    group = grp.struct_group((name, "x", parent.stat().st_gid, members))
+    user = pwd.struct_passwd(("me", "x", os.geteuid(), parent.stat().st_gid, "", "/", "/bin/sh"))
     monkeypatch.setattr(grp, "getgrgid", lambda _: group)
     monkeypatch.setattr(pwd, "getpwuid", lambda _: user)
     if is_safe:
-        _trust.check_cache(above / "cache")
+        _permissions.check_cache_root(parent / "cache")
     else:
         with pytest.raises(PermissionError, match="group"):
-            _trust.check_cache(above / "cache")
+            _permissions.check_cache_root(parent / "cache")
 
 
 @needs_root
 @pytest.mark.parametrize("is_namespace", [True, False])
-def test_folders_above_of_owners_that_a_namespace_does_not_know(
+def test_a_parent_folder_of_an_unmapped_owner_is_accepted_in_a_user_namespace(
     tmp_path, monkeypatch, is_namespace
 ):
-    """Root outside of a container without root looks like nobody."""
-    above = tmp_path / "above"
-    (above / "cache").mkdir(parents=True, mode=0o700)
-    os.chown(above, 65534, -1)
-    monkeypatch.setattr(_trust, "_is_in_user_namespace", lambda: is_namespace)
+    """In a rootless container, files of the host's root belong to user 65534."""
+    parent = tmp_path / "parent"
+    (parent / "cache").mkdir(parents=True, mode=0o700)
+    os.chown(parent, 65534, -1)
+    monkeypatch.setattr(_permissions, "_is_in_user_namespace", lambda: is_namespace)
     if is_namespace:
-        _trust.check_cache(above / "cache")
-        os.chown(above / "cache", 65534, -1)
+        _permissions.check_cache_root(parent / "cache")
+        os.chown(parent / "cache", 65534, -1)
     with pytest.raises(PermissionError, match="belongs to user 65534"):
-        _trust.check_cache(above / "cache")
+        _permissions.check_cache_root(parent / "cache")
 
 
 # ---- Contents ------------------------------------------------------------------------------------
 
 
 def test_a_library_with_other_content_of_the_same_size_is_built_again(caplog):
-    """Only the size was compared."""
+    """Regression: only the size was compared."""
     path = build()
     content = path.read_bytes()
     changed = bytearray(content)
@@ -424,5 +427,5 @@ def test_a_library_with_other_content_of_the_same_size_is_built_again(caplog):
         assert build() == path
     assert path.read_bytes() == content
     (message,) = caplog.messages
-    assert message == f"{path} was built again: its content was not what had been built"
-    assert build_cache.explain("kernel") == ["what was built before is gone or damaged"]
+    assert message == f"{path} was built again: its content differs from the digest in its manifest"
+    assert build_cache.explain("kernel") == ["the earlier build is missing or damaged"]

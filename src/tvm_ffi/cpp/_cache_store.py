@@ -1,0 +1,458 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build cache on disk: the folders of finished builds and their manifests.
+
+    ROOT/NAME_<16 hex>/            an artifact: the product, its sources, manifest.json
+    ROOT/.index/NAME_<16 hex>/     by cache key: a mark (an empty file) for each artifact of a
+                                   recipe, and notes (empty files, too) about the recipe
+    ROOT/.staging/NAME_<16 hex>.*  private folders of unfinished builds
+    ROOT/.locks/NAME_<16 hex>.lock held by the only process that builds a recipe
+    ROOT/.compilers/               cached versions of compilers
+
+One rename publishes an artifact, which never changes afterwards, so readers take no lock.  A folder
+in `.staging` belongs to the holder of the lock: a process that acquires the lock may remove the
+folders of dead processes.  Only the owner may read or write the cache: folders have mode 0700 and
+files 0600, whatever the umask is.  docs/design/build-cache.md has the reasons.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import math
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from .._internal.regular_file import read_regular
+from ._files import content_digest, file_lock
+from ._freshness import Dependencies, changed_files, combined_identity, shadowing_files
+from ._key import CacheKey, Input
+from ._permissions import check_cache_root, check_entry, check_folder, make_private_folder
+from ._request import MANIFEST_FILE
+
+if TYPE_CHECKING:
+    from ..utils import FileLock
+
+__all__ = [
+    "BuildCache",
+    "CacheEntry",
+    "Manifest",
+    "cache_root",
+    "checked_root",
+    "remove_private",
+    "warn_of_damage",
+]
+
+_FORMAT = 2
+_MAX_MANIFEST_BYTES = 1 << 26  # about 500,000 files
+_MAX_NUMBER = 1 << 62
+_MAX_NAME_BYTES = 255  # the limit of common file systems
+_FOLDER_NAME = re.compile(r"(.+)_[0-9a-f]{16}", re.DOTALL)
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+_CHECKED_FOLDERS = (".index", ".staging", ".locks", ".compilers")
+_DAY_SECONDS = 86400.0
+# A file that changed more recently than this could change again without a new change time.
+_SETTLED_SECONDS = 2.0
+_UNSETTLED = "0" * 16
+# Every edit of a header adds an artifact to a recipe, and a lookup examines all of them.
+_MAX_MARKS = 32
+
+
+# ---- Root ----------------------------------------------------------------------------------------
+
+
+def cache_root() -> Path:
+    """Return the root of the cache: ``TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``."""
+    value = os.environ.get("TVM_FFI_CACHE_DIR")
+    if value:
+        return Path(value).absolute()
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        remedy = "set TVM_FFI_CACHE_DIR to a folder that only you can write to, or set HOME"
+        raise RuntimeError(f"the build cache has no folder: {error} {remedy}") from None
+    return home.absolute() / ".cache" / "tvm-ffi"
+
+
+def checked_root() -> Path:
+    """Return the root of the cache; raise PermissionError if another user owns or may write it."""
+    root = cache_root()
+    BuildCache(root).check()
+    return root
+
+
+# ---- Manifests -----------------------------------------------------------------------------------
+
+
+class Manifest(NamedTuple):
+    """The JSON file of an artifact: its inputs, and the digest of its product.
+
+    The field names are the keys of the JSON object.
+    """
+
+    name: str
+    product: str
+    """File name."""
+    size_bytes: int
+    """Size of the product."""
+    content: str
+    """Digest of the product, see `content_digest`."""
+    base: str
+    """Cache key of the recipe."""
+    parts: dict[str, Input]
+    """The inputs of the recipe, of which the cache key is the hash."""
+    dependencies: Dependencies
+    created: float
+    """Seconds since 1970; shown to users, never compared."""
+    build_seconds: float
+    reasons: list[str]
+    """Sentences that say why the artifact was built."""
+
+    def to_json(self) -> str:
+        """Return the content of the manifest file."""
+        content = {**self._asdict(), "dependencies": self.dependencies._asdict()}
+        return json.dumps({"format": _FORMAT, **content}, indent=1)
+
+    @staticmethod
+    def read(folder: Path) -> Manifest | None:
+        """Return the manifest of an artifact; None if it is missing, damaged or of another format.
+
+        A manifest whose name differs from that of its folder counts as damaged, because the name
+        determines the path of the index folder, which `prune` removes.
+        """
+        match = _FOLDER_NAME.fullmatch(folder.name)
+        if match is None:
+            return None
+        try:
+            content = json.loads(read_regular(folder / MANIFEST_FILE, _MAX_MANIFEST_BYTES))
+            if content.pop("format") != _FORMAT:
+                return None
+            dependencies = Dependencies(**content.pop("dependencies"))
+            manifest = Manifest(**content, dependencies=dependencies)
+            return manifest if _is_valid(manifest) and manifest.name == match[1] else None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None
+
+    def is_whole(self, folder: Path) -> bool:
+        """Return True if the product exists and has the recorded digest."""
+        try:
+            is_same_size = self.has_recorded_size(folder)
+            return is_same_size and content_digest(folder / self.product) == self.content
+        except OSError:
+            return False
+
+    def has_recorded_size(self, folder: Path) -> bool:
+        """Return True if the product exists and has the recorded size."""
+        try:
+            return (folder / self.product).stat().st_size == self.size_bytes
+        except OSError:
+            return False
+
+
+def _is_valid(manifest: Manifest) -> bool:
+    """Return True if every value has its declared type, which JSON does not ensure."""
+    files = manifest.dependencies
+    return (
+        all(map(_is_text, (manifest.name, manifest.product, manifest.content, manifest.base)))
+        and _is_file_name(manifest.product)
+        and _KEY.fullmatch(manifest.base) is not None
+        and all(map(_is_number, (manifest.size_bytes, manifest.created, manifest.build_seconds)))
+        and all(map(_is_list_of_text, (manifest.reasons, files.folders, files.shadows)))
+        and all(
+            isinstance(table, dict) and all(map(_is_text, table.values()))
+            for table in (files.own, files.installed)
+        )
+        and isinstance(manifest.parts, dict)
+        and all(_is_text(value) or _is_list_of_text(value) for value in manifest.parts.values())
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and 0 <= value < _MAX_NUMBER  # False for NaN
+
+
+def _is_file_name(text: str) -> bool:
+    if text in ("", ".", "..", MANIFEST_FILE) or {"/", "\0"} & {*text}:
+        return False
+    try:
+        return len(os.fsencode(text)) <= _MAX_NAME_BYTES
+    except UnicodeEncodeError:
+        return False
+
+
+# ---- The cache -----------------------------------------------------------------------------------
+
+
+class BuildCache:
+    """The cache below one root."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.staging_root = root / ".staging"
+        self.compilers_folder = root / ".compilers"
+
+    def check(self) -> None:
+        """Raise PermissionError if another user owns the cache or may write to it."""
+        check_cache_root(self.root)
+        for name in _CHECKED_FOLDERS:
+            check_folder(self.root / name)
+
+    def newest(self, name: str, limit: int) -> Iterator[Manifest]:
+        """Return the manifests of the artifacts of a name that were built last."""
+        folders = _names_by_age(self.root, f"{name}_")
+        manifests = (Manifest.read(self.root / folder) for folder in folders)
+        named = (manifest for manifest in manifests if manifest and manifest.name == name)
+        return itertools.islice(named, limit)
+
+    def remove_folder(self, folder: Path) -> None:
+        """Remove a folder (or a file at its path) so that no reader sees it half removed."""
+        make_private_folder(self.staging_root)
+        trash = self.staging_root / f"removed.{os.getpid()}.{os.urandom(4).hex()}"
+        with contextlib.suppress(FileNotFoundError):
+            folder.rename(trash)
+        remove_private(trash)
+
+    def abandoned_folders(self) -> Iterator[Path]:
+        """Return the staging folders of dead processes; hold the lock of the current one."""
+        with contextlib.suppress(FileNotFoundError):
+            for folder in sorted(self.staging_root.iterdir()):
+                stem = folder.name.rsplit(".", 2)[0]
+                lock = _private_lock(self.root / ".locks" / f"{stem}.lock")
+                if lock.acquire():
+                    try:
+                        yield folder
+                    finally:
+                        lock.release()
+
+
+class CacheEntry(NamedTuple):
+    """The part of the cache that belongs to one recipe: its artifacts, index and lock."""
+
+    cache: BuildCache
+    name: str
+    key: CacheKey
+    product: str
+    """File name."""
+
+    @property
+    def _stem(self) -> str:
+        return f"{self.name}_{self.key.digest[:16]}"
+
+    @property
+    def _index(self) -> Path:
+        return self.cache.root / ".index" / self._stem
+
+    # ---- Lookup ------------------------------------------------------------------------------
+
+    def find(self, is_whole: Callable[[Manifest, Path], bool] = Manifest.is_whole) -> Path | None:
+        """Return the product of an artifact whose inputs are unchanged; None if there is none.
+
+        A caller that passes a weaker check than `Manifest.is_whole` must compare the digest of the
+        product before it uses an output that depends on the product.
+        """
+        index = self._index
+        marks = _names_by_age(index) if check_entry(index) else []
+        for digest in dict.fromkeys(mark[:16] for mark in marks):
+            folder = self._artifact(digest)
+            manifest = _checked_manifest(folder)
+            if manifest is None or not self._matches(manifest):
+                continue
+            if is_whole(manifest, folder) and self._is_fresh(manifest, digest, marks):
+                _touch_daily(folder / MANIFEST_FILE)
+                return folder / manifest.product
+        return None
+
+    def _artifact(self, digest: str) -> Path:
+        return self.cache.root / f"{self.name}_{digest}"
+
+    def _matches(self, manifest: Manifest) -> bool:
+        return (manifest.base, manifest.product) == (self.key.digest, self.product)
+
+    def _is_fresh(self, manifest: Manifest, digest: str, marks: list[str]) -> bool:
+        """Return True if the dependencies of an artifact are unchanged and can be read."""
+        try:
+            known = manifest.dependencies
+            if changed_files(known.own):
+                return False
+            if shadowing_files([*known.own, *known.installed], known.folders) != known.shadows:
+                return False
+            if f"{digest}-{combined_identity(known.installed)}" in marks:
+                return True
+            if changed_files(known.installed):
+                return False
+        except (OSError, ValueError):
+            # A header has become a folder, or a damaged manifest contains an impossible path.
+            return False
+        self._add_mark(digest, known.installed)
+        return True
+
+    # ---- Index -------------------------------------------------------------------------------
+
+    def _add_mark(self, digest: str, installed: dict[str, str]) -> None:
+        """Record an artifact of this recipe, and the identities of its installed files."""
+        identity = combined_identity(installed) if _are_settled(installed) else _UNSETTLED
+        index = self._index
+        with contextlib.suppress(OSError):  # the cache may be read-only
+            _make_index(index)
+            (index / f"{digest}-{identity}").touch(mode=0o600)
+            for mark in _names_by_age(index)[_MAX_MARKS:]:
+                (index / mark).unlink()
+
+    def forget(self, digest: str) -> None:
+        """Remove the marks of an artifact."""
+        with contextlib.suppress(OSError):
+            for mark in self._index.iterdir():
+                if mark.name.startswith(digest):
+                    mark.unlink()
+            self._index.rmdir()
+
+    def add_note(self, note: str) -> None:
+        """Record a note, a word about the recipe."""
+        with contextlib.suppress(OSError):  # the cache may be read-only
+            _make_index(self._index)
+            (self._index / note).touch(mode=0o600)
+
+    def has_note(self, note: str, max_age_s: float = math.inf) -> bool:
+        """Return True if a note was recorded in the last `max_age_s` seconds."""
+        try:
+            recorded = (self._index / note).stat().st_mtime
+        except OSError:
+            return False
+        return abs(time.time() - recorded) <= max_age_s  # abs(): the clock may have been set back
+
+    # ---- Building ----------------------------------------------------------------------------
+
+    def lock(self) -> FileLock:
+        """Return the lock (a context manager) that a process must hold while it builds."""
+        return _private_lock(self.cache.root / ".locks" / f"{self._stem}.lock")
+
+    @contextlib.contextmanager
+    def staging(self) -> Iterator[Path]:
+        """Create a private folder to build in and remove it at the end; the caller holds the lock.
+
+        Folders that dead processes left for this recipe are removed first.
+        """
+        staging_root = self.cache.staging_root
+        make_private_folder(staging_root)
+        for folder in staging_root.iterdir():
+            if folder.name.startswith(f"{self._stem}."):
+                remove_private(folder)
+        folder = staging_root / f"{self._stem}.{os.getpid()}.{os.urandom(4).hex()}"
+        make_private_folder(folder)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def publish(self, staging: Path, manifest: Manifest) -> Path:
+        """Rename a staging folder to an artifact and return the path of the product.
+
+        Nothing is flushed to the disk.  After a crash of the machine, an incomplete product fails
+        the digest check and is built again.
+        """
+        digest = manifest.dependencies.digest(manifest.base)[:16]
+        target = self._artifact(digest)
+        (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
+        for path in staging.iterdir():
+            path.chmod(0o600)  # a library is mapped, not executed: it needs no other mode
+        self._rename(staging, target, manifest.dependencies)
+        self._add_mark(digest, manifest.dependencies.installed)
+        return target / manifest.product
+
+    def _rename(self, staging: Path, target: Path, dependencies: Dependencies) -> None:
+        """Rename a staging folder; keep an intact artifact with the same dependencies."""
+        try:
+            staging.rename(target)
+            return
+        except OSError:
+            if not target.exists():
+                raise
+        present = _checked_manifest(target)
+        if present is not None and self._matches(present):
+            if not present.is_whole(target):
+                warn_of_damage(target / present.product, "built again")
+            elif present.dependencies == dependencies:
+                return  # an equal artifact, which may be loaded
+        self.cache.remove_folder(target)
+        staging.rename(target)
+
+
+def _checked_manifest(folder: Path) -> Manifest | None:
+    """Return the manifest of an artifact; raise PermissionError if another user may write to it."""
+    if not (check_entry(folder) and check_entry(folder / MANIFEST_FILE)):
+        return None
+    manifest = Manifest.read(folder)
+    if manifest is not None:
+        check_entry(folder / manifest.product)
+    return manifest
+
+
+def warn_of_damage(product: Path, remedy: str) -> None:
+    """Log that the content of a product has changed since the build, and the remedy."""
+    import logging
+
+    text = "%s was %s: its content differs from the digest in its manifest"
+    logging.getLogger("tvm_ffi.cpp").warning(text, product, remedy)
+
+
+def _names_by_age(folder: Path, prefix: str = "") -> list[str]:
+    """Return the names in a folder that start with a prefix, the newest first."""
+    entries = []
+    absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+    with absent, os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.startswith(prefix):
+                # Another process may remove an entry; the loop continues with the next one.
+                with contextlib.suppress(FileNotFoundError):
+                    entries.append((-entry.stat(follow_symlinks=False).st_mtime, entry.name))
+    return [name for _, name in sorted(entries)]
+
+
+def _private_lock(path: Path) -> FileLock:
+    make_private_folder(path.parent)
+    check_entry(path)
+    return file_lock(path, 0o600)
+
+
+def _make_index(index: Path) -> None:
+    """Create the index folder of a recipe; replace a file at its path."""
+    if index.is_file():
+        index.unlink()
+    make_private_folder(index)
+
+
+def remove_private(path: Path) -> None:
+    """Remove a folder or file that no other process uses; ignore errors."""
+    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def _touch_daily(manifest: Path) -> None:
+    """Record the last use of an artifact, with a resolution of one day, for `prune`."""
+    with contextlib.suppress(OSError):
+        if time.time() - manifest.stat().st_mtime > _DAY_SECONDS:
+            os.utime(manifest)
+
+
+def _are_settled(paths: dict[str, str]) -> bool:
+    """Return True if no file has changed in the last seconds."""
+    newest = 0.0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            newest = max(newest, os.stat(path).st_ctime)  # noqa: PTH116
+    return newest < time.time() - _SETTLED_SECONDS

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds in a folder that the caller names (`build_directory`), always with ninja.
+
+Ninja decides by modification times which outputs are out of date; the cache is not used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ._command import build_log
+from ._files import file_lock, write_if_changed
+from ._ninja import NINJA_FILE, ninja_text, run_ninja
+from ._permissions import check_build_entries, make_build_folder
+from ._progress import progress_line
+from ._recipe import Recipe, only_compiler
+
+__all__ = ["build_in_folder"]
+
+_NINJA_STATE = (".ninja_log", ".ninja_deps", ".ninja_lock")
+_LOCK_FILE = "lock"
+
+
+def build_in_folder(recipe: Recipe, folder: Path, is_verbose: bool = False) -> Path:
+    """Bring a folder up to date under its lock; return the path of the product in it."""
+    make_build_folder(folder)
+    names = {_LOCK_FILE, NINJA_FILE, *_NINJA_STATE, *recipe.files}
+    for step in recipe.steps:
+        names.update((*step.inputs, step.output, step.depfile))
+    check_build_entries(folder, names)
+    with build_log(is_verbose), file_lock(folder / _LOCK_FILE, 0o644):
+        for name, content in recipe.files.items():
+            write_if_changed(folder / name, content)
+        write_if_changed(folder / NINJA_FILE, ninja_text(recipe.steps))
+        with progress_line(f"building {recipe.name}"):
+            run_ninja(folder, only_compiler(recipe.steps))
+    return folder / recipe.product

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build pipeline: from a request to the path of its product.
+
+    request      `_request`      arguments, checked
+    toolchain    `_compiler`     commands and versions of the compilers
+    recipe       `_recipe`       files and commands; computed without reading a source file
+    key          `_key`          hash of the recipe and of the files that it names
+    lookup       `_cache_store`  the finished build with this key whose headers are unchanged
+    build        `_build`        on a miss: run the steps, then publish the product
+
+With a `build_directory`, `_folder` replaces the last three stages.  The modules that build are
+imported on a cache miss only, so that a hit stays fast.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ._cache_store import BuildCache, CacheEntry, checked_root
+from ._compiler import find_toolchain
+from ._key import cache_key
+from ._recipe import make_recipe
+from ._request import IS_WINDOWS, Request
+
+__all__ = ["find_or_build"]
+
+
+def find_or_build(request: Request) -> Path:
+    """Return the path of the product of a request; build it if the cache does not contain it."""
+    if IS_WINDOWS:
+        raise NotImplementedError("tvm_ffi.cpp cannot build libraries on Windows yet")
+    cache = BuildCache(checked_root())
+    languages = {unit.language for unit in request.units}
+    toolchain = find_toolchain(languages, request.backend, cache.compilers_folder)
+    recipe = make_recipe(request, toolchain)
+    if request.build_directory is not None:
+        from ._folder import build_in_folder
+
+        return build_in_folder(recipe, request.build_directory, request.is_verbose)
+    entry = CacheEntry(cache, recipe.name, cache_key(recipe), recipe.product)
+    product = entry.find()
+    if product is None:
+        from ._build import build_in_cache
+
+        return build_in_cache(recipe, entry, request.is_verbose)
+    if request.is_verbose:
+        from ._command import build_log, log
+
+        with build_log(is_verbose=True):
+            log(f"{recipe.name} is in the cache: {product}")
+    return product

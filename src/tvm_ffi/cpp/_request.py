@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build requests: the checked arguments of `build`, `build_inline`, `load` and `load_inline`.
+
+A request is the first stage of a build; `_lookup` lists the others.  Its names are valid file names
+and its paths are absolute, so that later stages check no argument again.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ._exports import Export, Functions, exports_of
+from ._gpu import BACKENDS
+from ._source import Unit, inline_units
+
+__all__ = ["IS_WINDOWS", "MANIFEST_FILE", "Options", "Request", "file_request", "inline_request"]
+
+IS_WINDOWS = sys.platform == "win32"
+
+# The cache writes this file beside each product, so it cannot be the name of a product.
+MANIFEST_FILE = "manifest.json"
+
+_LANGUAGES = {".c": "c", ".cu": "cuda", ".o": "object", ".obj": "object"}
+
+
+class Options(NamedTuple):
+    """The options that all four functions share; `build_inline` documents them."""
+
+    extra_cflags: Sequence[str] | None
+    extra_cuda_cflags: Sequence[str] | None
+    extra_ldflags: Sequence[str] | None
+    extra_include_paths: Sequence[str] | None
+    build_directory: str | None
+    backend: str | None
+    verbose: bool
+
+
+class Request(NamedTuple):
+    """The arguments of a build: the library, its sources and its options."""
+
+    name: str
+    product: str
+    """File name of the library or object file to build."""
+    units: Sequence[Unit]
+    files: Mapping[str, str | bytes]
+    """Content of each file to write into the build folder, by name."""
+    functions: Mapping[str, Export]
+    cubins: Sequence[str]
+    """Names of the embedded cubins; the cubin NAME is the file ``NAME.cubin`` in `files`."""
+    cflags: Sequence[str]
+    cuda_cflags: Sequence[str]
+    ldflags: Sequence[str]
+    include_paths: Sequence[str]
+    backend: str | None
+    build_directory: Path | None
+    is_verbose: bool
+
+
+def inline_request(
+    name: str,
+    sources: Mapping[str, Sequence[str] | str | None],
+    functions: Functions,
+    embed_cubin: Mapping[str, bytes] | None,
+    output: str | None,
+    options: Options,
+) -> Request:
+    """Return the request for a build from source text.
+
+    Parameters
+    ----------
+    name, functions, embed_cubin, output
+        See `build_inline`.
+    sources : mapping of str to str or sequence of str
+        Source text by language: ``c``, ``cpp`` or ``cuda``.
+    options : Options
+        The shared options.
+    """
+    exports = exports_of(functions)
+    cubins = _checked_cubins(embed_cubin)
+    texts = {language: _as_list(text) for language, text in sources.items()}
+    given = {language: text for language, text in texts.items() if text}
+    assert given, "sources must be provided."
+    units, files = inline_units(name, given, exports)
+    cubin_files = {f"{cubin}.cubin": content for cubin, content in cubins.items()}
+    return _checked_request(
+        name, units, output, options, {**files, **cubin_files}, exports, [*cubins]
+    )
+
+
+def file_request(
+    name: str,
+    sources: Sequence[str] | str | None,
+    cpp_files: Sequence[str] | str | None,
+    cuda_files: Sequence[str] | str | None,
+    output: str | None,
+    options: Options,
+) -> Request:
+    """Return the request for a build from files.
+
+    Parameters
+    ----------
+    name, sources, cpp_files, cuda_files, output
+        See `build`.
+    options : Options
+        The shared options.
+    """
+    units = [Unit(_LANGUAGES.get(Path(path).suffix, "cpp"), path) for path in _absolute(sources)]
+    units += [Unit("cpp", path) for path in _absolute(cpp_files)]
+    units += [Unit("cuda", path) for path in _absolute(cuda_files)]
+    assert units, "sources must be provided."
+    for unit in units:
+        if not Path(unit.path).is_file():
+            raise RuntimeError(f"source file not found: {unit.path}")
+    return _checked_request(name, units, output, options)
+
+
+def _checked_request(
+    name: str,
+    units: Sequence[Unit],
+    output: str | None,
+    options: Options,
+    files: Mapping[str, str | bytes] = MappingProxyType({}),
+    exports: Mapping[str, Export] = MappingProxyType({}),
+    cubins: Sequence[str] = (),
+) -> Request:
+    """Return a request whose names are valid file names for the cache and for ninja."""
+    product = output or f"{name}.so"
+    for text in (name, product):
+        if text in {"", ".", ".."} or "/" in text or not text.isprintable():
+            raise ValueError(f"name must be a valid file name, got {text!r}")
+        if "|" in text:
+            raise ValueError(
+                f"name must not contain '|', which a ninja file cannot express, got {text!r}"
+            )
+        if text == MANIFEST_FILE:
+            raise ValueError(
+                f"name must not be {text!r}, a file name that the build cache reserves"
+            )
+    folder = options.build_directory
+    return Request(
+        name=name,
+        product=product,
+        units=units,
+        files=files,
+        functions=exports,
+        cubins=cubins,
+        cflags=tuple(options.extra_cflags or ()),
+        cuda_cflags=tuple(options.extra_cuda_cflags or ()),
+        ldflags=tuple(options.extra_ldflags or ()),
+        include_paths=_absolute(options.extra_include_paths),
+        backend=_checked_backend(options.backend),
+        build_directory=None if folder is None else Path(folder).absolute(),
+        is_verbose=options.verbose,
+    )
+
+
+def _as_list(value: Sequence[str] | str | None) -> list[str]:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _absolute(paths: Sequence[str] | str | None) -> tuple[str, ...]:
+    return tuple(str(Path(path).absolute()) for path in _as_list(paths))
+
+
+def _checked_backend(backend: str | None) -> str | None:
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f'backend must be "cuda" or "hip", got {backend!r}')
+    return backend
+
+
+def _checked_cubins(cubins: Mapping[str, bytes] | None) -> dict[str, bytes]:
+    if cubins and IS_WINDOWS:
+        raise NotImplementedError("embed_cubin is not supported on Windows")
+    for name in cubins or ():
+        if re.fullmatch(r"\w+", name, re.ASCII) is None:
+            raise ValueError(
+                "embed_cubin: expected names of ASCII letters, digits and underscores, "
+                f"got {name!r}"
+            )
+    return dict(cubins or {})
