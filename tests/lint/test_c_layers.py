@@ -45,9 +45,9 @@ CORE_INTERFACE = "../core/extra_layer.h"
 FOLDERS_WITHOUT_CYCLES = ["core", "testing", "tvm_backend", "xla"] + [
     f"extra/{folder}" for folder in EXTRA_FOLDERS
 ]
-# Cycles that are known, as (file, included file): the reader of launch programs includes the
-# optimizer of the structs that it declares.
-KNOWN_CYCLES = {"extra/cuda": {("launch_program", "launch_shortcuts")}}
+# Known cycles as (file, included file): launch_program.cc calls the fast path, which uses the structs
+# of launch_program.h.
+KNOWN_CYCLES = {"extra/cuda": {("launch_program", "launch_fast_path")}}
 
 
 def includes(path):
