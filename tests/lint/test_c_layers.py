@@ -45,7 +45,7 @@ CORE_INTERFACE = "../core/extra_layer.h"
 FOLDERS_WITHOUT_CYCLES = ["core", "testing", "tvm_backend", "xla"] + [
     f"extra/{folder}" for folder in EXTRA_FOLDERS
 ]
-# Known cycles as (file, included file): launch_program.cc calls the fast path, which uses the structs
+# Known cycles as (file, included file): launch_program.cc calls the fast path, which uses structs
 # of launch_program.h.
 KNOWN_CYCLES = {"extra/cuda": {("launch_program", "launch_fast_path")}}
 

@@ -2,7 +2,7 @@
 """File names and paths in comments, docstrings and pages exist in the repository.
 
 A checked word has the suffix of a source file, or begins with a top-level folder.  It may leave out
-leading folders: ``call/function.pyx`` is a file of ``src/tvm_ffi/_binding``.
+leading folders: ``call/function.pxi`` is a file of ``src/tvm_ffi/_binding``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import pytest
 
 # Files of users, of other projects, and of examples in comments: the allowed words.
 OTHER_FILES = {
-    *("FILE.c", "FOLDER/NAME.pyx", "NAME_test.cc", "test_NAME.py"),  # placeholders
     *("_api.py", "codegen.c", "operators.cc", "scale.h", "python/my_package/kernels.pyi"),  # users'
-    *("a.h", "c.h", "b/c.h", "src/a/b.rs"),  # results that a comment explains
+    *("a.h", "c.h", "b/c.h", "src/a/b.rs", "sub/answer.h"),  # results that a comment explains
     *("elf.h", "linux/posix_acl_xattr.h", "cpp_coverage.py"),  # outside this repository
     *("_detail.h", "_details.h"),  # suffixes of file names
 }
 
-SOURCES = ("c", "cc", "cmake", "h", "pxd", "py", "pyx", "rs")
+SOURCES = ("c", "cc", "cmake", "h", "pxd", "pxi", "py", "pyx", "rs")
 SUFFIXES = (*SOURCES, "cu", "map", "md", "pyi", "sh", "toml")  # SOURCES also without a folder
 WORD = re.compile(r"(?<![\w./<@$~}*%-])(?:\.{1,2}/)*(\w[\w.+-]*(?:/[\w.+-]+)*)(?![\w/<@*{%(])")
+PLACEHOLDER = re.compile(r"\b(?:test_)?(?:FILE|FOLDER|NAME)(?:_test)?\b")
 URL = re.compile(r"\b\w+://\S+")
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)  # code of users
 SLASH_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|(//[^\n]*|/\*.*?\*/)', re.DOTALL)
@@ -41,7 +41,7 @@ def prose_of(path, text):
         return "\n".join(
             [*HASH_COMMENT.findall(text), *filter(None, map(ast.get_docstring, nodes))]
         )
-    if path.suffix in {".pyx", ".pxd", ".pyi"}:
+    if path.suffix in {".pyx", ".pxd", ".pxi", ".pyi"}:
         return "\n".join([*HASH_COMMENT.findall(text), *DOCSTRING.findall(text)])
     if path.suffix in {".c", ".cc", ".cu", ".h", ".rs"}:
         return "\n".join(SLASH_COMMENT.findall(text))
@@ -56,8 +56,11 @@ def paths_in(prose, top_folders):
     return {
         word
         for word in words
-        if ("." in word and word.rpartition(".")[2] in (SUFFIXES if "/" in word else SOURCES))
-        or ("/" in word and word.split("/")[0] in top_folders)
+        if not PLACEHOLDER.search(word)
+        and (
+            ("." in word and word.rpartition(".")[2] in (SUFFIXES if "/" in word else SOURCES))
+            or ("/" in word and word.split("/")[0] in top_folders)
+        )
     }
 
 
@@ -111,7 +114,10 @@ def test_tables_of_the_architecture_name_existing_files(repository, known):
     [
         ("see `docs/a.md#part`, src/b and x/y.", {"docs/a.md", "src/b"}),
         ("[page](../guides/c.md); https://x.org/src/d.py", {"guides/c.md"}),
-        ("and/or, src/*.c, <tvm/ffi/e.h>, $HOME/f.py, tests/NAME_test.cc", {"tests/NAME_test.cc"}),
+        (
+            "and/or, src/*.c, <tvm/ffi/e.h>, $HOME/f.py, tests/NAME_test.cc, tests/g.cc",
+            {"tests/g.cc"},
+        ),
         ("`plan.py` and json.load", {"plan.py"}),
     ],
 )

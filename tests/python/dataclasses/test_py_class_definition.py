@@ -159,7 +159,7 @@ def test_a_base_without_room_for_derived_types_is_refused():
 
 def test_a_field_cannot_hide_that_of_a_base():
     with pytest.raises(
-        TypeError, match="Bad.v: base type `test.py_class.Leaf` already has a field"
+        TypeError, match="Bad.v: base type `test.py_class.Leaf` already has a field with this name"
     ):
         py_class(key())(class_of({}, (Leaf,), v=int))
 
