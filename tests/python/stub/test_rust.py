@@ -325,7 +325,8 @@ def test_without_rustfmt_lines_are_indented_and_not_broken(monkeypatch, final):
 
 @needs_rustfmt
 def test_rustfmt_follows_the_configuration_of_the_folder(stubgen, crate):
-    (crate.parent / "rustfmt.toml").write_text("tab_spaces = 2\n", encoding="utf-8")
+    options = "tab_spaces = 2\nnewline_style = 'Windows'\n"
+    (crate.parent / "rustfmt.toml").write_text(options, encoding="utf-8")
     path = write(crate / "lib.rs", *block("object/testing.TestIntPair"))
     assert stubgen(path) == (0, "")
     assert "  pub a: i64," in lines_of(path)

@@ -39,12 +39,13 @@ def format_blocks(blocks: Sequence[CodeBlock], folder: Path) -> None:
     source = f"\n{_SEPARATOR}\n".join("\n".join(block.body) for block in blocks)
     done = subprocess.run(
         [program, "--edition=2021"],
-        input=source.encode(),
+        input=source,
         capture_output=True,
+        encoding="utf-8",  # also reads line ends of a `newline_style` as "\n"
         cwd=next(parent for parent in (folder, *folder.parents) if parent.is_dir()),
         check=False,
     )
-    texts = done.stdout.decode().split(_SEPARATOR)
+    texts = done.stdout.split(_SEPARATOR)
     if done.returncode == 0 and len(texts) == len(blocks):
         for block, text in zip(blocks, texts):
             block.fill(text.strip("\n").split("\n") if text.strip() else [])
