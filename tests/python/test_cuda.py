@@ -142,7 +142,7 @@ def test_a_module_can_be_imported():
         (
             lambda: cuda.create_module(PTX, {"f": {"signature": "(x: int8)"}}),
             ValueError,
-            "takes 8 bytes as argument 0, and 'x' has 1, int8",
+            r"takes 8 bytes as argument 0, got 1 for 'x' \(int8\)",
         ),
     ],
 )

@@ -283,8 +283,8 @@ def _check_image(
     for index, (size, type_, argument) in enumerate(zip(wanted, types, launch.arguments)):
         if size != size_of(type_):
             raise ValueError(
-                f"{where} takes {size} bytes as argument {index}, got '{argument}' with "
-                f"{size_of(type_)} bytes ({type_})"
+                f"{where} takes {size} bytes as argument {index}, got {size_of(type_)} for "
+                f"'{argument}' ({type_})"
             )
 
 

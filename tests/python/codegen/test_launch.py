@@ -209,7 +209,7 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         (lambda: fill(arguments=["x"]), "kernel 'fill' .* takes 2 arguments, got 1"),
         (
             lambda: fill(arguments=["x", "n"]),
-            r"takes 4 bytes as argument 1, got 'n' with 8 bytes \(int64\)",
+            r"takes 4 bytes as argument 1, got 8 for 'n' \(int64\)",
         ),
         (lambda: fill(grid="m"), "fill: 'm' in grid.x is not an extent of every call; .* n"),
         (lambda: fill(block=["1", "k"]), "'k' in block.y is not an extent of every call"),

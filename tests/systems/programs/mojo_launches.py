@@ -60,7 +60,7 @@ def planned(arguments: list[str], kernel: str = symbol) -> None:
 
 
 refused(ValueError, "takes 8 bytes as argument 2", planned, ["x", "y", "int32 n", "float32 1.0"])
-refused(ValueError, "takes 4 arguments, and 3 are passed", planned, ["x", "y", "n"])
+refused(ValueError, "takes 4 arguments, got 3", planned, ["x", "y", "n"])
 refused(ValueError, symbol, planned, ["x", "y", "n", "float32 1.0"], "scale")
 driver.fake_driver_set_capability(1, 100)
 for one in (x, y):

@@ -58,12 +58,12 @@ refused(
 )  # fmt: skip
 another = cupy.RawKernel(SCALE, "shift", options=("-DFACTOR=1",))
 refused(
-    ValueError, "those in it are: scale",
+    ValueError, "its kernels are: scale",
     lambda: from_raw_kernel(another, SIGNATURE, arch="sm_90", **LAUNCH),
 )  # fmt: skip
 wrong = {"scale": {**functions["scale"], "arguments": ["x", "y", "a", "n"]}}
 refused(
-    ValueError, "takes 4 bytes as argument 2, and 'a' has 8, float64",
+    ValueError, "takes 4 bytes as argument 2, got 8 for 'a' (float64)",
     lambda: from_raw_module(templates, wrong, arch="sm_90"),
 )  # fmt: skip
 refused(

@@ -104,6 +104,6 @@ def plan_refused(text, kernel="_Z10hidet_rowsPfS_ii", last="int32 m") -> None:
     )
 
 
-plan_refused("has no kernel 'rows'; those in it are: _Z10hidet_rowsPfS_ii", kernel="rows")
-plan_refused("takes 4 bytes as argument 3, and 'm' has 8, int64", last="m")
+plan_refused("has no kernel 'rows'; its kernels are: _Z10hidet_rowsPfS_ii", kernel="rows")
+plan_refused("takes 4 bytes as argument 3, got 8 for 'm' (int64)", last="m")
 run_over_stand_in("hidet_launches.py")

@@ -46,11 +46,11 @@ tvm_ffi.export_library("instance.so", to_module(TEMPLATE, {"instance": instance}
 undefined = 'identifier "FACTOR" is undefined'
 refused(RuntimeError, undefined, lambda: to_module(SOURCE, {}, arch="sm_90"))
 plain = SOURCE.replace('extern "C"', "").replace("FACTOR", "1")
-refused(ValueError, "those in it are: _Z5scale", lambda: to_module(plain, functions, arch="sm_90"))
+refused(ValueError, "its kernels are: _Z5scale", lambda: to_module(plain, functions, arch="sm_90"))
 wrong = {"scale": {**SCALE, "arguments": ["x", "y", "a", "n"]}}
 refused(
     ValueError,
-    "takes 4 bytes as argument 2, and 'a' has 8, float64",
+    "takes 4 bytes as argument 2, got 8 for 'a' (float64)",
     lambda: to_module(SOURCE, wrong, arch="sm_90", options=["-DFACTOR=1"]),
 )
 refused(ValueError, "compiled for an architecture, got none", lambda: to_module("", {}, arch=[]))
