@@ -400,7 +400,8 @@ def test_fewer_arguments_than_none():
 
 def run(program: str, stand_in: Path, *arguments: str) -> None:
     """Run a program over the stand-in driver, which prints ``done`` at its end."""
-    folders = [str(HERE.parent / "support"), str(PROCESSES), os.environ.get("PYTHONPATH", "")]
+    folders = [*map(str, (HERE.parent, HERE.parent / "support", PROCESSES))]
+    folders.append(os.environ.get("PYTHONPATH", ""))
     done = subprocess.run(
         [sys.executable, str(PROCESSES / program), *arguments],
         env={
