@@ -144,6 +144,17 @@ test-python: $(STAMPS)/package $(STAMPS)/test $(if $(COVERAGE),$(STAMPS)/coverag
 	$(PYTEST) --junit-xml $(call RESULTS,python) \
 		$(if $(COVERAGE),--cov=tvm_ffi --cov-report=term) $(PYTEST_ARGS)
 
+# Fast tests of the parts that most changes touch. C++ programs are run if test-c has built them.
+QUICK_PROGRAMS := runtime cpp_values cpp_container cpp_reflection cpp_module
+QUICK_TESTS := tests/lint $(wildcard $(addprefix tests/python/binding/,call containers convert tensor values)) \
+	tests/python/binding/object/test_errors.py tests/python/signature tests/python/types
+
+quick: $(STAMPS)/package $(STAMPS)/test
+	$(if $(wildcard $(BUILD)/test/build.ninja),cmake --build $(BUILD)/test --target $(QUICK_PROGRAMS))
+	$(if $(wildcard $(BUILD)/test/build.ninja),ctest --test-dir $(BUILD)/test --output-on-failure \
+		--parallel $(JOBS) --tests-regex '^($(subst $() ,|,$(QUICK_PROGRAMS)))\.')
+	$(PYTEST) $(QUICK_TESTS) $(PYTEST_ARGS)
+
 slowest:
 	@$(BIN)/python tools/slowest_tests.py $(call RESULTS,test) $(call RESULTS,python)
 

@@ -39,3 +39,21 @@ def test_sources_are_short_enough_to_read(repository, files):
     assert lengths, "no sources found"
     long = {path for path, lines in lengths.items() if lines > MAX_LINES}
     assert long - LONG_ON_PURPOSE == set()
+
+
+# The package as a whole, and tests that use all of it for a long time.
+NOT_MIRRORED = {"package", "stress"}
+
+
+def test_python_tests_are_in_folders_that_mirror_the_package(files):
+    sources = {
+        tuple(part.lstrip("_") for part in path.parent.parts[2:])
+        for path in files
+        if path.parts[:2] == ("src", "tvm_ffi")
+    }
+    tests = {
+        path.parent.parts[2:]
+        for path in files
+        if path.parts[:2] == ("tests", "python") and path.name.startswith("test_")
+    }
+    assert {folder for folder in tests - sources if folder[0] not in NOT_MIRRORED} == set()

@@ -416,7 +416,8 @@ def test_negative_argument_counts_are_refused():
 
 def run(program: str, stand_in: Path, *arguments: str) -> None:
     """Run a program on the stand-in driver; the program prints ``done`` at its end."""
-    folders = [str(HERE.parent / "support"), str(PROCESSES), os.environ.get("PYTHONPATH", "")]
+    folders = [*map(str, (HERE.parent, HERE.parent / "support", PROCESSES))]
+    folders.append(os.environ.get("PYTHONPATH", ""))
     done = subprocess.run(
         [sys.executable, str(PROCESSES / program), *arguments],
         env={

@@ -13,13 +13,15 @@ READ_ONLY = 1
 CPU = (1, 0)
 FLOAT32 = (2, 32, 1)
 
-_new_capsule = ctypes.pythonapi.PyCapsule_New
+# ctypes.pythonapi is shared by all modules: JAX declares other argument types for PyCapsule_New.
+_python = ctypes.PyDLL(None)
+_new_capsule = _python.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name = _python.PyCapsule_GetName
 _capsule_name.restype = ctypes.c_char_p
 _capsule_name.argtypes = (ctypes.py_object,)
-_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer = _python.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
