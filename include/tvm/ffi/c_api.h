@@ -458,7 +458,8 @@ TVM_FFI_DLL void TVMFFIErrorSetRaised(TVMFFIObjectHandle error);
 /* Raise a new error with a backtrace of the calling thread's native stack.
  *
  * kind, message   NUL-terminated, copied; kind is not NULL.
- * Fails: fatal if kind is NULL.     Threads: any; accesses only the slot of the calling thread. */
+ * Fails: aborts the process if kind is NULL.
+ * Threads: any; accesses only the slot of the calling thread. */
 TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message);
 
 /* Same as TVMFFIErrorSetRaisedFromCStr, but with a message in parts, so that generated code can
@@ -467,7 +468,8 @@ TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* mess
  * kind                       NUL-terminated, copied; not NULL.
  * message_parts, num_parts   NUL-terminated strings, joined without separator; NULL entries are
  *                            skipped.
- * Fails: fatal if kind is NULL.     Threads: any; accesses only the slot of the calling thread. */
+ * Fails: aborts the process if kind is NULL.
+ * Threads: any; accesses only the slot of the calling thread. */
 TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStrParts(const char* kind, const char** message_parts,
                                                    int32_t num_parts);
 
