@@ -308,7 +308,7 @@ using ErrorBuilder = ErrorBuilderWith<std::string>;
   ThrowError("TypeError", text);
 }
 [[noreturn]] inline void ThrowNullReference(const char* type_key) {
-  ThrowFormatted("InternalError", "null reference where a `%s` is needed", type_key);
+  ThrowFormatted("InternalError", "expected a `%s`, got a null reference", type_key);
 }
 
 // Returns an expression of type T, which may be a reference type.
