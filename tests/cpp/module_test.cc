@@ -130,11 +130,11 @@ TEST_CASE("implements function follows get function") {
 
 TEST_CASE("module is never null") {
   CHECK_EQ(Thrown([] { Module module{ObjectPtr<ModuleObj>()}; }),
-           "InternalError: null reference where a `ffi.Module` is needed");
+           "InternalError: expected a `ffi.Module`, got a null reference");
   CHECK(!Any(nullptr).try_cast<Module>().has_value());
   Module module(make_object<PlainModule>());
   CHECK_EQ(Thrown([&] { module->ImportModule(Module(UnsafeInit{})); }),
-           "InternalError: null reference where a `ffi.Module` is needed");
+           "InternalError: expected a `ffi.Module`, got a null reference");
 }
 
 TEST_CASE("global functions ask through the vtable") {

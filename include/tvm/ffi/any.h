@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnyView and Any: the 16-byte value as a C++ class, borrowed and owned.
+// AnyView and Any: C++ classes of the borrowed and the owned 16-byte value.
 //
-// AnyView travels in registers through hooks and calls and therefore stays trivially copyable.  An
-// Any holds a reference when its index is an object's; it never holds one of the borrowed forms
+// AnyView is passed in registers to hooks and calls, so it must stay trivially copyable.  An Any
+// holds a strong reference if its type index is that of an object.  It never holds a borrowed form
 // (C string, byte array, rvalue reference).
 #ifndef TVM_FFI_ANY_H_
 #define TVM_FFI_ANY_H_
@@ -23,7 +23,8 @@ struct AnyUnsafe;
 template <typename T>
 inline constexpr bool is_any_v = std::is_same_v<T, Any> || std::is_same_v<T, AnyView>;
 
-// What Any and AnyView convert to beyond the traits: object classes give pointers, Any itself.
+// True if `as` and `cast` accept T: the types with conversion traits, and Any itself.  Object
+// classes have overloads that return pointers.
 template <typename T>
 inline constexpr bool castable_v = TypeTraits<T>::convert_enabled || std::is_same_v<T, Any>;
 
@@ -35,9 +36,9 @@ constexpr const char* ArithmeticTypeName() {
   return nullptr;
 }
 
-// Name in messages of a type that these headers know, and that no message calls anything but the
-// key of the value that came instead; nullptr for others, whose traits are asked.  Costs a file
-// that uses the type no code.
+// Name in error messages of a type that these headers know, or nullptr for a type whose traits
+// supply the name.  If the name is known, a mismatch is reported with the type key of the actual
+// value.  A constant needs no code in the files that use the type.
 template <typename T>
 inline constexpr const char* type_name_v = ArithmeticTypeName<T>();
 template <>
@@ -47,7 +48,7 @@ inline constexpr const char* type_name_v<AnyView> = "AnyView";
 template <>
 inline constexpr const char* type_name_v<void> = "void";
 
-// Name of a type in messages.
+// Returns the name of a type in error messages.
 template <typename T>
 struct Type2Str {
   using Value = std::remove_const_t<std::remove_reference_t<T>>;
@@ -60,7 +61,7 @@ struct Type2Str {
   }
 };
 
-// *data holds a view on entry and an owned value on return.
+// Replaces the view in *data with an owned value.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
   TVMFFIAny view;
   CopyPayload(&view, *data);
@@ -68,7 +69,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
   CheckSafeCall(TVMFFIAnyViewToOwnedAny(&view, data));
 }
 
-// The second argument has no meaning; callers written for the contract may give one.
+// The second parameter is ignored; the contract has it.
 inline void InplaceConvertAnyViewToAny(TVMFFIAny* data, size_t = 0) {
   if (data->type_index >= kTVMFFIStaticObjectBegin) {
     IncRef(data->v_obj);
@@ -86,8 +87,8 @@ template <typename T>
   ThrowCannotTreat(TypeTraits<T>::GetMismatchTypeInfo(value), Type2Str<T>::v());
 }
 
-// The casts of Any and AnyView, where T is neither.  They read the value where it lies: a failure
-// takes its address, for which a copy would have to be in memory before every cast.
+// Casts of Any and AnyView to a T that is neither of them.  They take a pointer to the value: the
+// failure path needs its address, and a copy would have to be stored in memory before every cast.
 template <typename T>
 std::optional<T> ValueAs(const TVMFFIAny* value) {
   if (!TypeTraits<T>::CheckAnyStrict(value)) return std::nullopt;
@@ -112,7 +113,7 @@ T CastValue(const TVMFFIAny* value) {
 
 }  // namespace detail
 
-// A borrowed value.
+// A borrowed value; valid until its owner releases or changes it.
 class AnyView {
  public:
   AnyView() { reset(); }
@@ -141,17 +142,18 @@ class AnyView {
   bool operator==(std::nullptr_t) const { return data_.type_index == kTVMFFINone; }
   bool operator!=(std::nullptr_t) const { return data_.type_index != kTVMFFINone; }
 
-  // The value if it already is a T, else nothing.
+  // Returns the value if it is a T already, else std::nullopt or a null pointer.
   template <typename T, std::enable_if_t<detail::castable_v<T>, int> = 0>
   std::optional<T> as() const;
   template <typename T, std::enable_if_t<is_object_subclass_v<T>, int> = 0>
   const T* as() const {
     return detail::ValueAsObject<T>(&data_);
   }
-  // The same, or a TypeError.
+  // Same as `as`, but throws TypeError if the value is not a T.
   template <typename T>
   T as_or_throw() const;
-  // The value converted to T, or a TypeError.
+  // Converts the value to T; throws TypeError if that fails.  `try_cast` returns std::nullopt
+  // instead.
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
   T cast() const;
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
@@ -175,7 +177,7 @@ class AnyView {
 static_assert(std::is_trivially_copyable_v<AnyView> && std::is_standard_layout_v<AnyView>,
               "AnyView is passed in registers");
 
-// An owned value.
+// An owned value; holds one strong reference if it is an object.
 class Any {
  public:
   Any() { detail::SetIntPayload(&data_, kTVMFFINone, 0); }
@@ -241,7 +243,7 @@ class Any {
   bool operator!=(std::nullptr_t) const { return data_.type_index != kTVMFFINone; }
   operator AnyView() const { return AnyView::CopyFromTVMFFIAny(data_); }  // NOLINT(*)
 
-  // As in AnyView; on an rvalue the value is moved out when it already is a T.
+  // Same as in AnyView, but on an rvalue, a value that is a T already is moved out.
   template <typename T, std::enable_if_t<detail::castable_v<T>, int> = 0>
   std::optional<T> as() const& {
     if constexpr (std::is_same_v<T, Any>) {
@@ -434,7 +436,8 @@ TVM_FFI_FAILURE_ inline void ThrowIntTooLarge(uint64_t value) {
 
 }  // namespace detail
 
-// As other integers; a value above INT64_MAX is refused instead of turning negative.
+// Same as other integers, but throws OverflowError for a value above INT64_MAX, which would become
+// negative.
 template <>
 struct TypeTraits<uint64_t> : TypeTraitsIntBase<uint64_t> {
   static void CopyToAnyView(const uint64_t& src, TVMFFIAny* result) {
@@ -453,9 +456,9 @@ using ffi::AnyView;
 #include <tvm/ffi/any_hash_detail.h>
 #endif  // TVM_FFI_ANY_H_
 
-// The first examples of many sources print with std::cout and include nothing else.  Only a file
-// that names this header itself pays for it; and none where the header would put an object with a
-// destructor into each client, which code that a JIT loads must not have.
+// Many example programs print with std::cout but do not include <iostream>.  Only a file that
+// includes this header directly gets <iostream>, and only if the standard library does not put an
+// object with a destructor into each client, which code for a JIT linker must not have.
 #if defined(__INCLUDE_LEVEL__) && __INCLUDE_LEVEL__ == 1 && \
     (defined(_LIBCPP_VERSION) || (defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE >= 13))
 #include <iostream>

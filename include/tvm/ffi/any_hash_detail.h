@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of any.h: hash and equality of values as keys.  Maps of other libraries contain the result:
-// every bit of it is contract.
+// Part of any.h: hash and equality of values as map keys.
+//
+// Maps that other libraries build store these hashes: every bit of a hash is contract.
 #ifndef TVM_FFI_ANY_HASH_DETAIL_H_
 #define TVM_FFI_ANY_HASH_DETAIL_H_
 
@@ -10,9 +11,9 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// The type's entry in an attribute column, or nullptr.  Other threads may register meanwhile: each
-// acquire load makes visible what was stored before it, the block before the size, the entries
-// before a block that is later than the size, and the payload before the type index.
+// Returns the type's entry in an attribute column, or nullptr.  Other threads may register types
+// concurrently.  Each acquire load makes the stores before the loaded one visible: the array before
+// the size, the entries before a newer array, and the payload before the type index.
 inline const TVMFFIAny* FindAttr(const TVMFFITypeAttrColumn* column, int32_t type_index) {
   if (column == nullptr) return nullptr;
   int32_t offset = type_index - column->begin_index;
@@ -26,7 +27,7 @@ inline const TVMFFITypeAttrColumn* FindAttrColumn(std::string_view name) {
   return TVMFFIGetTypeAttrColumn(&bytes);
 }
 
-// What is remembered of a column that does not exist.
+// Empty column that is cached if a column does not exist.
 TVM_FFI_HIDDEN inline constexpr TVMFFITypeAttrColumn kNoAttrColumn{nullptr, 0, 0};
 
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttrColumn(
@@ -37,8 +38,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttr
   return column;
 }
 
-// The type's entry in the column of this name, which *cell remembers.  A cell is a static variable
-// without a guard: a JIT compiler knows none.
+// Returns the type's entry in the column with this name; *cell caches the column.  A cell is a
+// static variable without a guard, because JIT linkers do not support guards.
 inline const TVMFFIAny* FindAttrIn(const TVMFFITypeAttrColumn** cell, std::string_view name,
                                    int32_t type_index) {
   const TVMFFITypeAttrColumn* column = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
@@ -52,7 +53,7 @@ inline const TVMFFIAny* FindAttrIn(const TVMFFITypeAttrColumn** cell, std::strin
   ThrowError("TypeError", text);
 }
 
-// Calls a hook that is a Function.
+// Calls a hook that is a Function object.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* function,
                                                              const AnyView* args, int32_t count) {
   using FCppCall = void (*)(const void*, const AnyView*, int32_t, Any*);
@@ -67,7 +68,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* funct
   return result;
 }
 
-// A native hook answers with an Int or Bool, or with an Error to be thrown.
+// Converts the result of a hook: an Int or Bool is returned, an Error is thrown.
 inline int64_t TakeHookResult(const Any& result) {
   if (result.type_index() == kTVMFFIError)
     throw AnyUnsafe::CopyFromAnyViewAfterCheck<Error>(result);
@@ -87,14 +88,15 @@ inline bool TextEqual(const TVMFFIAny* lhs, const TVMFFIAny* rhs) {
 
 }  // namespace detail
 
-// Hash of a value: text and numbers by content, objects as their type says, others by address.
+// Hash function of values as map keys.  Strings, bytes and numbers are hashed by content, objects
+// by the hook `__any_hash__` of their type, other objects by address.
 struct AnyHash {
   uint64_t operator()(const Any& src) const {
     return Combine(src, [&](const TVMFFIAny* hook) { return CallHook(hook, src); });
   }
-  // The same; ask(hook) calls the hook of the type, which may do anything.
-  template <typename Ask>
-  TVM_FFI_INLINE static uint64_t Combine(const Any& src, const Ask& ask) {
+  // Computes the hash; call_hook(hook) calls the type's hook, which may run arbitrary code.
+  template <typename CallHookFunc>
+  TVM_FFI_INLINE static uint64_t Combine(const Any& src, const CallHookFunc& call_hook) {
     const TVMFFIAny* value = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(src);
     int32_t index = value->type_index;
     switch (index) {
@@ -113,7 +115,7 @@ struct AnyHash {
     }
     if (index >= kTVMFFIStaticObjectBegin) {
       if (const TVMFFIAny* hook = FindHook(index)) {
-        return detail::StableHashCombine(Key(index), ask(hook));
+        return detail::StableHashCombine(Key(index), call_hook(hook));
       }
     }
     return detail::StableHashCombine(Key(index), value->v_uint64);
@@ -138,14 +140,15 @@ struct AnyHash {
   }
 };
 
-// Equality that fits AnyHash.
+// Equality of values as map keys; consistent with AnyHash.
 struct AnyEqual {
   bool operator()(const Any& lhs, const Any& rhs) const {
     return Compare(lhs, rhs, [&](const TVMFFIAny* hook) { return CallHook(hook, lhs, rhs); });
   }
-  // The same; ask(hook) calls the hook of the type, which may do anything.
-  template <typename Ask>
-  TVM_FFI_INLINE static bool Compare(const Any& lhs, const Any& rhs, const Ask& ask) {
+  // Compares two values; call_hook(hook) calls the type's hook, which may run arbitrary code.
+  template <typename CallHookFunc>
+  TVM_FFI_INLINE static bool Compare(const Any& lhs, const Any& rhs,
+                                     const CallHookFunc& call_hook) {
     const TVMFFIAny* l = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(lhs);
     const TVMFFIAny* r = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(rhs);
     if (std::memcmp(l, r, sizeof(TVMFFIAny)) == 0) return true;
@@ -154,7 +157,7 @@ struct AnyEqual {
     }
     if (l->type_index != r->type_index || l->type_index < kTVMFFIStaticObjectBegin) return false;
     const TVMFFIAny* hook = FindHook(l->type_index);
-    return hook != nullptr && ask(hook);
+    return hook != nullptr && call_hook(hook);
   }
   TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static bool CallHook(const TVMFFIAny* hook, const Any& lhs,
                                                         const Any& rhs) {
@@ -169,7 +172,7 @@ struct AnyEqual {
   }
 
  private:
-  // Heap index of the text the index stands for; 0 when it is something else.
+  // Returns kTVMFFIStr for strings, kTVMFFIBytes for bytes, and 0 for other type indices.
   static int32_t TextKind(int32_t index) {
     if (index == kTVMFFISmallStr || index == kTVMFFIStr) return kTVMFFIStr;
     return index == kTVMFFISmallBytes || index == kTVMFFIBytes ? kTVMFFIBytes : 0;

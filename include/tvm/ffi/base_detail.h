@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiler differences, load-time blocks and the stable hash.  Every header here includes this one.
+// Compiler differences, load-time blocks and the stable hash.  All headers here include this one.
 //
-// Failure paths are cold functions out of line (TVM_FFI_COLD_CODE): what a kernel pays for is the
-// number of instructions that its own checks and arguments expand to.
+// Failure paths are cold functions that are not inlined (TVM_FFI_COLD_CODE): the cost of a kernel
+// is the number of instructions into which its own checks and arguments expand.
 #ifndef TVM_FFI_BASE_DETAIL_H_
 #define TVM_FFI_BASE_DETAIL_H_
 
@@ -29,18 +29,18 @@
 #define TVM_FFI_UNSAFE_ASSUME(cond) __assume(cond)
 #define TVM_FFI_FUNC_SIG __FUNCSIG__
 #else
-// Always inlined; never inlined; placed away from hot code.
+// Attributes of functions: always inlined; never inlined; placed away from hot code.
 #define TVM_FFI_INLINE inline __attribute__((always_inline))
 #define TVM_FFI_NO_INLINE __attribute__((noinline))
 #define TVM_FFI_COLD_CODE __attribute__((cold))
-// For helpers whose meaning belongs to these headers: two libraries built with different headers
-// must never share one copy of them.
+// For helper functions that may differ between versions of these headers: libraries that were built
+// with different headers must not share one copy.
 #define TVM_FFI_HIDDEN __attribute__((visibility("hidden")))
-// Positions, from 1, of a printf format and its arguments.
+// Parameter positions, counted from 1, of a printf format and its arguments.
 #define TVM_FFI_PRINTF_(format_at, arguments_at) \
   __attribute__((format(printf, format_at, arguments_at)))
-// Promises to the compiler: never reached, likely, unlikely, always true.  FUNC_SIG is the name of
-// the enclosing function with its types.
+// Hints for the compiler: never reached, likely true, likely false, always true.  TVM_FFI_FUNC_SIG
+// is the name of the enclosing function with its types.
 #define TVM_FFI_UNREACHABLE() __builtin_unreachable()
 #define TVM_FFI_PREDICT_TRUE(cond) __builtin_expect(static_cast<bool>(cond), 1)
 #define TVM_FFI_PREDICT_FALSE(cond) __builtin_expect(static_cast<bool>(cond), 0)
@@ -51,7 +51,8 @@
 #define TVM_FFI_FUNC_SIG __PRETTY_FUNCTION__
 #endif
 
-// ThreadSanitizer knows no fences: where one would do, it is shown an atomic load.
+// Defined under ThreadSanitizer, which does not understand fences: an atomic load replaces each
+// fence.
 #ifdef __SANITIZE_THREAD__
 #define TVM_FFI_THREAD_SANITIZER_
 #elif defined(__has_feature)
@@ -60,8 +61,8 @@
 #endif
 #endif
 
-// A function whose null references UndefinedBehaviorSanitizer leaves alone; one in which it does
-// not ask which class an object has, that is destroyed already.
+// Disable checks of UndefinedBehaviorSanitizer in a function: for null references; for the dynamic
+// type of an object, which may be destroyed already.
 #ifdef _MSC_VER
 #define TVM_FFI_NO_NULL_CHECK_
 #define TVM_FFI_NO_CLASS_CHECK_
@@ -70,20 +71,20 @@
 #define TVM_FFI_NO_CLASS_CHECK_ __attribute__((no_sanitize("vptr")))
 #endif
 
-// A failure path: never inlined, placed away from hot code, private to the library.
+// Attributes of a failure path: never inlined, placed away from hot code, private to the library.
 #define TVM_FFI_FAILURE_ TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE
 
 #define TVM_FFI_STR_CONCAT_(a, b) a##b
-// One identifier out of two, each of which may be a macro.
+// Joins two identifiers, each of which may be a macro.
 #define TVM_FFI_STR_CONCAT(a, b) TVM_FFI_STR_CONCAT_(a, b)
 #define TVM_FFI_QUOTED__(text) #text
 #define TVM_FFI_QUOTED_(macro) TVM_FFI_QUOTED__(macro)
 
-// Of a function that runs when the library is loaded, possibly before the file's dynamic
-// initializers.
+// Attribute of a function that runs when the library is loaded, possibly before the dynamic
+// initializers of the file.
 #define TVM_FFI_RUN_AT_LOAD_ __attribute__((constructor))
 
-// Heads a brace block that does.  Several may stand in one file.
+// Introduces a brace block that runs at load time.  A file may contain several.
 #ifdef _MSC_VER
 #define TVM_FFI_STATIC_INIT_BLOCK_(Name)                                          \
   static void Name();                                                             \
@@ -94,18 +95,20 @@
   TVM_FFI_RUN_AT_LOAD_ static void Name(); \
   static void Name()
 #endif
-// TVM_FFI_STATIC_INIT_BLOCK() { ... } runs when the library is loaded, see above.
+// TVM_FFI_STATIC_INIT_BLOCK() { ... } runs when the library is loaded, possibly before the dynamic
+// initializers of the file.
 #define TVM_FFI_STATIC_INIT_BLOCK() \
   TVM_FFI_STATIC_INIT_BLOCK_(TVM_FFI_STR_CONCAT(TVMFFIStaticInitBlock, __COUNTER__))
 
-// Copying and moving as the compiler does it, in the body of a class.
+// Declares the default copy and move operations in the body of a class.
 #define TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName) \
   TypeName(const TypeName& other) = default;                  \
   TypeName(TypeName&& other) noexcept = default;              \
   TypeName& operator=(const TypeName& other) = default;       \
   TypeName& operator=(TypeName&& other) noexcept = default
 
-// Bracket code that runs where an exception could only end the process: says why it ended.
+// Enclose code that no caller can catch exceptions from: an exception is printed to stderr and ends
+// the process.
 #define TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() \
   try {                                    \
   (void)0
@@ -116,7 +119,8 @@
     ::std::exit(-1);                                                    \
   }
 
-// Values compare as 16 bytes: a pointer narrower than the payload must leave zeros behind it.
+// Clears the payload bytes after a pointer that is narrower than 64 bits, because values are
+// compared as 16 bytes.
 #define TVM_FFI_CLEAR_PTR_PADDING_IN_FFI_ANY(anyptr) \
   do {                                               \
     if (sizeof(void*) < 8) (anyptr)->v_int64 = 0;    \
@@ -126,7 +130,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// 16 bytes, in one register where the machine has such.
+// A block of 16 bytes, in one vector register if the machine has them.
 typedef uint64_t Block16 __attribute__((vector_size(16)));
 
 // Calls f(0, first), f(1, second), ... in order.
@@ -141,7 +145,8 @@ uint64_t StableHashCombine(uint64_t key, const T& value) {
   return key ^ (static_cast<uint64_t>(value) + 0x9e3779b9 + (key << 6) + (key >> 2));
 }
 
-// Hashes stored in files and tables of other libraries depend on every step.
+// Stable hash of bytes.  Hashes are stored in files and in tables of other libraries, so every step
+// is contract.
 inline uint64_t StableHashBytes(const void* data, size_t size) {
   constexpr uint64_t kMultiplier = 1099511628211ULL;
   constexpr uint64_t kModulus = 2147483647ULL;
@@ -159,14 +164,15 @@ inline uint64_t StableHashBytes(const void* data, size_t size) {
   return hash;
 }
 
-// The same for the content of a SmallStr or SmallBytes, which is zero behind its end.
+// Same as StableHashBytes, but for the content of a SmallStr or SmallBytes, whose unused bytes are
+// 0.
 inline uint64_t StableHashSmallStrBytes(const TVMFFIAny* value) {
   uint64_t word = value->v_uint64;
   if (!TVM_FFI_LITTLE_ENDIAN) ByteSwap(&word, sizeof(word), 1);
   return word % 2147483647ULL;
 }
 
-// JSON text of a type; function_detail.h defines it.
+// JSON schema of a type; function_detail.h defines it.
 template <typename T>
 struct TypeSchemaImpl;
 
@@ -175,7 +181,7 @@ using TypeSchema = TypeSchemaImpl<std::remove_const_t<std::remove_reference_t<T>
 
 }  // namespace detail
 
-// Sources written for earlier releases use the old name.
+// Former name of the namespace, for sources written for earlier releases.
 namespace details = detail;
 
 }  // namespace ffi

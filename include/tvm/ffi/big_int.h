@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BigInt: an integer of any size.
+// BigInt: an integer of arbitrary size.
 //
-// One TVMFFIAny: an Int whenever the value fits 64 bits, else a BigIntObj without redundant sign
-// words.  Equality and hashing everywhere rely on this form being the only one of a value.
+// A BigInt is one TVMFFIAny: an Int if the value fits 64 bits, else a BigIntObj without redundant
+// sign words.  Equality and hashing rely on this representation being unique.
 #ifndef TVM_FFI_BIG_INT_H_
 #define TVM_FFI_BIG_INT_H_
 
@@ -18,13 +18,13 @@ class BigInt;
 
 namespace detail {
 
-// The words follow the object, least significant first.
+// Object of an integer wider than 64 bits.  The words follow the object, least significant first.
 class BigIntObj : public Object {
  public:
   size_t size;
 
   explicit BigIntObj(size_t size) : size(size) {}
-  BigIntObj(const BigIntObj&) = delete;  // the words behind it would stay
+  BigIntObj(const BigIntObj&) = delete;  // a copy would not include the words after the object
   int64_t* words() { return reinterpret_cast<int64_t*>(this + 1); }
 
   static constexpr int32_t _type_index = kTVMFFIBigInt;
@@ -37,7 +37,7 @@ struct BigIntUnsafe;
 
 }  // namespace detail
 
-// An integer of any size, immutable; small ones need no object.
+// An immutable integer of arbitrary size.  An integer that fits 64 bits needs no object.
 class BigInt {
  public:
   using ArrayView = detail::BigIntWords;
@@ -54,7 +54,7 @@ class BigInt {
     }
     detail::SetIntPayload(&data_, kTVMFFIInt, static_cast<int64_t>(value));
   }
-  // Drops the fraction; ValueError for NaN, OverflowError for infinity.
+  // Truncates the fraction.  Throws ValueError for NaN and OverflowError for infinity.
   explicit BigInt(double value);
   BigInt(const BigInt& other) : data_(other.data_) {
     if (!IsSmall()) detail::IncRef(data_.v_obj);
@@ -81,11 +81,11 @@ class BigInt {
   friend void swap(BigInt& lhs, BigInt& rhs) noexcept { lhs.swap(rhs); }
 
   explicit operator bool() const { return !IsSmall() || data_.v_int64 != 0; }
-  // OverflowError when it does not fit.
+  // Throws OverflowError if the value does not fit.
   explicit operator int64_t() const;
-  // The nearest double; OverflowError when that is not finite.
+  // Returns the nearest double; throws OverflowError if it is not finite.
   explicit operator double() const;
-  // The value if an Int can hold it.
+  // Returns the value if the type Int can represent it, else std::nullopt.
   template <typename Int, typename = std::enable_if_t<std::is_integral_v<Int>>>
   std::optional<Int> as() const {
     ArrayView words = Words();
@@ -99,7 +99,7 @@ class BigInt {
     }
     return value;
   }
-  // The hash of its words, which is also how keys of maps are hashed.
+  // Returns the stable hash of the words; map keys use the same hash.
   uint64_t hash() const {
     ArrayView words = Words();
     return detail::StableHashBytes(words.data(), words.size() * sizeof(int64_t));
@@ -131,7 +131,7 @@ class BigInt {
   friend BigInt operator-(const BigInt& a) { return 0 - a; }
   friend BigInt operator~(const BigInt& a) { return -1 - a; }
 
-  // int64_t operands convert; so do all integers of at most 64 bits.
+  // Arithmetic.  Integers of at most 64 bits convert to BigInt implicitly.
   friend BigInt operator+(const BigInt& a, const BigInt& b) {
     int64_t sum;
     if (a.IsSmall() && b.IsSmall() &&
@@ -156,7 +156,7 @@ class BigInt {
     }
     return Multiply(a, b);
   }
-  // Division truncates, as in C.
+  // Division truncates towards zero, as in C.
   friend BigInt operator/(const BigInt& a, const BigInt& b) { return Divide(a, b, nullptr); }
   friend BigInt operator%(const BigInt& a, const BigInt& b) {
     BigInt remainder;
@@ -172,7 +172,7 @@ class BigInt {
   friend BigInt operator^(const BigInt& a, const BigInt& b) {
     return Bitwise(a, b, [](uint64_t x, uint64_t y) { return x ^ y; });
   }
-  // A right shift rounds down.
+  // Shifts.  A right shift rounds down.
   friend BigInt operator<<(const BigInt& a, const BigInt& count) { return ShiftLeft(a, count); }
   friend BigInt operator>>(const BigInt& a, const BigInt& count) { return ShiftRight(a, count); }
 
@@ -183,7 +183,7 @@ class BigInt {
   friend bool operator<=(const BigInt& a, const BigInt& b) { return Compare(a, b) <= 0; }
   friend bool operator>=(const BigInt& a, const BigInt& b) { return Compare(a, b) >= 0; }
 
-  // With the exact value of a floating-point number; NaN is unequal to everything.
+  // Comparison with the exact value of a floating-point number.  NaN is unequal to every value.
 #define TVM_FFI_COMPARE_WITH_FLOAT_(op)                                                         \
   template <typename Float>                                                                     \
   friend std::enable_if_t<std::is_floating_point_v<Float>, bool> operator op(const BigInt& a,   \
@@ -213,7 +213,7 @@ class BigInt {
   ArrayView Words() const {
     return IsSmall() ? ArrayView(&data_.v_int64, 1) : ArrayView(object()->words(), object()->size);
   }
-  // -1, 0 or 1; `b` is not NaN.
+  // Returns -1, 0 or 1; `b` must not be NaN.
   static int CompareFloat(const BigInt& a, double b);
   static int Compare(const BigInt& a, const BigInt& b) {
     if (a.IsSmall() && b.IsSmall()) {
@@ -222,7 +222,7 @@ class BigInt {
     return detail::int_ops::Compare(a.Words(), b.Words());
   }
 
-  // A wide value of `size` words, to be filled by write(words) and brought into canonical form.
+  // Returns a value of `size` words, which write(words) fills, in canonical form.
   template <typename F>
   static BigInt Build(size_t size, F&& write) {
     BigInt result;
@@ -249,7 +249,7 @@ class BigInt {
       object()->size = size;
     }
   }
-  // 2^64 + low, for a `low` that stands for a large unsigned value.
+  // Sets the value to the bits of `low` read as an unsigned integer; `low` is negative.
   TVM_FFI_HIDDEN TVM_FFI_NO_INLINE void SetWide(int64_t low) {
     int64_t* words = AllocateWords(2);
     words[0] = low;
@@ -258,7 +258,8 @@ class BigInt {
 
   static BigInt AddOrSubtract(const BigInt& a, const BigInt& b, bool subtract);
   static BigInt Multiply(const BigInt& a, const BigInt& b);
-  // The quotient, rounded towards zero; *remainder, if wanted, has the sign of a.
+  // Returns the quotient, rounded towards zero.  If `remainder` is not null, it receives the
+  // remainder, which has the sign of `a`.
   static BigInt Divide(const BigInt& a, const BigInt& b, BigInt* remainder);
   static BigInt ShiftLeft(const BigInt& a, const BigInt& count);
   static BigInt ShiftRight(const BigInt& a, const BigInt& count);
@@ -285,13 +286,13 @@ static_assert(sizeof(BigInt) == sizeof(TVMFFIAny), "one cell");
 
 namespace detail {
 
-// Below the value: its words.
+// Access to the words of a BigInt.
 struct BigIntUnsafe {
   static bool CheckInt64(const BigInt& value) { return value.IsSmall(); }
-  // The value must be one that CheckInt64 accepts.
+  // Requires CheckInt64(value).
   static int64_t GetInt64(const BigInt& value) { return value.data_.v_int64; }
   static BigInt::ArrayView GetArrayView(const BigInt& value) { return value.Words(); }
-  // Only for a value nobody shares.
+  // Requires that no other BigInt shares the object.
   static int64_t* GetMutableData(BigInt* value) {
     return value->IsSmall() ? &value->data_.v_int64 : value->object()->words();
   }
@@ -299,7 +300,7 @@ struct BigIntUnsafe {
     if (!value->IsSmall()) value->ShrinkSize(size);
   }
   static void Normalize(BigInt* value) { value->Normalize(); }
-  // A value of uninitialized words, to be filled and normalized.
+  // Returns a value with uninitialized words, which the caller fills and normalizes.
   static BigInt Allocate(size_t size) {
     BigInt value;
     value.AllocateWords(size);
@@ -342,7 +343,7 @@ inline BigInt::BigInt(double value) : BigInt(0) {
   }
   if (std::isnan(value)) detail::ThrowBigIntValue("Cannot convert NaN to BigInt");
   if (std::isinf(value)) detail::ThrowBigIntOverflow("Cannot convert infinity to BigInt");
-  // From 2^63 on a double has no fraction: 53 bits and a power of two.
+  // A double of at least 2^63 has no fraction: it is a 53-bit integer times a power of two.
   int exponent;
   double fraction = std::frexp(value, &exponent);
   *this = BigInt(static_cast<int64_t>(std::ldexp(fraction, 53))) << (exponent - 53);
@@ -380,7 +381,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::Divide(const BigInt& a, c
                                                               BigInt* remainder) {
   using detail::BigIntUnsafe;
   if (!b) detail::int_ops::ThrowDivisionByZero();
-  // The quotient of the smallest int64_t and -1 does not fit.
+  // Division by -1 takes the general path: the quotient of INT64_MIN and -1 does not fit.
   if (a.IsSmall() && b.IsSmall() && b.data_.v_int64 != -1) {
     if (remainder != nullptr) *remainder = a.data_.v_int64 % b.data_.v_int64;
     return a.data_.v_int64 / b.data_.v_int64;
@@ -418,31 +419,32 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftRight(const BigInt& 
                [&](int64_t* out) { detail::int_ops::ShiftRight(words, bits, out); });
 }
 
-// Division and remainder that round towards zero, as those of int64_t do.
+// Quotient rounded towards zero and its remainder, as for int64_t.
 inline BigInt truncdiv(const BigInt& a, const BigInt& b) { return a / b; }
 inline BigInt truncmod(const BigInt& a, const BigInt& b) { return a % b; }
-// Rounds down.
+// Quotient rounded down.
 inline BigInt floordiv(const BigInt& a, const BigInt& b) {
   BigInt quotient = a / b;
   bool inexact = quotient * b != a;
   return inexact && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
-// Has the sign of b.
+// Remainder of floordiv; has the sign of `b`.
 inline BigInt floormod(const BigInt& a, const BigInt& b) {
   BigInt remainder = a % b;
   return remainder && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
-// The smaller one, and the larger one.
+// The smaller and the larger of two values.
 inline BigInt min(const BigInt& a, const BigInt& b) { return b < a ? b : a; }
 inline BigInt max(const BigInt& a, const BigInt& b) { return a < b ? b : a; }
 
-// Decimal text.  Templates, so that the stream headers are needed by their callers alone.
+// Writes the value as decimal digits.  A template, so that only callers need the stream headers.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const BigInt& value) {
   return out << detail::int_ops::ToDecimal(detail::BigIntUnsafe::GetArrayView(value));
 }
-// Reads a sign and digits; fails, and leaves the value alone, when there are no digits.
+// Reads an optional sign and decimal digits.  Without digits, sets failbit and leaves the value
+// unchanged.
 template <typename Traits>
 std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& in, BigInt& value) {
   typename std::basic_istream<char, Traits>::sentry ready(in);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of big_int.h: arithmetic on rows of words.
+// Part of big_int.h: arithmetic on arrays of 64-bit words.
 //
-// A row is a two's complement number of any width, least significant word first.  Results go to
-// rows that are wide enough and never overlap the operands; they may have redundant sign words,
-// which NormalizedSize counts off.
+// A word array is a two's complement number of any width, least significant word first.  The caller
+// provides result arrays that are wide enough and do not overlap the operands.  Results may have
+// redundant sign words, which NormalizedSize does not count.
 #ifndef TVM_FFI_BIG_INT_DETAIL_H_
 #define TVM_FFI_BIG_INT_DETAIL_H_
 
@@ -17,7 +17,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// A borrowed row.
+// A borrowed word array.
 class BigIntWords {
  public:
   BigIntWords(const int64_t* data, size_t size) : data_(data), size_(size) {}
@@ -26,7 +26,7 @@ class BigIntWords {
   const int64_t* begin() const { return data_; }
   const int64_t* end() const { return data_ + size_; }
   int64_t operator[](size_t i) const { return data_[i]; }
-  // Words behind the end repeat the sign.
+  // Returns word i.  Words after the end repeat the sign.
   uint64_t Extended(size_t i) const {
     return static_cast<uint64_t>(i < size_ ? data_[i] : data_[size_ - 1] >> 63);
   }
@@ -50,13 +50,13 @@ namespace int_ops {
 inline bool IsNegative(BigIntWords a) { return a[a.size() - 1] < 0; }
 inline bool IsNormalizedZero(BigIntWords a) { return a.size() == 1 && a[0] == 0; }
 
-// The size without redundant sign words; at least 1.
+// Returns the number of words without redundant sign words; at least 1.
 inline size_t NormalizedSize(const int64_t* data, size_t size) {
   while (size > 1 && data[size - 1] == data[size - 2] >> 63) --size;
   return size;
 }
 
-// -1, 0 or 1 for rows of normalized size.
+// Returns -1, 0 or 1 for arrays of normalized size.
 inline int Compare(BigIntWords a, BigIntWords b) {
   bool negative = IsNegative(a);
   if (negative != IsNegative(b)) return negative ? -1 : 1;
@@ -69,7 +69,7 @@ inline int Compare(BigIntWords a, BigIntWords b) {
   return 0;
 }
 
-// out = a + b, or a + ~b + 1 = a - b.
+// Computes out = a + b, or out = a - b as a + ~b + 1.
 inline void AddOrSubtract(BigIntWords a, BigIntWords b, bool subtract, int64_t* out, size_t size) {
   uint64_t carry = subtract ? 1 : 0;
   for (size_t i = 0; i < size; ++i) {
@@ -82,7 +82,8 @@ inline void AddOrSubtract(BigIntWords a, BigIntWords b, bool subtract, int64_t* 
   }
 }
 
-// high:out = a * b + c + d, which cannot overflow.
+// Returns the low word of a * b + c + d, which cannot overflow 128 bits; *high receives the high
+// word.
 inline uint64_t MultiplyAdd(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t* high) {
 #ifdef __SIZEOF_INT128__
   __extension__ using Wide = unsigned __int128;
@@ -105,7 +106,7 @@ inline uint64_t MultiplyAdd(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint
 #endif
 }
 
-// out -= words, from word `start` to the end of out, modulo its width.
+// Subtracts `words` from out[start], out[start + 1], ..., modulo the width of `out`.
 inline void SubtractAt(int64_t* out, size_t size, size_t start, BigIntWords words) {
   uint64_t borrow = 0;
   for (size_t i = start; i < size; ++i) {
@@ -118,7 +119,7 @@ inline void SubtractAt(int64_t* out, size_t size, size_t start, BigIntWords word
   }
 }
 
-// out has a.size() + b.size() words.
+// Computes out = a * b; `out` has a.size() + b.size() words.
 inline void Multiply(BigIntWords a, BigIntWords b, int64_t* out) {
   size_t size = a.size() + b.size();
   for (size_t i = 0; i < size; ++i) out[i] = 0;
@@ -131,12 +132,13 @@ inline void Multiply(BigIntWords a, BigIntWords b, int64_t* out) {
     }
     out[i + b.size()] = static_cast<int64_t>(carry);
   }
-  // The product of the rows read as unsigned counts a negative row as too large by its width.
+  // Correct the product of the unsigned readings: as an unsigned number, a negative operand is too
+  // large by 2 to the power of its width.
   if (IsNegative(a)) SubtractAt(out, size, a.size(), b);
   if (IsNegative(b)) SubtractAt(out, size, b.size(), a);
 }
 
-// out has a.size() + count / 64 + 1 words.
+// Computes out = a << count; `out` has a.size() + count / 64 + 1 words.
 inline void ShiftLeft(BigIntWords a, uint64_t count, int64_t* out) {
   size_t words = static_cast<size_t>(count / 64);
   unsigned bits = static_cast<unsigned>(count % 64);
@@ -147,7 +149,7 @@ inline void ShiftLeft(BigIntWords a, uint64_t count, int64_t* out) {
   }
 }
 
-// Rounds down; out has a.size() - count / 64 words, which is at least 1.
+// Computes out = a >> count, rounded down; `out` has a.size() - count / 64 words, at least 1.
 inline void ShiftRight(BigIntWords a, uint64_t count, int64_t* out) {
   size_t words = static_cast<size_t>(count / 64);
   unsigned bits = static_cast<unsigned>(count % 64);
@@ -157,7 +159,7 @@ inline void ShiftRight(BigIntWords a, uint64_t count, int64_t* out) {
   }
 }
 
-// A magnitude in digits of 32 bits, least significant first, without leading zeros.
+// An absolute value in 32-bit digits, least significant first, without leading zeros.
 using Digits = std::vector<uint32_t>;
 
 inline Digits MagnitudeOf(BigIntWords a) {
@@ -177,7 +179,7 @@ inline Digits MagnitudeOf(BigIntWords a) {
   return digits;
 }
 
-// Words that StoreMagnitude needs.
+// Returns the number of words that StoreMagnitude writes.
 inline size_t WordsFor(const Digits& digits) { return digits.size() / 2 + 1; }
 
 inline void StoreMagnitude(const Digits& digits, bool negative, int64_t* out) {
@@ -194,7 +196,7 @@ inline void StoreMagnitude(const Digits& digits, bool negative, int64_t* out) {
   }
 }
 
-// Divides in place; returns the remainder.
+// Divides `digits` in place and returns the remainder.
 inline uint32_t DivideBySmall(Digits* digits, uint32_t divisor) {
   uint64_t remainder = 0;
   for (size_t i = digits->size(); i > 0; --i) {
@@ -222,8 +224,8 @@ inline unsigned LeadingZeros(uint32_t digit) {
   return count;
 }
 
-// Schoolbook division of magnitudes (Knuth, TAOCP 2, 4.3.1 D): *u becomes the remainder; returns
-// the quotient.  v must not be zero.
+// Schoolbook division of magnitudes (Knuth, TAOCP 2, 4.3.1, algorithm D): *u receives the
+// remainder, the quotient is returned.  `v` must not be zero.
 inline Digits DivRemFallback(Digits* u, Digits v) {
   if (u->size() < v.size()) return Digits();
   if (v.size() == 1) {
@@ -290,7 +292,7 @@ TVM_FFI_HIDDEN inline std::string ToDecimal(BigIntWords a) {
   std::string reversed;
   while (!digits.empty()) {
     uint32_t group = DivideBySmall(&digits, kGroup);
-    // Every group but the first has all its zeros.
+    // All groups but the leading one are padded with zeros to 9 digits.
     for (int i = 0; i < 9 && (group != 0 || !digits.empty()); ++i, group /= 10) {
       reversed += static_cast<char>('0' + group % 10);
     }
@@ -300,13 +302,13 @@ TVM_FFI_HIDDEN inline std::string ToDecimal(BigIntWords a) {
   return std::string(reversed.rbegin(), reversed.rend());
 }
 
-// The magnitude of a text of decimal digits, nine of which fit into a word.  The time grows with
-// the square of their number.
+// Parses decimal digits in groups of nine, which fit into a 32-bit digit.  The time is quadratic in
+// the number of digits.
 TVM_FFI_HIDDEN inline Digits MagnitudeFromDecimal(std::string_view text) {
   Digits digits;
   while (!text.empty()) {
     uint64_t carry = 0, factor = 1;
-    size_t size = (text.size() - 1) % 9 + 1;  // all groups but the first are whole
+    size_t size = (text.size() - 1) % 9 + 1;  // all groups but the first have 9 digits
     for (char c : text.substr(0, size)) {
       carry = carry * 10 + static_cast<uint64_t>(c - '0');
       factor *= 10;
@@ -322,14 +324,14 @@ TVM_FFI_HIDDEN inline Digits MagnitudeFromDecimal(std::string_view text) {
   return digits;
 }
 
-// Nearest double, ties to even; infinite when it is too large.
+// Returns the nearest double, ties to even; infinity if the value is too large.
 TVM_FFI_HIDDEN inline double ToDouble(BigIntWords a) {
   Digits digits = MagnitudeOf(a);
   if (digits.empty()) return 0.0;
   if (digits.size() > 32) return HUGE_VAL;
   unsigned bits = static_cast<unsigned>(digits.size()) * 32 - LeadingZeros(digits.back());
-  // The 64 highest bits; whether anything follows them goes into the last one, far below what a
-  // double keeps.
+  // `top` has the 64 highest bits.  Its last bit, which a double does not keep, is also set if any
+  // lower bit is set.
   uint64_t top = 0;
   bool sticky = false;
   for (size_t i = 0; i < digits.size(); ++i) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The TVM FFI C ABI: the values, objects and functions that compiled code of any language shares.
+ * The TVM FFI C ABI: the values, objects and functions that compiled code of all languages shares.
  *
  * This file is the definition: type indices, struct layouts and prototypes are frozen, and
- * tests/abi/layout_test.c pins every one of them.  It needs dlpack.h and nothing else, is valid
- * C11 and C++17, and may be included by anyone.  Functions are provided by libtvm_ffi.
+ * tests/abi/layout_test.c pins them.  It includes dlpack.h and nothing else of this project, and is
+ * valid C11 and C++17.  libtvm_ffi provides the functions.
  *
  * Documents quote the regions between [NAME.begin] and [NAME.end].
  *
- * Contents: build macros, version, type indices, Any, objects, byte arrays and cells, calls,
- * functions, errors, strings and numbers, tensors, types and reflection, one-time slots. */
+ * Contents: build macros, version, type indices, objects, Any, byte arrays and cells, custom
+ * allocator, calling convention, functions, errors, strings and numbers, tensors, types and
+ * reflection, one-time slots, accessors. */
 #ifndef TVM_FFI_C_API_H_
 #define TVM_FFI_C_API_H_
 
@@ -23,8 +24,8 @@
 
 /* ---- Build macros ------------------------------------------------------------------------- */
 
-/* TVM_FFI_DLL marks what libtvm_ffi exports, TVM_FFI_DLL_EXPORT what a client library exports.
- * TVM_FFI_EXPORTS is defined while libtvm_ffi itself is built. */
+/* TVM_FFI_DLL marks the symbols of libtvm_ffi, TVM_FFI_DLL_EXPORT the exported symbols of a client
+ * library.  TVM_FFI_EXPORTS is defined only in the build of libtvm_ffi itself. */
 #ifdef _MSC_VER
 #define TVM_FFI_DLL_EXPORT __declspec(dllexport)
 #ifdef TVM_FFI_EXPORTS
@@ -38,11 +39,12 @@
 #define TVM_FFI_DLL_EXPORT __attribute__((visibility("default")))
 #define TVM_FFI_DLL __attribute__((visibility("default")))
 #define TVM_FFI_WEAK __attribute__((weak))
-/* The result depends on the arguments alone: the compiler may merge equal calls. */
+/* The result depends only on the arguments, so the compiler may merge equal calls. */
 #define TVM_FFI_ATTRIBUTE_PURE __attribute__((pure))
 #endif
 
-/* Level of the contract these headers describe; compiled into clients, checked by nobody. */
+/* ABI level that these headers describe.  It is compiled into clients; the runtime does not check
+ * it. */
 #define TVM_FFI_VERSION_MAJOR 0
 #define TVM_FFI_VERSION_MINOR 1
 #define TVM_FFI_VERSION_PATCH 16
@@ -62,26 +64,26 @@ extern "C" {
  *
  * Result      int functions return 0, or -1 with an Error in the calling thread's error slot
  *             (see Errors).  Out-parameters are untouched on failure.
- * Ownership   handles and Anys passed in are borrowed until the call returns; what the callee
- *             keeps, it retains or copies itself.  "Owned" results carry one strong reference
- *             that the receiver releases with TVMFFIObjectDecRef.  Out-parameters are written
- *             without releasing what they held.
- * Bytes       byte arrays need no terminating NUL; data may be NULL when size is 0.
- * Fatal       means: cannot report an error; prints a message to stderr and ends the process
- *             with status 255.
- * Threads     "any": may be called from any thread at any time.  "Registration": meant for load
- *             time; readers on other threads hold raw pointers into the tables. */
+ * Ownership   handles and Anys passed as arguments are borrowed until the call returns; a callee
+ *             that needs one for longer retains or copies it.  An "owned" result carries one
+ *             strong reference; its receiver releases it with TVMFFIObjectDecRef.  A function
+ *             overwrites its out-parameters without releasing their previous contents.
+ * Bytes       byte arrays need no terminating NUL; data may be NULL if size is 0.
+ * Fatal       the function cannot report an error: it prints a message to stderr and ends the
+ *             process with status 255.
+ * Threads     "any": may be called on every thread at any time.  "Registration": intended for load
+ *             time, because readers on other threads hold raw pointers into the tables. */
 
 /* ---- Version ------------------------------------------------------------------------------ */
 
-/* Version of the loaded library; three numbers, 12 bytes. */
+/* ABI level of the loaded library; three numbers, 12 bytes. */
 typedef struct TVMFFIVersion {
   uint32_t major; /* as TVM_FFI_VERSION_MAJOR */
   uint32_t minor; /* as TVM_FFI_VERSION_MINOR */
   uint32_t patch; /* as TVM_FFI_VERSION_PATCH */
 } TVMFFIVersion;
 
-/* Fill *out_version with the contract level of the loaded library.
+/* Get the ABI level of the loaded library.
  *
  * out_version   not NULL; all three numbers are written.
  * Fails: never.     Threads: any. */
@@ -89,39 +91,39 @@ TVM_FFI_DLL void TVMFFIGetVersion(TVMFFIVersion* out_version);
 
 /* ---- Type indices ------------------------------------------------------------------------- */
 
-/* Tag of a value, and identity of an object's type.
+/* Type indices.  An index is the tag of a value and the identity of an object's type.
  *
  *   -1         field annotation only
  *   0..63      plain values, stored in the Any itself, not reference counted
  *   64..78     built-in object types
- *   79..127    free for static object types
- *   128..      object types allocated while the process runs; look them up by type key
+ *   79..127    unassigned; available for static object types
+ *   128..      object types allocated at run time; find them by type key
  *
  * A null object reference is None (0), never an index >= 64 with a NULL pointer.
- * Comments: type key; where the value is; "view" marks indices that only a borrowed Any may
- * hold.  ORDER type-index */
+ * Each comment gives the type key and the payload member.  "view": only a borrowed Any may have
+ * this index.  ORDER type-index */
 typedef enum TVMFFITypeIndex TVM_FFI_ENUM_BASE_ {
-  kTVMFFIAny = -1,             /* any type; appears in field_static_type_index only */
+  kTVMFFIAny = -1,             /* any type; only in TVMFFIFieldInfo.field_static_type_index */
   kTVMFFINone = 0,             /* "None"; payload 0 */
   kTVMFFIInt = 1,              /* "int"; v_int64 */
   kTVMFFIBool = 2,             /* "bool"; v_int64, 0 or 1 */
   kTVMFFIFloat = 3,            /* "float"; v_float64 */
-  kTVMFFIOpaquePtr = 4,        /* "void*"; v_ptr, lifetime is the user's business */
+  kTVMFFIOpaquePtr = 4,        /* "void*"; v_ptr; the user manages the lifetime */
   kTVMFFIDataType = 5,         /* "DataType"; v_dtype, upper 4 payload bytes 0 */
   kTVMFFIDevice = 6,           /* "Device"; v_device */
-  kTVMFFIDLTensorPtr = 7,      /* "DLTensor*"; v_ptr, view */
-  kTVMFFIRawStr = 8,           /* "const char*"; v_c_str, NUL-terminated, view */
-  kTVMFFIByteArrayPtr = 9,     /* "TVMFFIByteArray*"; v_ptr, view */
-  kTVMFFIObjectRValueRef = 10, /* "ObjectRValueRef"; v_ptr to an object pointer that the receiver
-                                * may take, leaving NULL, view */
+  kTVMFFIDLTensorPtr = 7,      /* "DLTensor*"; v_ptr; view */
+  kTVMFFIRawStr = 8,           /* "const char*"; v_c_str, NUL-terminated; view */
+  kTVMFFIByteArrayPtr = 9,     /* "TVMFFIByteArray*"; v_ptr; view */
+  kTVMFFIObjectRValueRef = 10, /* "ObjectRValueRef"; v_ptr to an object pointer, which the
+                                * receiver may move out, leaving NULL; view */
   kTVMFFISmallStr = 11,        /* "ffi.SmallStr"; v_bytes, small_str_len <= 7 */
   kTVMFFISmallBytes = 12,      /* "ffi.SmallBytes"; v_bytes, small_str_len <= 7 */
-  kTVMFFIUnchanged = 13,       /* "ffi.Unchanged"; payload 0; result of mutation hooks */
+  kTVMFFIUnchanged = 13,       /* "ffi.Unchanged"; payload 0; a result of mutation hooks */
 
-  kTVMFFIStaticObjectBegin = 64, /* from here on v_obj holds a non-NULL object */
+  kTVMFFIStaticObjectBegin = 64, /* from this index on, v_obj is a non-NULL object */
   kTVMFFIObject = 64,            /* "ffi.Object"; ancestor of every object type */
-  kTVMFFIStr = 65,               /* "ffi.String"; byte array cell; any length, also <= 7 */
-  kTVMFFIBytes = 66,             /* "ffi.Bytes"; byte array cell; any length, also <= 7 */
+  kTVMFFIStr = 65,               /* "ffi.String"; TVMFFIByteArray; any length, also <= 7 */
+  kTVMFFIBytes = 66,             /* "ffi.Bytes"; TVMFFIByteArray; any length, also <= 7 */
   kTVMFFIError = 67,             /* "ffi.Error"; TVMFFIErrorCell */
   kTVMFFIFunction = 68,          /* "ffi.Function"; TVMFFIFunctionCell */
   kTVMFFIShape = 69,             /* "ffi.Shape"; TVMFFIShapeCell */
@@ -133,30 +135,30 @@ typedef enum TVMFFITypeIndex TVM_FFI_ENUM_BASE_ {
   kTVMFFIList = 75,              /* "ffi.List"; TVMFFISeqCell; mutable */
   kTVMFFIDict = 76,              /* "ffi.Dict"; mutable */
   kTVMFFIVisitInterrupt = 77,    /* "ffi.VisitInterrupt"; one Any */
-  kTVMFFIBigInt = 78,            /* "ffi.BigInt"; never a value that fits 64 bits */
-  kTVMFFIStaticObjectEnd = 79,   /* first index that no built-in type uses */
+  kTVMFFIBigInt = 78,            /* "ffi.BigInt"; only values that do not fit 64 bits */
+  kTVMFFIStaticObjectEnd = 79,   /* first index after the built-in types */
 
   kTVMFFIDynObjectBegin = 128, /* first index allocated at run time */
 } TVMFFITypeIndex;
 
-/* Reference to an object: address of its TVMFFIObject header.  Owned or borrowed by the role of
- * the variable that holds it. */
+/* Reference to an object: the address of its TVMFFIObject header.  Whether it is owned or borrowed
+ * depends on the role of the variable. */
 typedef void* TVMFFIObjectHandle;
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
 /* [TVMFFIObject.begin] */
-/* Header in front of every reference-counted object.
+/* Header at the start of every reference-counted object.
  *
  *   offset  bytes  field
  *   0       8      combined_ref_count   bits 0..31 strong, bits 32..63 weak
  *   8       4      type_index
  *   12      4      __padding
  *   16      8      deleter
- *   24             the type's own fields: a cell, or a C++ class
+ *   24             fields of the type: a cell, or the members of a C++ class
  *
- * Counts start at one strong and one weak; all strong references together own that one weak
- * count.  Clients count inline with 64-bit atomics, so the protocol is part of the ABI:
+ * An object starts with one strong and one weak count; all strong references together own that one
+ * weak count.  Clients count inline with 64-bit atomics, so the protocol is part of the ABI:
  *
  *   1. strong +1: add STRONG_ONE, relaxed.   weak +1: add WEAK_ONE, relaxed.
  *   2. strong -1: old = subtract STRONG_ONE, release.
@@ -164,32 +166,32 @@ typedef void* TVMFFIObjectHandle;
  *        strong half of old == 1  acquire fence, deleter(self, Strong), then step 3.
  *   3. weak -1: old = subtract WEAK_ONE, release; if old == WEAK_ONE: acquire fence,
  *      deleter(self, Weak).
- *   4. weak to strong: compare-and-swap loop, acquire-release, that adds STRONG_ONE and gives up
- *      when the strong half is 0.
- *   5. unique, so that writing in place is allowed: the whole counter == INITIAL.
+ *   4. weak to strong: compare-and-swap loop, acquire-release, that adds STRONG_ONE and fails if
+ *      the strong half is 0.
+ *   5. unique (may be modified in place): the whole counter == INITIAL.
  *
- * A C++ class with virtual functions keeps its vtable pointer in front of the header; handles
- * and the deleter's argument are always the header's address. */
+ * A C++ class with virtual functions has its vtable pointer before the header; handles and the
+ * deleter's argument always point to the header. */
 typedef struct TVMFFIObject {
-  uint64_t combined_ref_count; /* accessed atomically only */
+  uint64_t combined_ref_count; /* only accessed with atomic operations */
   int32_t type_index;          /* >= kTVMFFIStaticObjectBegin; never changes */
   uint32_t __padding;          /* 0 */
   union {
-    /* Code of the library that allocated the object; flags is a TVMFFIObjectDeleterFlagBitMask.
-     * Weak alone may arrive later, on another thread.  NULL: nothing to do. */
+    /* Function of the library that allocated the object; flags is a TVMFFIObjectDeleterFlagBitMask.
+     * A call with Weak alone may follow later, on another thread.  NULL: nothing to do. */
     void (*deleter)(void* self, int flags);
-    int64_t __ensure_align; /* keeps the header at 24 bytes where pointers have 32 bits */
+    int64_t __ensure_align; /* keeps the header at 24 bytes if pointers have 32 bits */
   };
 } TVMFFIObject;
 /* [TVMFFIObject.end] */
 
-/* Units and start value of TVMFFIObject.combined_ref_count. */
+/* Units, initial value and mask of TVMFFIObject.combined_ref_count. */
 #define TVM_FFI_REF_COUNT_STRONG_ONE UINT64_C(0x0000000000000001)
 #define TVM_FFI_REF_COUNT_WEAK_ONE UINT64_C(0x0000000100000000)
 #define TVM_FFI_REF_COUNT_INITIAL UINT64_C(0x0000000100000001)
 #define TVM_FFI_REF_COUNT_STRONG_MASK UINT64_C(0x00000000FFFFFFFF)
 
-/* What a deleter is asked to do. */
+/* Flags of a deleter call: the steps that it performs. */
 typedef enum TVMFFIObjectDeleterFlagBitMask TVM_FFI_ENUM_BASE_ {
   kTVMFFIObjectDeleterFlagBitMaskStrong = 1 << 0, /* destroy the content */
   kTVMFFIObjectDeleterFlagBitMaskWeak = 1 << 1,   /* release the memory */
@@ -198,21 +200,23 @@ typedef enum TVMFFIObjectDeleterFlagBitMask TVM_FFI_ENUM_BASE_ {
 
 /* Add one strong reference.
  *
- * obj      not NULL; the caller holds a reference already.
+ * obj      not NULL; borrowed until the call returns.
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL int TVMFFIObjectIncRef(TVMFFIObjectHandle obj);
 
-/* Give up one strong reference; the last one destroys the object before the call returns.
+/* Release one strong reference.  Releasing the last one destroys the object before the call
+ * returns.
  *
- * obj      owned; consumed by the call.  NULL is allowed and ignored.
+ * obj      consumed.  NULL is allowed and ignored.
  * Fails: never.     Threads: any; the deleter runs on the calling thread. */
 TVM_FFI_DLL int TVMFFIObjectDecRef(TVMFFIObjectHandle obj);
 
-/* Wrap a foreign object, e.g. a Python one, into an object of the ABI.
+/* Create an object that refers to an object of another language, such as Python.
  *
- * handle       ownership passes to the new object on success.
+ * handle       the other language's object; consumed on success.
  * type_index   kTVMFFIOpaquePyObject.
- * deleter      deleter(handle) runs once, when the last strong reference goes; may be NULL.
+ * deleter      deleter(handle) is called once, when the last strong reference is released; may be
+ *              NULL.
  * out          receives an owned object.
  * Fails: RuntimeError for another type_index.     Threads: any. */
 TVM_FFI_DLL int TVMFFIObjectCreateOpaque(void* handle, int32_t type_index,
@@ -226,11 +230,12 @@ TVM_FFI_DLL int TVMFFIObjectCreateOpaque(void* handle, int32_t type_index,
  *   offset  bytes  field
  *   0       4      type_index     selects the live payload member
  *   4       4      zero_padding   0, or small_str_len for indices 11 and 12
- *   8       8      payload        bytes the live member does not use are 0
+ *   8       8      payload        bytes that the live member does not use are 0
  *
- * The zero rules let values be compared and hashed as 16 bytes without a look at the type (for
- * objects that means identity).  A view borrows what it points at; an owned Any holds one strong
- * reference when type_index >= 64.  The role of the variable says which it is. */
+ * Because unused bytes are 0, values can be compared and hashed as 16 bytes without looking at the
+ * type (for objects that means identity).  A view borrows the memory that it points to; an owned
+ * Any holds one strong reference if type_index >= 64.  The role of the variable determines which it
+ * is. */
 typedef struct TVMFFIAny {
   int32_t type_index; /* TVMFFITypeIndex or an index allocated at run time */
   union {
@@ -251,10 +256,10 @@ typedef struct TVMFFIAny {
 } TVMFFIAny;
 /* [TVMFFIAny.end] */
 
-/* Make an owned value out of a view.
+/* Convert a view to an owned value.
  *
  *   view holds            owned result
- *   index >= 64           the same object, one strong reference more
+ *   index >= 64           the same object, with one more strong reference
  *   RawStr                SmallStr or Str, content copied
  *   ByteArrayPtr          SmallBytes or Bytes, content copied
  *   ObjectRValueRef       the object, moved out of its slot; the slot becomes NULL
@@ -262,19 +267,22 @@ typedef struct TVMFFIAny {
  *
  * any_view   borrowed until the call returns.
  * out        receives an owned value; all 16 bytes are written.
- * Fails: InternalError when an rvalue slot is empty already; out of memory.     Threads: any. */
+ * Fails: InternalError if an rvalue slot is empty already; out of memory.     Threads: any. */
 TVM_FFI_DLL int TVMFFIAnyViewToOwnedAny(const TVMFFIAny* any_view, TVMFFIAny* out);
 
-/* ---- Byte arrays and cells ----------------------------------------------------------------- */
+/* ---- Byte arrays and cells -----------------------------------------------------------------
+ *
+ * The cell of an object is the C struct that follows its 24-byte header. */
 
-/* A run of bytes: data 0, size 8; 16 bytes.  As an argument it is a view; as the cell of a Str or
- * Bytes object it owns its content, and data[size] is 0 for objects libtvm_ffi made. */
+/* A sequence of bytes: data at offset 0, size at offset 8; 16 bytes.  As an argument it is a view.
+ * As the cell of a Str or Bytes object it owns its content, and data[size] is 0 if libtvm_ffi made
+ * the object. */
 typedef struct TVMFFIByteArray {
-  const char* data; /* may be NULL when size is 0 */
+  const char* data; /* may be NULL if size is 0 */
   size_t size;      /* bytes */
 } TVMFFIByteArray;
 
-/* Cell of a Shape: data 0, size 8; 16 bytes. */
+/* Cell of a Shape: data at offset 0, size at offset 8; 16 bytes. */
 typedef struct TVMFFIShapeCell {
   const int64_t* data; /* extents, each >= 0 */
   size_t size;         /* number of extents */
@@ -286,123 +294,128 @@ typedef struct TVMFFIShapeCell {
  *   0       8      data                  16      8      capacity
  *   8       8      size                  24      8      data_deleter
  *
- * An Array stores its elements right behind the cell and has no data_deleter.  A List must have
- * one that accepts NULL and frees with C++ operator delete: clients grow lists inline into memory
- * from operator new and keep the deleter. */
+ * An Array stores its elements directly after the cell and has no data_deleter.  A List must have a
+ * data_deleter that accepts NULL and frees with C++ operator delete: clients grow a list inline,
+ * into memory from operator new, and keep its data_deleter. */
 typedef struct TVMFFISeqCell {
-  void* data;                  /* size initialized TVMFFIAny, owned; NULL if capacity is 0 */
+  void* data;                  /* size initialized elements of type TVMFFIAny, owned; NULL if
+                                * capacity is 0 */
   int64_t size;                /* elements, 0..capacity */
-  int64_t capacity;            /* elements that fit */
-  void (*data_deleter)(void*); /* releases data after the elements are destroyed; may be NULL
+  int64_t capacity;            /* number of elements that fit into data */
+  void (*data_deleter)(void*); /* releases data after the elements are destroyed; NULL is allowed
                                 * for Array only */
 } TVMFFISeqCell;
 
-/* Cell of an opaque object: handle 0; 8 bytes. */
+/* Cell of an opaque object: handle at offset 0; 8 bytes. */
 typedef struct TVMFFIOpaqueObjectCell {
-  void* handle; /* the foreign object; owned, borrowed by readers while the object lives */
+  void* handle; /* the other language's object; owned by this object */
 } TVMFFIOpaqueObjectCell;
 
 /* ---- Custom allocator ---------------------------------------------------------------------- */
 
-/* The 8 bytes in front of memory that came from a TVMFFICustomAllocator. */
+/* Header directly before each block of memory from a TVMFFICustomAllocator; 8 bytes. */
 typedef struct TVMFFIObjectAllocHeader {
-  void (*delete_space)(void* ptr); /* releases the memory; gets the address `allocate` returned */
+  void (*delete_space)(void* ptr); /* releases the block; ptr is the address that `allocate`
+                                    * returned */
 } TVMFFIObjectAllocHeader;
 
-/* Source of memory for objects: allocate 0, context 8; 16 bytes. */
+/* Allocator of memory for objects: allocate at offset 0, context at offset 8; 16 bytes. */
 typedef struct TVMFFICustomAllocator {
-  /* Returns `size` bytes aligned to `alignment` with a TVMFFIObjectAllocHeader in the 8 bytes in
-   * front, or NULL.  type_index tells which type will live there.  Called on any thread. */
+  /* Returns `size` bytes aligned to `alignment`, directly preceded by a TVMFFIObjectAllocHeader, or
+   * NULL.  The memory is for an object with this type_index.  Called on any thread. */
   void* (*allocate)(size_t size, size_t alignment, int32_t type_index, void* context);
-  void* context; /* last argument of every call; may be NULL */
+  void* context; /* last argument of `allocate`; may be NULL */
 } TVMFFICustomAllocator;
 
-/* Return the allocator registered for languages that create objects; libtvm_ffi itself and the
- * C++ headers do not use it.
+/* Return the allocator for languages that create objects through the C ABI.  libtvm_ffi itself and
+ * the C++ headers do not use it.
  *
  * Returns: borrowed until the next TVMFFISetCustomAllocator; never NULL.
  * Fails: fatal.     Threads: any. */
 TVM_FFI_DLL TVMFFICustomAllocator* TVMFFIGetCustomAllocator(void);
 
-/* Replace that allocator; NULL restores the default.
+/* Replace the custom allocator; NULL restores the default.
  *
- * allocator   kept, not copied: must stay valid until replaced.
+ * allocator   borrowed until the next call of this function; not copied.
  * Fails: never.     Threads: registration. */
 TVM_FFI_DLL int TVMFFISetCustomAllocator(TVMFFICustomAllocator* allocator);
 
 /* ---- The calling convention ---------------------------------------------------------------- */
 
-/* A packed call.  Libraries export a function `f` as the C symbol `__tvm_ffi_f` of this type.
+/* Function type of the packed calling convention.  A library exports its function `f` as the C
+ * symbol `__tvm_ffi_f` of this type.
  *
  * handle     closure of the callee; NULL for exported symbols.
- * args       num_args views, borrowed until the call returns.  What the callee keeps it converts
+ * args       num_args views, borrowed until the call returns.  To keep one, the callee converts it
  *            with TVMFFIAnyViewToOwnedAny.
  * num_args   number of arguments, >= 0.
- * result     not NULL; holds an index < 64, normally None, on entry.  On success the callee has
- *            written an owned value, all 16 bytes; on failure it leaves *result alone.
- * Returns:   0; -1 with the thread's error slot filled; -2 when the host language (Python) has an
- *            exception pending already.  C++ exceptions must not leave the function. */
+ * result     not NULL; on entry type_index < 64, normally None.  On success the callee has written
+ *            an owned value, all 16 bytes; on failure *result is unchanged.
+ * Returns:   0; -1 with an Error in the thread's error slot; -2 if the host language (Python)
+ *            already has a pending exception.  C++ exceptions must not leave the function. */
 typedef int (*TVMFFISafeCallType)(void* handle, const TVMFFIAny* args, int32_t num_args,
                                   TVMFFIAny* result);
 
 /* [TVMFFIFunctionCell.begin] */
-/* Cell of a Function: safe_call 0, cpp_call 8; 16 bytes. */
+/* Cell of a Function: safe_call at offset 0, cpp_call at offset 8; 16 bytes. */
 typedef struct TVMFFIFunctionCell {
-  TVMFFISafeCallType safe_call; /* never NULL; handle = the function object */
-  void* cpp_call; /* NULL, or void(const FunctionObj*, const AnyView*, int32_t, Any*), which may
-                   * throw tvm::ffi::Error; callable from C++ only */
+  TVMFFISafeCallType safe_call; /* never NULL; its handle argument is the function object */
+  void* cpp_call; /* NULL, or a C++ function void(const FunctionObj*, const AnyView*, int32_t,
+                   * Any*), which may throw tvm::ffi::Error */
 } TVMFFIFunctionCell;
 /* [TVMFFIFunctionCell.end] */
 
 /* ---- Functions and the global table --------------------------------------------------------- */
 
-/* Make a Function out of a C function and its closure.
+/* Create a Function from a C function and a closure.
  *
- * self        passed to safe_call as handle; owned by the new Function on success.  When self
- *             and deleter are both NULL, safe_call receives the function handle instead.
- * safe_call   not NULL; must stay mapped while the Function lives.
- * deleter     deleter(self) runs once, when the last strong reference goes; may be NULL.
+ * self        passed to safe_call as handle; consumed on success.  If self and deleter are both
+ *             NULL, safe_call receives the handle of the Function instead.
+ * safe_call   not NULL; must stay mapped while the Function exists.
+ * deleter     deleter(self) is called once, when the last strong reference is released; may be
+ *             NULL.
  * out         receives an owned Function.
  * Fails: out of memory.     Threads: any. */
 TVM_FFI_DLL int TVMFFIFunctionCreate(void* self, TVMFFISafeCallType safe_call,
                                      void (*deleter)(void* self), TVMFFIObjectHandle* out);
 
-/* Call a Function: its safe_call with the function as handle, and nothing else.
+/* Call a Function: same as the safe_call of its cell with the Function as handle.
  *
  * func               a Function; not NULL.
  * args, num_args     views, borrowed until the call returns.
  * result             None on entry; receives an owned value.
- * Fails: as the function does.     Threads: any that the function allows. */
+ * Fails: with the error of the called function.     Threads: those that the function allows. */
 TVM_FFI_DLL int TVMFFIFunctionCall(TVMFFIObjectHandle func, TVMFFIAny* args, int32_t num_args,
                                    TVMFFIAny* result);
 
-/* Look a global function up by name.
+/* Look up a global function by name.
  *
  * name     borrowed until the call returns.
- * out      receives an owned Function, or NULL when the name is not registered: an answer, not
- *          an error.
- * Fails: out of memory.     Threads: any, once registration is over. */
+ * out      receives an owned Function, or NULL if the name is not registered, which is not an
+ *          error.
+ * Fails: out of memory.     Threads: any, after registration. */
 TVM_FFI_DLL int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out);
 
-/* Register a global function.  TVMFFIFunctionSetGlobalFromMethodInfo, below, also takes its
- * documentation and metadata.
+/* Register a global function.  TVMFFIFunctionSetGlobalFromMethodInfo also stores documentation and
+ * metadata.
  *
  * name             copied.
- * f                a Function; the table retains it.
+ * f                a Function; retained by the table.
  * allow_override   non-zero: replace an existing entry.
- * Fails: RuntimeError when the name is taken and allow_override is 0.  Threads: registration. */
+ * Fails: RuntimeError if the name is taken and allow_override is 0.  Threads: registration. */
 TVM_FFI_DLL int TVMFFIFunctionSetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle f,
                                         int allow_override);
 
 /* ---- Errors --------------------------------------------------------------------------------
  *
- * Each thread has one error slot.  Raising: fill the slot, return -1.  Handling: a caller that
- * sees -1 takes the Error out of the slot, or returns -1 itself and leaves it there. */
+ * Each thread has one error slot.  To raise an error, a function fills the slot and returns -1.  A
+ * caller that receives -1 either takes the Error out of the slot to handle it, or returns -1 itself
+ * and leaves the Error there. */
 
-/* What update_backtrace does with the text it gets. */
+/* Modes of TVMFFIErrorCell.update_backtrace. */
 typedef enum TVMFFIBacktraceUpdateMode TVM_FFI_ENUM_BASE_ {
-  kTVMFFIBacktraceUpdateModeReplace = 0, /* the text becomes the backtrace */
-  kTVMFFIBacktraceUpdateModeAppend = 1,  /* the text goes behind the present one */
+  kTVMFFIBacktraceUpdateModeReplace = 0, /* the text replaces the backtrace */
+  kTVMFFIBacktraceUpdateModeAppend = 1,  /* the text is appended to the backtrace */
 } TVMFFIBacktraceUpdateMode;
 
 /* [TVMFFIErrorCell.begin] */
@@ -416,69 +429,74 @@ typedef enum TVMFFIBacktraceUpdateMode TVM_FFI_ENUM_BASE_ {
  * A backtrace has one line per frame, most recent call first:
  * two spaces, `File "PATH", line N, in FUNC`, newline. */
 typedef struct TVMFFIErrorCell {
-  TVMFFIByteArray kind;      /* e.g. "ValueError"; free text.  "EnvErrorAlreadySet": the host
-                              * language holds the exception; pass it through untouched */
+  TVMFFIByteArray kind;      /* e.g. "ValueError"; any string.  "EnvErrorAlreadySet": the host
+                              * language has the pending exception; pass the Error on unchanged */
   TVMFFIByteArray message;   /* without the kind */
-  TVMFFIByteArray backtrace; /* lines as above; may be empty */
-  /* Changes backtrace; text borrowed until it returns; update_mode is a
-   * TVMFFIBacktraceUpdateMode.  Only while no other thread reads the error. */
+  TVMFFIByteArray backtrace; /* lines in the format above; may be empty */
+  /* Replaces or extends the backtrace field.  The text is borrowed until the call returns;
+   * update_mode is a TVMFFIBacktraceUpdateMode.  Must not run while another thread reads the error.
+   */
   void (*update_backtrace)(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace,
                            int32_t update_mode);
-  TVMFFIObjectHandle cause_chain;   /* owned Error that led to this one, or NULL */
-  TVMFFIObjectHandle extra_context; /* owned object of any type, or NULL */
+  TVMFFIObjectHandle cause_chain;   /* Error that caused this one, owned; or NULL */
+  TVMFFIObjectHandle extra_context; /* object of any type, owned; or NULL */
 } TVMFFIErrorCell;
 /* [TVMFFIErrorCell.end] */
 
-/* Take the error pending on the calling thread; the slot is empty afterwards.
+/* Take the pending error of the calling thread; its slot is empty afterwards.
  *
- * result   receives an owned Error, or NULL when none is pending.
- * Fails: never.     Threads: any; sees only its own slot. */
+ * result   receives an owned Error, or NULL if none is pending.
+ * Fails: never.     Threads: any; accesses only the slot of the calling thread. */
 TVM_FFI_DLL void TVMFFIErrorMoveFromRaised(TVMFFIObjectHandle* result);
 
-/* Make `error` the pending error of the calling thread, replacing another one.
+/* Make `error` the pending error of the calling thread.  A previous pending error is released.
  *
- * error    an Error; the slot takes its own reference, the caller keeps its own.
- * Fails: never.     Threads: any; sees only its own slot. */
+ * error    an Error; retained by the slot.
+ * Fails: never.     Threads: any; accesses only the slot of the calling thread. */
 TVM_FFI_DLL void TVMFFIErrorSetRaised(TVMFFIObjectHandle error);
 
 /* Raise a new error with a backtrace of the calling thread's native stack.
  *
  * kind, message   NUL-terminated, copied; kind is not NULL.
- * Fails: a NULL kind ends the process.     Threads: any; sees only its own slot. */
+ * Fails: aborts the process if kind is NULL.
+ * Threads: any; accesses only the slot of the calling thread. */
 TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* message);
 
-/* The same with a message in parts, so that generated code can share its constant pieces.
+/* Same as TVMFFIErrorSetRaisedFromCStr, but with a message in parts, so that generated code can
+ * share constant parts between messages.
  *
  * kind                       NUL-terminated, copied; not NULL.
- * message_parts, num_parts   NUL-terminated texts, joined without separator; NULL ones skipped.
- * Fails: a NULL kind ends the process.     Threads: any; sees only its own slot. */
+ * message_parts, num_parts   NUL-terminated strings, joined without separator; NULL entries are
+ *                            skipped.
+ * Fails: aborts the process if kind is NULL.
+ * Threads: any; accesses only the slot of the calling thread. */
 TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStrParts(const char* kind, const char** message_parts,
                                                    int32_t num_parts);
 
-/* Make an Error without raising it.
+/* Create an Error without raising it.
  *
  * kind, message, backtrace   copied; backtrace lines as in TVMFFIErrorCell.
  * out                        receives an owned Error.
- * Fails: -1 when memory is exhausted, WITHOUT filling the error slot; anything else is fatal.
+ * Fails: -1 WITHOUT an Error in the slot if memory is exhausted; otherwise fatal.
  * Threads: any. */
 TVM_FFI_DLL int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* message,
                                   const TVMFFIByteArray* backtrace, TVMFFIObjectHandle* out);
 
-/* The same with a cause and a context, each of which may be NULL and is retained.
+/* Same as TVMFFIErrorCreate, but with a cause and a context.
  *
  * kind, message, backtrace   copied; backtrace lines as in TVMFFIErrorCell.
- * cause_chain                an Error.
- * extra_context              any object.
+ * cause_chain                an Error or NULL; retained.
+ * extra_context              an object of any type or NULL; retained.
  * out                        receives an owned Error.
  * Fails, Threads: as TVMFFIErrorCreate. */
 TVM_FFI_DLL int TVMFFIErrorCreateWithCauseAndExtraContext(
     const TVMFFIByteArray* kind, const TVMFFIByteArray* message, const TVMFFIByteArray* backtrace,
     TVMFFIObjectHandle cause_chain, TVMFFIObjectHandle extra_context, TVMFFIObjectHandle* out);
 
-/* Describe the calling thread's native stack, in the form of TVMFFIErrorCell.backtrace.
+/* Format the calling thread's native stack as in TVMFFIErrorCell.backtrace.
  *
  * filename, lineno, func   frame of the caller, printed first; filename and func may be NULL.
- * cross_ffi_boundary       0: stop at the first frame of an FFI call; else walk on.
+ * cross_ffi_boundary       0: stop at the first frame of an FFI call; non-zero: continue past it.
  * Returns: borrowed until the next call on this thread; never NULL.
  * Fails: never; an unreadable stack gives fewer lines.     Threads: any. */
 TVM_FFI_DLL const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lineno,
@@ -486,27 +504,27 @@ TVM_FFI_DLL const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lin
 
 /* ---- Strings, bytes, integers, data types --------------------------------------------------- */
 
-/* Make a string value: SmallStr up to 7 bytes, else a new Str object.
+/* Create a string value: SmallStr up to 7 bytes, else a new Str object.
  *
  * input    copied.
  * out      receives an owned value.
  * Fails: out of memory.     Threads: any. */
 TVM_FFI_DLL int TVMFFIStringFromByteArray(const TVMFFIByteArray* input, TVMFFIAny* out);
 
-/* Make a bytes value: SmallBytes up to 7 bytes, else a new Bytes object.
+/* Create a bytes value: SmallBytes up to 7 bytes, else a new Bytes object.
  *
  * Parameters, Fails, Threads: as TVMFFIStringFromByteArray. */
 TVM_FFI_DLL int TVMFFIBytesFromByteArray(const TVMFFIByteArray* input, TVMFFIAny* out);
 
-/* Make an integer of any width: Int when the value fits 64 bits, else a new BigInt object.
+/* Create an integer of any width: Int if the value fits 64 bits, else a new BigInt object.
  *
- * input    64-bit little-endian words, least significant first, two's complement; copied.  No
- *          words mean 0; redundant sign words are dropped.
+ * input    64-bit little-endian words in two's complement, least significant first; copied.
+ *          Without words the value is 0; redundant sign words are dropped.
  * out      receives an owned value; it is None after a failure.
- * Fails: ValueError when input->size is not a multiple of 8 bytes.     Threads: any. */
+ * Fails: ValueError if input->size is not a multiple of 8 bytes.     Threads: any. */
 TVM_FFI_DLL int TVMFFIBigIntFromByteArray(const TVMFFIByteArray* input, TVMFFIAny* out);
 
-/* Lend the words of an Int or BigInt, in the format of TVMFFIBigIntFromByteArray; size is a
+/* Return the words of an Int or BigInt in the format of TVMFFIBigIntFromByteArray.  The size is a
  * multiple of 8 bytes, at least 8.
  *
  * value    an Int or BigInt.
@@ -514,113 +532,116 @@ TVM_FFI_DLL int TVMFFIBigIntFromByteArray(const TVMFFIByteArray* input, TVMFFIAn
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL TVMFFIByteArray TVMFFIBigIntGetContentByteArray(const TVMFFIAny* value);
 
-/* Parse the text of a data type: `float32`, `int8x4`, `float4_e2m1fnx2`, `bool`, `void`, ...
+/* Parse the name of a data type: `float32`, `int8x4`, `float4_e2m1fnx2`, `bool`, `void`, ...
  *
  * str      borrowed until the call returns.
  * out      receives the data type, 4 bytes.
- * Fails: ValueError when the text is not the name of a type.     Threads: any. */
+ * Fails: ValueError if the string is not the name of a data type.     Threads: any. */
 TVM_FFI_DLL int TVMFFIDataTypeFromString(const TVMFFIByteArray* str, DLDataType* out);
 
-/* Print a data type in the form TVMFFIDataTypeFromString reads.
+/* Format a data type as a name that TVMFFIDataTypeFromString parses.
  *
  * dtype    borrowed until the call returns.
  * out      receives an owned SmallStr or Str.
- * Fails: ValueError for a code that has no name.     Threads: any. */
+ * Fails: ValueError for a code without a name.     Threads: any. */
 TVM_FFI_DLL int TVMFFIDataTypeToString(const DLDataType* dtype, TVMFFIAny* out);
 
 /* ---- Tensors -------------------------------------------------------------------------------- */
 
-/* Take a DLPack tensor into a Tensor object; no element is copied.
+/* Import a DLPack 0.x tensor as a Tensor object; elements are not copied.
  *
- * from                 ownership passes on success and stays with the caller on failure.
- * require_alignment    bytes the first element must be aligned to; 0: do not check.
- * require_contiguous   non-zero: refuse anything but compact row-major.
- * out                  receives an owned Tensor; missing strides are filled in when ndim > 0.
- * Fails: RuntimeError when a requirement is not met.     Threads: any. */
+ * from                 consumed on success; still owned by the caller on failure.
+ * require_alignment    required alignment of the first element in bytes; 0: not checked.
+ * require_contiguous   non-zero: require a compact row-major layout.
+ * out                  receives an owned Tensor; missing strides are filled in if ndim > 0.
+ * Fails: RuntimeError if a requirement is not met.     Threads: any. */
 TVM_FFI_DLL int TVMFFITensorFromDLPack(DLManagedTensor* from, int32_t require_alignment,
                                        int32_t require_contiguous, TVMFFIObjectHandle* out);
 
-/* Lend a Tensor through DLPack 0.x.
+/* Export a Tensor as a DLPack 0.x tensor.
  *
- * from     a Tensor; retained until the deleter of *out runs.
- * out      receives a new struct owned by the caller, who calls its deleter; pointers in it
+ * from     a Tensor; retained until the deleter of *out is called.
+ * out      receives a new owned struct, which the caller releases with its deleter; pointers in it
  *          point into the Tensor.
  * Fails: out of memory.     Threads: any. */
 TVM_FFI_DLL int TVMFFITensorToDLPack(TVMFFIObjectHandle from, DLManagedTensor** out);
 
-/* As TVMFFITensorFromDLPack, for DLPack 1.x; `from->version` is not checked.
+/* Same as TVMFFITensorFromDLPack, but for DLPack 1.x.  `from->version` is not checked.
  *
  * Parameters: as TVMFFITensorFromDLPack.
- * Fails: RuntimeError when a requirement is not met, or when
+ * Fails: RuntimeError if a requirement is not met, or if
  *        DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED is set.     Threads: any. */
 TVM_FFI_DLL int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned* from,
                                                 int32_t require_alignment,
                                                 int32_t require_contiguous,
                                                 TVMFFIObjectHandle* out);
 
-/* As TVMFFITensorToDLPack, for DLPack 1.x: version 1.3, flags 0.
+/* Same as TVMFFITensorToDLPack, but for DLPack 1.x: version 1.3, flags 0.
  *
  * Parameters, Fails, Threads: as TVMFFITensorToDLPack. */
 TVM_FFI_DLL int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from,
                                               DLManagedTensorVersioned** out);
 
-/* Make a Tensor that describes part of another one's memory.  "Unsafe": nothing checks that
- * `prototype` stays inside it.
+/* Create a Tensor that is a view of another Tensor's memory.  "Unsafe": the function does not check
+ * that `prototype` stays inside that memory.
  *
- * source      Tensor that owns the memory; retained while the view lives.
- * prototype   what the view looks like; shape and strides are copied, strides not NULL.
+ * source      Tensor that owns the memory; retained while the view exists.
+ * prototype   description of the view; shape and strides are copied, strides not NULL.
  * out         receives an owned Tensor.
- * Fails: InternalError when strides are NULL.     Threads: any. */
+ * Fails: InternalError if strides are NULL.     Threads: any. */
 TVM_FFI_DLL int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor* prototype,
                                              TVMFFIObjectHandle* out);
 
 /* ---- Types and reflection -------------------------------------------------------------------- */
 
-/* Read a field: `field` is the address of the member, handle + TVMFFIFieldInfo.offset.
- * *result receives an owned value.  Returns 0 or -1. */
+/* Read a field.  `field` is the address of the member: handle + TVMFFIFieldInfo.offset.  *result
+ * receives an owned value.  Returns 0 or -1. */
 typedef int (*TVMFFIFieldGetter)(void* field, TVMFFIAny* result);
 
-/* Write a field from a view.  Returns 0 or -1. */
+/* Write a field.  `value` is borrowed until the call returns.  Returns 0 or -1. */
 typedef int (*TVMFFIFieldSetter)(void* field, const TVMFFIAny* value);
 
-/* Make an object with every field at its C++ default; *result is owned.  Returns 0 or -1. */
+/* Create an object whose fields have their C++ defaults; *result receives an owned object.  Returns
+ * 0 or -1. */
 typedef int (*TVMFFIObjectCreator)(TVMFFIObjectHandle* result);
 
 /* Bits of TVMFFIFieldInfo.flags and TVMFFIMethodInfo.flags; other bits are 0. */
 typedef enum TVMFFIFieldFlagBitMask TVM_FFI_ENUM_BASE_ {
   kTVMFFIFieldFlagBitMaskWritable = 1 << 0,           /* users may call the setter */
-  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,         /* default_value_or_factory is in use */
+  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,         /* default_value_or_factory is set */
   kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,     /* method without a leading self */
-  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,      /* skipped by structural equality and hash */
+  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,      /* ignored by structural equality and hash */
   kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4,  /* opens a Pattern definition region */
-  kTVMFFIFieldFlagBitMaskDefaultFromFactory = 1 << 5, /* the default is a Function without
-                                                       * arguments, called for each object */
+  kTVMFFIFieldFlagBitMaskDefaultFromFactory = 1 << 5, /* default_value_or_factory is a Function
+                                                       * without parameters, called for each
+                                                       * object */
   kTVMFFIFieldFlagBitMaskReprOff = 1 << 6,            /* not printed */
-  kTVMFFIFieldFlagBitMaskCompareOff = 1 << 7,         /* not compared by recursive comparison */
-  kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,            /* not hashed by recursive hash */
+  kTVMFFIFieldFlagBitMaskCompareOff = 1 << 7,         /* ignored by recursive comparison */
+  kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,            /* ignored by recursive hash */
   kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,            /* not a parameter of __init__ */
   kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,            /* keyword-only parameter of __init__ */
-  kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,   /* setter is a Function handle; called with
-                                                       * (OpaquePtr field, value) */
+  kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,   /* setter is a Function handle; its
+                                                       * arguments are (OpaquePtr field, value) */
   kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12,  /* opens a Simple definition region */
 } TVMFFIFieldFlagBitMask;
 
-/* How structural equality and hash treat a type. */
+/* Treatment of a type by structural equality and hash. */
 typedef enum TVMFFISEqHashKind TVM_FFI_ENUM_BASE_ {
-  kTVMFFISEqHashKindUnsupported = 0,    /* refuse */
-  kTVMFFISEqHashKindTreeNode = 1,       /* compare content; sharing does not matter */
-  kTVMFFISEqHashKindFreeVar = 2,        /* a variable: mapped where it is defined, else identity */
-  kTVMFFISEqHashKindDAGNode = 3,        /* compare content; the same nodes must be shared */
-  kTVMFFISEqHashKindConstTreeNode = 4,  /* as TreeNode, but holds no variable: same address is
-                                         * equal without a look inside */
+  kTVMFFISEqHashKindUnsupported = 0,    /* not supported; comparing or hashing is an error */
+  kTVMFFISEqHashKindTreeNode = 1,       /* compare content; sharing of nodes does not matter */
+  kTVMFFISEqHashKindFreeVar = 2,        /* a variable: mapped at its definition, otherwise
+                                         * compared by identity */
+  kTVMFFISEqHashKindDAGNode = 3,        /* compare content and which nodes are shared */
+  kTVMFFISEqHashKindConstTreeNode = 4,  /* same as TreeNode for types without variables: equal
+                                         * addresses mean equal content */
   kTVMFFISEqHashKindUniqueInstance = 5, /* equal only to itself */
 } TVMFFISEqHashKind;
 
-/* Whether a structural walk is inside a field that defines variables. */
+/* Definition region of a structural walk: the role of the variables in a field. */
 typedef enum TVMFFIDefRegionKind TVM_FFI_ENUM_BASE_ {
-  kTVMFFIDefRegionKindNone = 0,    /* variables are uses */
-  kTVMFFIDefRegionKindPattern = 1, /* every variable below is a definition */
-  kTVMFFIDefRegionKindSimple = 2,  /* variables are definitions, their own fields are not */
+  kTVMFFIDefRegionKindNone = 0,    /* every variable is a use */
+  kTVMFFIDefRegionKindPattern = 1, /* every variable in the field, at any depth, is a definition */
+  kTVMFFIDefRegionKindSimple = 2,  /* variables are definitions, their fields are not */
 } TVMFFIDefRegionKind;
 
 /* One field of an object type.
@@ -634,16 +655,18 @@ typedef enum TVMFFIDefRegionKind TVM_FFI_ENUM_BASE_ {
  *   64      8      alignment             (120 in all) */
 typedef struct TVMFFIFieldInfo {
   TVMFFIByteArray name;     /* unique within the type */
-  TVMFFIByteArray doc;      /* documentation, may be empty */
-  TVMFFIByteArray metadata; /* JSON object, e.g. with member type_schema; may be empty */
+  TVMFFIByteArray doc;      /* documentation; may be empty */
+  TVMFFIByteArray metadata; /* JSON object, e.g. with the member type_schema; may be empty */
   int64_t flags;            /* TVMFFIFieldFlagBitMask */
-  int64_t size;             /* bytes of the member */
-  int64_t alignment;        /* bytes */
+  int64_t size;             /* size of the member in bytes */
+  int64_t alignment;        /* alignment of the member in bytes */
   int64_t offset;           /* bytes from the object header to the member */
   TVMFFIFieldGetter getter; /* not NULL */
-  void* setter;             /* TVMFFIFieldSetter, or a Function handle by flag; NULL: read-only */
+  void* setter;             /* TVMFFIFieldSetter, or a Function handle (see flags); NULL: the
+                             * field is read-only */
   TVMFFIAny default_value_or_factory; /* owned; None without HasDefault */
-  int32_t field_static_type_index;    /* index below 128 that every value has, or kTVMFFIAny */
+  int32_t field_static_type_index;    /* type index below 128 of every value of the field, or
+                                       * kTVMFFIAny */
 } TVMFFIFieldInfo;
 
 /* One method of an object type, or one global function.
@@ -653,19 +676,21 @@ typedef struct TVMFFIFieldInfo {
  *   16      16     doc                   56      16     method
  *   32      16     metadata              (72 in all) */
 typedef struct TVMFFIMethodInfo {
-  TVMFFIByteArray name;     /* method: within its type; global function: the whole name */
-  TVMFFIByteArray doc;      /* documentation, may be empty */
+  TVMFFIByteArray name;     /* of a method: unique within the type; of a global function: the
+                             * full name */
+  TVMFFIByteArray doc;      /* documentation; may be empty */
   TVMFFIByteArray metadata; /* JSON object, may be empty */
-  int64_t flags;            /* TVMFFIFieldFlagBitMask; only IsStaticMethod matters */
-  TVMFFIAny method;         /* a Function; takes the object first unless static */
+  int64_t flags;            /* TVMFFIFieldFlagBitMask; only IsStaticMethod is used */
+  TVMFFIAny method;         /* a Function; its first argument is the object unless the method is
+                             * static */
 } TVMFFIMethodInfo;
 
-/* What a type tells about itself besides fields: doc 0, creator 16, total_size 24,
- * structural_eq_hash_kind 28; 32 bytes. */
+/* Metadata of a type: doc at offset 0, creator at offset 16, total_size at offset 24,
+ * structural_eq_hash_kind at offset 28; 32 bytes. */
 typedef struct TVMFFITypeMetadata {
-  TVMFFIByteArray doc;         /* documentation, may be empty */
-  TVMFFIObjectCreator creator; /* NULL when objects cannot be made without arguments */
-  int32_t total_size;          /* bytes of the C++ object, vtable pointer and header included */
+  TVMFFIByteArray doc;         /* documentation; may be empty */
+  TVMFFIObjectCreator creator; /* NULL if objects cannot be created without arguments */
+  int32_t total_size;          /* size of the C++ object in bytes, with vtable pointer and header */
 #ifdef __cplusplus
   TVMFFISEqHashKind structural_eq_hash_kind; /* 32 bits */
 #else
@@ -673,17 +698,17 @@ typedef struct TVMFFITypeMetadata {
 #endif
 } TVMFFITypeMetadata;
 
-/* Values of one named attribute for all types: data 0, size 8, begin_index 12; 16 bytes.  The
- * value for type t is data[t - begin_index] when 0 <= t - begin_index < size, else None;
- * ancestors are not consulted. */
+/* Attribute column: the values of one named attribute for all types.  data at offset 0, size at
+ * offset 8, begin_index at offset 12; 16 bytes.  The value of the type with index t is
+ * data[t - begin_index] if 0 <= t - begin_index < size, else None.  Ancestors are not consulted. */
 typedef struct TVMFFITypeAttrColumn {
-  const TVMFFIAny* data; /* owned values; replaced when the column grows */
-  int32_t size;          /* entries */
+  const TVMFFIAny* data; /* owned values; replaced by a larger array when the column grows */
+  int32_t size;          /* number of entries */
   int32_t begin_index;   /* type index of data[0]; always 0 in practice */
 } TVMFFITypeAttrColumn;
 
-/* Everything registered about one type.  Lives until the process ends and never moves; fields
- * and methods are replaced when more are registered.
+/* Registered description of a type.  Valid until the process ends, at the same address; the arrays
+ * of fields and methods are replaced when more are registered.
  *
  *   offset  bytes  field                 offset  bytes  field
  *   0       4      type_index            40      4      num_fields
@@ -691,49 +716,50 @@ typedef struct TVMFFITypeAttrColumn {
  *   8       16     type_key              48      8      fields
  *   24      8      type_ancestors        56      8      methods
  *   32      8      type_key_hash         64      8      metadata
- *                                        (72 in all) */
+ *                                        (72 bytes in total) */
 typedef struct TVMFFITypeInfo {
   int32_t type_index;       /* index of the type itself */
-  int32_t type_depth;       /* ancestors; 0 for ffi.Object and plain values */
+  int32_t type_depth;       /* number of ancestors; 0 for ffi.Object and plain values */
   TVMFFIByteArray type_key; /* e.g. "ffi.Array" */
-  /* type_depth entries, ffi.Object first. */
+  /* type_depth entries, the most distant ancestor (ffi.Object) first. */
   const struct TVMFFITypeInfo** type_ancestors;
-  uint64_t type_key_hash;             /* of type_key, as libstdc++ hashes a std::string */
-  int32_t num_fields;                 /* own fields; ancestors have their own */
-  int32_t num_methods;                /* own methods */
+  uint64_t type_key_hash;             /* hash of type_key, computed like std::hash<std::string>
+                                       * of libstdc++ */
+  int32_t num_fields;                 /* number of fields, without those of ancestors */
+  int32_t num_methods;                /* number of methods, without those of ancestors */
   const TVMFFIFieldInfo* fields;      /* in order of registration */
   const TVMFFIMethodInfo* methods;    /* in order of registration */
-  const TVMFFITypeMetadata* metadata; /* NULL when none was registered */
+  const TVMFFITypeMetadata* metadata; /* NULL if none is registered */
 } TVMFFITypeInfo;
 
-/* Look a type index up by type key.
+/* Look up a type index by type key.
  *
  * type_key     borrowed until the call returns.
  * out_tindex   receives the index.
- * Fails: InternalError when the key is not registered.     Threads: any, after registration. */
+ * Fails: InternalError if the key is not registered.     Threads: any, after registration. */
 TVM_FFI_DLL int TVMFFITypeKeyToIndex(const TVMFFIByteArray* type_key, int32_t* out_tindex);
 
-/* Return the index of a type, registering it on first use.  A key that is registered already
- * gives its index; the other arguments are then not looked at.
+/* Return the index of a type and register the type on first use.  If the key is registered already,
+ * the other arguments are ignored.
  *
  * type_key                   copied.
  * static_type_index          an unused index below 128, or -1 to allocate one.
  * type_depth                 depth of the parent + 1.
- * num_child_slots            indices to reserve right behind this one for descendants, so that
- *                            an instance test is a range check.
- * child_slots_can_overflow   0: there will be no descendants beyond the reserved ones; needed
- *                            from the parent before this type may say otherwise.
- * parent_type_index          index of the parent, smaller than the new one; -1: no parent; -2:
- *                            only ask, an unknown key gives -2.
- * Returns: the index of the type; -2 only as said above.
- * Fails: fatal when the arguments contradict each other.     Threads: registration. */
+ * num_child_slots            number of indices to reserve directly after this one for descendants,
+ *                            so that an instance test is a range check.
+ * child_slots_can_overflow   0: all descendants must fit into the reserved indices; non-zero takes
+ *                            effect only if the parent also has a non-zero value.
+ * parent_type_index          index of the parent, smaller than the new one; -1: no parent; -2: only
+ *                            look up the key.
+ * Returns: the index of the type; -2 if parent_type_index is -2 and the key is unknown.
+ * Fails: fatal if the arguments contradict each other.     Threads: registration. */
 TVM_FFI_DLL int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key,
                                               int32_t static_type_index, int32_t type_depth,
                                               int32_t num_child_slots,
                                               int32_t child_slots_can_overflow,
                                               int32_t parent_type_index);
 
-/* Return what is registered about a type.
+/* Return the registered description of a type.
  *
  * type_index   an index that is registered.
  * Returns: borrowed, valid until the process ends; never NULL.
@@ -742,65 +768,65 @@ TVM_FFI_DLL const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index) TVM_FFI_
 
 /* Add a field to a type.
  *
- * type_index   the type; registered.
- * info         borrowed; texts are copied, a Function setter and (with HasDefault) the default are
- *              retained.
- * Fails: InternalError when the type has a field of that name.     Threads: registration. */
+ * type_index   a registered type.
+ * info         borrowed until the call returns; strings are copied; a Function setter and (with
+ *              HasDefault) the default are retained.
+ * Fails: InternalError if the type has a field of that name.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo* info);
 
 /* Add a method to a type.
  *
- * type_index   the type; registered.
- * info         borrowed; texts are copied, the Function is retained.
- * Fails: when the type is not registered.     Threads: registration. */
+ * type_index   a registered type.
+ * info         borrowed until the call returns; strings are copied, the Function is retained.
+ * Fails: if the type is not registered.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info);
 
 /* Set the metadata of a type.
  *
- * type_index   the type; registered.
- * metadata   borrowed; copied.
- * Fails: RuntimeError when the type has metadata already.     Threads: registration. */
+ * type_index   a registered type.
+ * metadata     borrowed until the call returns; copied.
+ * Fails: RuntimeError if the type already has metadata.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata);
 
 /* Set an attribute of a type.
  *
- * type_index   kTVMFFINone: only create the column; other indices need not be registered.
+ * type_index   need not be registered; kTVMFFINone: only create the column.
  * attr_name    copied.
- * attr_value   a view; converted to an owned value and kept.
- * Fails: RuntimeError when the type has the attribute already.     Threads: registration. */
+ * attr_value   a view; the column stores it converted to an owned value.
+ * Fails: RuntimeError if the type already has the attribute.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray* attr_name,
                                        const TVMFFIAny* attr_value);
 
-/* Return the column of an attribute, or NULL when nobody created it.
+/* Return the column of an attribute, or NULL if it does not exist.
  *
  * attr_name   borrowed until the call returns.
  * Returns: borrowed, valid until the process ends; its content is updated in place.
  * Fails: fatal.     Threads: any, after registration. */
 TVM_FFI_DLL const TVMFFITypeAttrColumn* TVMFFIGetTypeAttrColumn(const TVMFFIByteArray* attr_name);
 
-/* Register a global function together with its documentation and metadata.
+/* Register a global function with documentation and metadata.
  *
- * method_info      borrowed; texts are copied, the Function is retained.
+ * method_info      borrowed until the call returns; strings are copied, the Function is retained.
  * allow_override   non-zero: replace an existing entry.
- * Fails: RuntimeError, also printed to stderr, when the name is taken and allow_override is 0.
+ * Fails: RuntimeError, also printed to stderr, if the name is taken and allow_override is 0.
  * Threads: registration. */
 TVM_FFI_DLL int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* method_info,
                                                       int allow_override);
 
 /* ---- One-time slots -------------------------------------------------------------------------- */
 
-/* Fill a global pointer slot exactly once, however many threads ask.
+/* Initialize a global pointer slot exactly once, even if several threads ask for it.
  *
  * handle_addr   the slot; NULL in it means "not initialized".
- * init_func     runs when the slot is empty, while other threads that ask for the same slot wait;
+ * init_func     called if the slot is empty, while other threads that ask for the same slot wait;
  *               stores a pointer that is not NULL in *result and returns 0, or returns another
- *               code.  May fill other slots and load libraries.
- * Fails: RuntimeError when init_func succeeds with NULL; a non-zero code of init_func is returned
+ *               code.  May initialize other slots and load libraries.
+ * Fails: RuntimeError if init_func succeeds with NULL; a non-zero code of init_func is returned
  *        unchanged and the slot stays empty.
  * Threads: any. */
 TVM_FFI_DLL int TVMFFIHandleInitOnce(void** handle_addr, int (*init_func)(void** result));
 
-/* Empty such a slot.
+/* Empty a slot of TVMFFIHandleInitOnce.
  *
  * handle_addr   the slot; set to NULL atomically.
  * deinit_func   called with the previous pointer unless it was NULL; its code is returned.
@@ -813,8 +839,9 @@ TVM_FFI_DLL int TVMFFIHandleDeinitOnce(void** handle_addr, int (*deinit_func)(vo
 
 /* ---- Accessors -------------------------------------------------------------------------------
  *
- * Address arithmetic only: no check, no reference counting, not exported.  Handles are not NULL
- * and of the type the name says; results are borrowed until the object dies. */
+ * Address arithmetic only: no check, no reference counting, not exported.  A handle must not be
+ * NULL and must refer to an object of the type in the name; results are borrowed until the object
+ * dies. */
 
 #ifdef __cplusplus
 #define TVM_FFI_ACCESSOR_ inline
@@ -823,16 +850,16 @@ TVM_FFI_DLL int TVMFFIHandleDeinitOnce(void** handle_addr, int (*deinit_func)(vo
 #define TVM_FFI_ACCESSOR_ static inline
 #define TVM_FFI_CAST_(Type, value) ((Type)(value))
 #endif
-/* The cell is what follows the 24-byte header. */
+/* The cell follows the 24-byte header. */
 #define TVM_FFI_CELL_(Cell, obj) \
   TVM_FFI_CAST_(Cell*, TVM_FFI_CAST_(void*, TVM_FFI_CAST_(TVMFFIObject*, obj) + 1))
 
-/* Type index of any object. */
+/* Return the type index of an object. */
 TVM_FFI_ACCESSOR_ int32_t TVMFFIObjectGetTypeIndex(TVMFFIObjectHandle obj) {
   return TVM_FFI_CAST_(const TVMFFIObject*, obj)->type_index;
 }
 
-/* Content of a SmallStr or SmallBytes; points into *value. */
+/* Return the content of a SmallStr or SmallBytes; it points into *value. */
 TVM_FFI_ACCESSOR_ TVMFFIByteArray TVMFFISmallBytesGetContentByteArray(const TVMFFIAny* value) {
   TVMFFIByteArray content;
   content.data = value->v_bytes;
@@ -840,37 +867,37 @@ TVM_FFI_ACCESSOR_ TVMFFIByteArray TVMFFISmallBytesGetContentByteArray(const TVMF
   return content;
 }
 
-/* Cell of a Str or Bytes. */
+/* Return the cell of a Str or Bytes. */
 TVM_FFI_ACCESSOR_ TVMFFIByteArray* TVMFFIBytesGetByteArrayPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIByteArray, obj);
 }
 
-/* Cell of an Error. */
+/* Return the cell of an Error. */
 TVM_FFI_ACCESSOR_ TVMFFIErrorCell* TVMFFIErrorGetCellPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIErrorCell, obj);
 }
 
-/* Cell of a Function. */
+/* Return the cell of a Function. */
 TVM_FFI_ACCESSOR_ TVMFFIFunctionCell* TVMFFIFunctionGetCellPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIFunctionCell, obj);
 }
 
-/* Cell of an OpaquePyObject. */
+/* Return the cell of an OpaquePyObject. */
 TVM_FFI_ACCESSOR_ TVMFFIOpaqueObjectCell* TVMFFIOpaqueObjectGetCellPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIOpaqueObjectCell, obj);
 }
 
-/* Cell of a Shape. */
+/* Return the cell of a Shape. */
 TVM_FFI_ACCESSOR_ TVMFFIShapeCell* TVMFFIShapeGetCellPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIShapeCell, obj);
 }
 
-/* The DLTensor of a Tensor. */
+/* Return the DLTensor of a Tensor. */
 TVM_FFI_ACCESSOR_ DLTensor* TVMFFITensorGetDLTensorPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(DLTensor, obj);
 }
 
-/* A DLDevice out of two integers; C++ has no implicit conversion to DLDeviceType. */
+/* Return a DLDevice from two integers; C++ has no implicit conversion to DLDeviceType. */
 TVM_FFI_ACCESSOR_ DLDevice TVMFFIDLDeviceFromIntPair(int32_t device_type, int32_t device_id) {
   DLDevice device;
   device.device_type = TVM_FFI_CAST_(DLDeviceType, device_type);

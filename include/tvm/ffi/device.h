@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLDevice as a value and as text: `cuda:1`.
+// DLDevice: conversion, comparison and names such as `cuda:1`.
 #ifndef TVM_FFI_DEVICE_H_
 #define TVM_FFI_DEVICE_H_
 
@@ -9,7 +9,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// What devices are called in text; of several names the first is printed.
+// Names of device types.  If a type has several names, the first one is printed.
 struct DeviceName {
   std::string_view text;
   DLDeviceType type;
@@ -20,7 +20,7 @@ inline constexpr DeviceName kDeviceNames[] = {
     {"ext_dev", kDLExtDev}, {"hexagon", kDLHexagon}, {"webgpu", kDLWebGPU}, {"wgpu", kDLWebGPU},
     {"maia", kDLMAIA},      {"trn", kDLTrn}};
 
-// Parses `name[:index]`, and returns whether that worked; what follows a space is not looked at.
+// Parses `name[:index]` and returns true on success.  Characters after a space are ignored.
 inline bool ParseDevice(std::string_view text, DLDevice* out) {
   text = text.substr(0, text.find(' '));
   size_t colon = text.find(':');
@@ -55,7 +55,7 @@ struct DeviceTraits : PlainValueTraits<DeviceTraits<T>, T> {
   static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_device; }
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_device;
-    // Depends on T, so that only files that use it pay for its instantiation.
+    // Depends on T, so that only files that use it pay for the instantiation.
     using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
     std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
     if (!text.has_value()) return std::nullopt;
@@ -72,7 +72,7 @@ struct TypeTraits<DLDevice> : detail::DeviceTraits<DLDevice> {};
 }  // namespace ffi
 }  // namespace tvm
 
-// Templates, so that a program that has its own uses those.
+// Equality of type and id.  Templates, so that operators defined by a program are preferred.
 template <typename = void>
 bool operator==(const DLDevice& lhs, const DLDevice& rhs) {
   return lhs.device_type == rhs.device_type && lhs.device_id == rhs.device_id;
@@ -81,7 +81,7 @@ template <typename = void>
 bool operator!=(const DLDevice& lhs, const DLDevice& rhs) {
   return !(lhs == rhs);
 }
-// cuda:1, or 99:0 for a device without a name.
+// Writes `cuda:1`, or `99:0` for a device type without a name.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const DLDevice& device) {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLDataType: names, comparison, printing, conversion.
+// DLDataType: conversion, comparison and names such as `float32`.
 #ifndef TVM_FFI_DTYPE_H_
 #define TVM_FFI_DTYPE_H_
 
 #include <tvm/ffi/function.h>
 
-// Equal when code, bits and lanes are.
+// Equality of code, bits and lanes.
 inline bool operator==(const DLDataType& lhs, const DLDataType& rhs) {
   return lhs.code == rhs.code && lhs.bits == rhs.bits && lhs.lanes == rhs.lanes;
 }
-// The opposite.
+// Inequality of code, bits or lanes.
 inline bool operator!=(const DLDataType& lhs, const DLDataType& rhs) { return !(lhs == rhs); }
 
 namespace tvm {
 namespace ffi {
 
-// Codes from here on belong to the program.
+// Type codes from this value on are available to programs.
 enum DLExtDataTypeCode { kDLExtCustomBegin = 129 };
 
-// From the name, such as `float32` or `int8x4`.  Throws ValueError for other text.
+// Parses the name of a dtype, such as `float32` or `int8x4`.  Throws ValueError for other strings.
 inline DLDataType StringToDLDataType(const String& str) {
   TVMFFIByteArray text{str.data(), str.size()};
   DLDataType dtype;
@@ -26,21 +26,21 @@ inline DLDataType StringToDLDataType(const String& str) {
   return dtype;
 }
 
-// The name; throws ValueError for a code that has none.
+// Returns the name of a dtype.  Throws ValueError for a code without a name.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline String DLDataTypeToString(DLDataType dtype) {
   TVMFFIAny text;
   detail::CheckSafeCall(TVMFFIDataTypeToString(&dtype, &text));
   return TypeTraits<String>::MoveFromAnyAfterCheck(&text);
 }
 
-// Whether the elements are floating-point numbers, those of 4, 6 and 8 bits included.
+// Returns true if the elements are floating-point numbers, including those of 4, 6 and 8 bits.
 inline bool DTypeIsFloat(DLDataType dtype) {
   return dtype.code == kDLFloat || dtype.code == kDLBfloat ||
          (dtype.code >= kDLFloat8_e3m4 && dtype.code <= kDLFloat4_e2m1fn);
 }
-// Whether the elements are integers, with or without sign.
+// Returns true if the elements are signed or unsigned integers.
 inline bool DTypeIsInt(DLDataType dtype) { return dtype.code == kDLInt || dtype.code == kDLUInt; }
-// Whether the elements are truth values.
+// Returns true if the elements are booleans.
 inline bool DTypeIsBool(DLDataType dtype) { return dtype.code == kDLBool; }
 
 namespace detail {
@@ -111,10 +111,10 @@ struct DataTypeTraits : PlainValueTraits<DataTypeTraits<T>, T> {
     result->v_dtype = src;
   }
   static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_dtype; }
-  // Text that names no type throws.
+  // Throws ValueError for a string that is not the name of a dtype.
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_dtype;
-    // Depends on T, so that only files that use it pay for its instantiation.
+    // Depends on T, so that only files that use it pay for the instantiation.
     using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
     std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
     if (!text.has_value()) return std::nullopt;
@@ -129,7 +129,7 @@ struct TypeTraits<DLDataType> : detail::DataTypeTraits<DLDataType> {};
 }  // namespace ffi
 }  // namespace tvm
 
-// A template, so that <ostream> is needed by its callers alone.
+// Writes the name.  A template, so that only callers need <ostream>.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const DLDataType& dtype) {

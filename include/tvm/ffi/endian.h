@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 
-// Byte order of serialized data: little endian unless a build says otherwise.
+// Byte order of serialized data: little endian unless the build defines this macro as 0.
 #ifndef TVM_FFI_IO_USE_LITTLE_ENDIAN
 #define TVM_FFI_IO_USE_LITTLE_ENDIAN 1
 #endif
 
-// Byte order of the machine; build systems may define TVM_FFI_CMAKE_LITTLE_ENDIAN to decide it.
+// Byte order of the machine; a build system may set it with TVM_FFI_CMAKE_LITTLE_ENDIAN.
 #ifdef TVM_FFI_CMAKE_LITTLE_ENDIAN
 #define TVM_FFI_LITTLE_ENDIAN TVM_FFI_CMAKE_LITTLE_ENDIAN
 #elif defined(__BYTE_ORDER__)
@@ -20,7 +20,7 @@
 #define TVM_FFI_LITTLE_ENDIAN 1
 #endif
 
-// Nonzero when serialized data has the machine's byte order.
+// Nonzero if serialized data has the byte order of the machine.
 #define TVM_FFI_IO_NO_ENDIAN_SWAP (TVM_FFI_LITTLE_ENDIAN == TVM_FFI_IO_USE_LITTLE_ENDIAN)
 
 namespace tvm {

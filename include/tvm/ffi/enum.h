@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enum: base of enumerations whose instances are objects shared between languages.
+// Enum: base of enumerations whose instances are objects that all languages share.
 //
-// A type's instances live in an EnumState, the type's entry in the attribute column
-// "__ffi_enum__".  Including this header registers the types when the library is loaded.
+// The EnumState of a type holds its instances.  It is the type's entry in the attribute column
+// "__ffi_enum__".  A library that includes this header registers the enum types when it is loaded.
 #ifndef TVM_FFI_ENUM_H_
 #define TVM_FFI_ENUM_H_
 
@@ -15,7 +15,7 @@ namespace ffi {
 
 class Enum;
 
-// An instance of an enum: one object for each, equal only to itself.
+// An instance of an enumeration.  There is one object per instance; it is equal only to itself.
 class EnumObj : public Object {
  public:
   int64_t _int_index = 0;
@@ -25,8 +25,8 @@ class EnumObj : public Object {
   EnumObj(int64_t int_index, String str_index)
       : _int_index(int_index), _str_index(std::move(str_index)) {}
 
-  // The instance with this index.  Cls is the class of the objects, or of references to them;
-  // ValueError when it has no such instance.
+  // Returns the instance with this index.  Cls is the object class or the reference class.  Throws
+  // ValueError if there is no such instance.
   template <typename Cls>
   static auto _GetByIntIndex(int64_t index);
   template <typename Cls>
@@ -44,7 +44,7 @@ class Enum : public ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Enum, ObjectRef, EnumObj);
 };
 
-// The integer index is the value.
+// Instance of an enumeration whose values are the integer indices.
 class IntEnumObj : public EnumObj {
  public:
   using EnumObj::EnumObj;
@@ -57,7 +57,7 @@ class IntEnum : public Enum {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(IntEnum, Enum, IntEnumObj);
 };
 
-// The string index is the value.
+// Instance of an enumeration whose values are the string indices.
 class StrEnumObj : public EnumObj {
  public:
   using EnumObj::EnumObj;
@@ -70,12 +70,12 @@ class StrEnum : public Enum {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StrEnum, Enum, StrEnumObj);
 };
 
-// All instances of one type.
+// All instances of one enumeration type.
 class EnumStateObj : public Object {
  public:
   List<ObjectRef> entries;                   // in order of definition
-  Dict<Any, ObjectRef> indexes;              // entries by integer and by string
-  Dict<String, Dict<ObjectRef, Any>> attrs;  // for each attribute: its value by entry
+  Dict<Any, ObjectRef> indexes;              // entries by integer index and by string index
+  Dict<String, Dict<ObjectRef, Any>> attrs;  // per attribute: its value for each entry
 
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.EnumState", EnumStateObj, Object);
 };
@@ -103,7 +103,7 @@ namespace detail {
   TVM_FFI_UNREACHABLE();
 }
 
-// The type's state; nullptr when it has no instances yet.
+// Returns the state of a type, or nullptr if it has no instances yet.
 inline const EnumStateObj* FindEnumState(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   const TVMFFIAny* state = FindAttrIn(&column, type_attr::kEnumState.name, type_index);
@@ -111,7 +111,7 @@ inline const EnumStateObj* FindEnumState(int32_t type_index) {
   return ObjectUnsafe::RawObjectPtrFromUnowned<EnumStateObj>(state->v_obj);
 }
 
-// The instance with this index, an int or a string, or a null reference.
+// Returns the instance with this integer or string index, or a null reference.
 inline ObjectRef FindEnumInstance(int32_t type_index, const Any& index) {
   const EnumStateObj* state = FindEnumState(type_index);
   if (state == nullptr) return ObjectRef();

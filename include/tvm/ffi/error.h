@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Error, and the macros that throw it.
 //
-// An Error is thrown in one library and caught in another that was built elsewhere: its name, the
-// order of its bases and its virtual functions are binary contract.  The objects are made by the
-// runtime, and everything a check does after it failed is out of line.
+// An Error may be thrown in one library and caught in another that was built elsewhere: its name,
+// the order of its bases and its virtual functions are binary contract.  The runtime creates the
+// error objects, and the code after a failed check is not inlined.
 #ifndef TVM_FFI_ERROR_H_
 #define TVM_FFI_ERROR_H_
 
@@ -16,7 +16,7 @@
 #include <bits/cxxabi_forced.h>
 #endif
 
-// Kept for programs that test them: the runtime decides how backtraces are made.
+// Kept for programs that test these macros; the runtime decides how it creates backtraces.
 #ifndef TVM_FFI_USE_LIBBACKTRACE
 #define TVM_FFI_USE_LIBBACKTRACE 1
 #endif
@@ -31,7 +31,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object behind an Error.
+// Object of an Error.
 class ErrorObj : public Object, public TVMFFIErrorCell {
  public:
   ErrorObj() : TVMFFIErrorCell{} {}
@@ -48,7 +48,7 @@ class ErrorObj : public Object, public TVMFFIErrorCell {
 
 namespace detail {
 
-// Owned handle of a new error; throws std::bad_alloc.
+// Returns an owned handle of a new error; throws std::bad_alloc.
 TVM_FFI_FAILURE_ inline TVMFFIObject* NewErrorObject(std::string_view kind,
                                                      std::string_view message,
                                                      std::string_view backtrace,
@@ -67,12 +67,12 @@ TVM_FFI_FAILURE_ inline TVMFFIObject* NewErrorObject(std::string_view kind,
 
 }  // namespace detail
 
-// The exception of these headers: an error with kind, message and backtrace, by reference.
+// Exception with kind, message and backtrace; a reference to an ErrorObj.
 class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
  public:
   Error(std::string kind, std::string message, std::string backtrace)
       : Error(detail::NewErrorObject(kind, message, backtrace)) {}
-  // cause_chain: std::optional<Error>; extra_context: std::optional<ObjectRef>.
+  // `cause_chain` converts to std::optional<Error>, `extra_context` to std::optional<ObjectRef>.
   template <typename Cause, typename Context, typename E = Error, typename Ref = ObjectRef>
   Error(std::string kind, std::string message, std::string backtrace, const Cause& cause_chain,
         const Context& extra_context)
@@ -86,9 +86,9 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
 
   std::string kind() const { return std::string(ViewOf(get()->kind)); }
   std::string message() const { return std::string(ViewOf(get()->message)); }
-  // Most recent call first.
+  // Returns the backtrace, most recent call first.
   std::string backtrace() const { return std::string(ViewOf(get()->backtrace)); }
-  // Some members are templates so that only files that use them pay for their compilation.
+  // Some members are templates, so that only files that use them pay for their compilation.
   template <typename T = Error>
   std::optional<T> cause_chain() const {
     return Retained<T>(get()->cause_chain);
@@ -97,12 +97,12 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
   std::optional<T> extra_context() const {
     return Retained<T>(get()->extra_context);
   }
-  // update_mode is a TVMFFIBacktraceUpdateMode.
+  // Replaces or extends the backtrace; `update_mode` is a TVMFFIBacktraceUpdateMode.
   void UpdateBacktrace(const TVMFFIByteArray* backtrace, int32_t update_mode) {
     ErrorObj* error = static_cast<ErrorObj*>(get_mutable());
     error->update_backtrace(detail::ObjectUnsafe::GetHeader(error), backtrace, update_mode);
   }
-  // The lines of the backtrace in Python's order: oldest call first.
+  // Returns the lines of the backtrace in Python's order, oldest call first.
   template <typename Text = std::string>
   Text TracebackMostRecentCallLast() const {
     std::string_view text = ViewOf(get()->backtrace);
@@ -143,7 +143,7 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
 
 namespace detail {
 
-// `owned` is an Error object.
+// Takes ownership of an Error object.
 inline Error ErrorFromOwned(TVMFFIObject* owned) {
   return ObjectUnsafe::ObjectRefFromOwned<Error>(owned);
 }
@@ -155,15 +155,15 @@ TVM_FFI_FAILURE_ inline Error MakeError(std::string_view kind, std::string_view 
 
 }  // namespace detail
 
-// Throw it when the host language, Python for one, has an exception pending already.
+// Returns the error to throw if the host language, such as Python, already has a pending exception.
 inline Error EnvErrorAlreadySet() {
   return detail::MakeError("EnvErrorAlreadySet", std::string_view(), std::string_view());
 }
 
 namespace detail {
 
-// Takes the thread's pending error.  A failed call without one left its exception with the host
-// language.
+// Takes the pending error of the thread.  If a call failed without one, the host language has the
+// pending exception.
 inline Error MoveFromSafeCallRaised() {
   TVMFFIObjectHandle raised = nullptr;
   TVMFFIErrorMoveFromRaised(&raised);
@@ -177,13 +177,14 @@ inline void SetSafeCallRaised(const Error& error) {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowRaised() { throw MoveFromSafeCallRaised(); }
 
-// For calls of the C ABI: nonzero means that an error is pending.
+// Throws the pending error if a function of the C ABI returned a nonzero code.
 inline void CheckSafeCall(int code) {
   if (TVM_FFI_PREDICT_FALSE(code != 0)) ThrowRaised();
 }
 
-// Called inside a handler: makes whatever was thrown the thread's pending error.  Unwinding has no
-// C++ object for the handler's reference.
+// Turns the exception in flight into the pending error of the thread and returns -1.  Call it
+// inside a catch handler.  The null checks of UndefinedBehaviorSanitizer are off because a forced
+// unwind has no exception object for the handler's reference.
 TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
   try {
     throw;
@@ -195,7 +196,7 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
     TVMFFIErrorSetRaisedFromCStr("InternalError", error.what());
 #ifdef __GLIBCXX__
   } catch (const __cxxabiv1::__forced_unwind&) {
-    throw;  // the thread is being cancelled: glibc insists on finishing that
+    throw;  // the thread is being cancelled: glibc requires that the exception is rethrown
 #endif
   } catch (...) {
     TVMFFIErrorSetRaisedFromCStr("InternalError", "C++ exception of unknown type");
@@ -221,12 +222,13 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
   ThrowError(std::string_view(kind), message.view());
 }
 
-// The left side of `thrower <<= message`: C++ evaluates the message first, and the backtrace,
-// which lives in a buffer of the thread, after it.
+// Left operand of `thrower <<= message`.  C++ evaluates the message first and then the backtrace,
+// which is in a buffer of the thread.
 template <bool log>
 class TVM_FFI_HIDDEN ErrorThrower {
  public:
-  // A constructor, because a comma between braces would end an argument of another macro.
+  // A constructor, because a comma between braces would separate arguments if the expression is an
+  // argument of another macro.
   ErrorThrower(const char* kind, const TVMFFIByteArray* backtrace)
       : kind_(kind), backtrace_(backtrace) {}
 
@@ -236,7 +238,7 @@ class TVM_FFI_HIDDEN ErrorThrower {
     if constexpr (log) std::fprintf(stderr, "%s", error.FullMessage().c_str());
     throw error;
   }
-  // What a user's operator<< for std::ostream has returned.
+  // Throws a message to which a user's operator<< for std::ostream was applied last.
   template <typename Char, typename CharTraits>
   [[noreturn]] void operator<<=(std::basic_ostream<Char, CharTraits>& message) {
     if (const MessageStream* text = MessageStream::Under(message)) *this <<= *text;
@@ -248,10 +250,10 @@ class TVM_FFI_HIDDEN ErrorThrower {
   const TVMFFIByteArray* backtrace_;
 };
 
-// For code that builds an error step by step; the macros below do without it.
+// Builds an error step by step and throws it in the destructor.  The macros below do not use it.
 template <typename Text>
 class TVM_FFI_HIDDEN ErrorBuilderWith {
-  // Depend on Text, so that only files that use this class pay for what it instantiates.
+  // Depend on Text, so that only files that use this class pay for the instantiations.
   using Cause = std::conditional_t<(sizeof(Text) > 0), Error, Text>;
   using Context = std::conditional_t<(sizeof(Text) > 0), ObjectRef, Text>;
 
@@ -306,10 +308,10 @@ using ErrorBuilder = ErrorBuilderWith<std::string>;
   ThrowError("TypeError", text);
 }
 [[noreturn]] inline void ThrowNullReference(const char* type_key) {
-  ThrowFormatted("InternalError", "null reference where a `%s` is needed", type_key);
+  ThrowFormatted("InternalError", "expected a `%s`, got a null reference", type_key);
 }
 
-// The result of an expression whose type, reference or not, is T.
+// Returns an expression of type T, which may be a reference type.
 template <typename T>
 T Checked(T&& value) {
   return static_cast<T&&>(value);
@@ -317,7 +319,7 @@ T Checked(T&& value) {
 
 // ---- Comparisons of the check macros ----------------------------------------------------------
 
-// The operands of a comparison that did not hold, or nothing.
+// Operands of a failed comparison; empty if the comparison succeeded.
 struct TVM_FFI_HIDDEN CheckFailure {
   MessageStream* operands;  // "(1 vs. 2) "; owned, freed by operator<<
   explicit operator bool() const { return TVM_FFI_PREDICT_FALSE(operands != nullptr); }
@@ -368,21 +370,23 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
       #ErrorKind, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0)) <<= \
       ::tvm::ffi::detail::MessageStream().stream()
 
-// TVM_FFI_THROW(ValueError) << "text" << value;  the kind is free text.
+// TVM_FFI_THROW(ValueError) << "text" << value; throws an Error.  Any identifier may be the kind.
 #define TVM_FFI_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, TVM_FFI_ALWAYS_LOG_BEFORE_THROW != 0)
-// The same, printed to stderr first: for code whose exceptions nobody may catch.
+// Same as TVM_FFI_THROW, but also prints the error to stderr: for exceptions that may remain
+// uncaught.
 #define TVM_FFI_LOG_AND_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, true)
 
 // ---- Checks -----------------------------------------------------------------------------------
-// Statements that are safe wherever a statement is, also before an `else`.  The expansion ends in
-// a string literal: callers write a literal right behind it, or << more.
+// Statements that are also safe as the branch of an `if` with an `else`.  The expansion ends in a
+// string literal: callers write another literal directly after it, or << more.
 
-// TVM_FFI_CHECK(x > 0, ValueError) << "text";  throws unless the condition holds.
+// TVM_FFI_CHECK(x > 0, ValueError) << "text"; throws an error of this kind if the condition is
+// false.
 #define TVM_FFI_CHECK(cond, ErrorKind) \
   TVM_FFI_PREDICT_TRUE(cond)           \
   ? static_cast<void>(0) : TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond ") is false: "
 
-// What the comparisons below are made of; the message shows both operands.
+// Implementation of the comparisons below; the message shows both operands.
 #define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)                                    \
   while (const ::tvm::ffi::detail::CheckFailure tvm_ffi_check_failure =                       \
              ::tvm::ffi::detail::LogCheck##name(x, y))                                        \
@@ -396,12 +400,13 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 #define TVM_FFI_CHECK_GE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GE, >=, x, y, ErrorKind)
 #define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
-// An expression: x, which is evaluated twice.  The call keeps it quiet as a statement.
+// An expression with the value of x, which is evaluated twice.  The call prevents a warning about
+// an unused value.
 #define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                                       \
   ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " : static_cast<void>(0), \
    ::tvm::ffi::detail::Checked<decltype((x))>(x))
 
-// The same with InternalError: for what only a fault of one's own can break.
+// Same as TVM_FFI_CHECK..., but with InternalError: for conditions that only a bug can break.
 #define TVM_FFI_ICHECK(cond) TVM_FFI_CHECK(cond, InternalError)
 #define TVM_FFI_ICHECK_LT(x, y) TVM_FFI_CHECK_LT(x, y, InternalError)
 #define TVM_FFI_ICHECK_GT(x, y) TVM_FFI_CHECK_GT(x, y, InternalError)
@@ -428,7 +433,7 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
   while (false) TVM_FFI_ICHECK_NE(x, y)
 #define TVM_FFI_DCHECK_NOTNULL(x) (x)
 #else
-// Checks of debug builds; with NDEBUG they compile but are not evaluated.
+// Checks for debug builds.  With NDEBUG they are compiled but not evaluated.
 #define TVM_FFI_DCHECK(x) TVM_FFI_ICHECK(x)
 #define TVM_FFI_DCHECK_LT(x, y) TVM_FFI_ICHECK_LT(x, y)
 #define TVM_FFI_DCHECK_GT(x, y) TVM_FFI_ICHECK_GT(x, y)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected<T>: a T or an Error, for code that reports failures without throwing.
 //
-// Both live in one Any; the index of Error means failure.  As the result of an FFI function an
-// error is returned as a value, with status 0, and not raised.
+// Both are stored in one Any; the type index of Error means failure.  If an FFI function returns an
+// Expected with an error, the error is a result value with status 0; it is not raised.
 #ifndef TVM_FFI_EXPECTED_H_
 #define TVM_FFI_EXPECTED_H_
 
@@ -14,7 +14,7 @@ namespace ffi {
 template <typename T>
 class Expected;
 
-// An error that converts to any Expected: `return Unexpected(error);`.
+// An error that converts to any Expected<T>: `return Unexpected(error);`.
 template <typename E = Error>
 class Unexpected {
  public:
@@ -44,7 +44,7 @@ inline constexpr bool is_unexpected_v<Unexpected<E>> = true;
 
 struct ExpectedUnsafe;
 
-// What Expected<T> and Expected<void> share.
+// Common base of Expected<T> and Expected<void>.
 class ExpectedBase {
  public:
   int32_t type_index() const { return data_.type_index(); }
@@ -84,7 +84,7 @@ TVM_FFI_FAILURE_ inline Error CannotTreatError(const std::string& from, const st
 
 }  // namespace detail
 
-// A T or an Error: the result of a function that does not throw.
+// A T or an Error: result type of functions that do not throw.
 template <typename T>
 class Expected : public detail::ExpectedBase {
  public:
@@ -119,7 +119,8 @@ class Expected : public detail::ExpectedBase {
     if (is_err()) return T(std::forward<U>(other));
     return detail::AnyUnsafe::CopyFromAnyViewAfterCheck<T>(data_);
   }
-  // The value as a U; an error stays as it is, another value becomes a TypeError.
+  // Returns the value as a U.  An error stays unchanged; a value that is not a U becomes a
+  // TypeError.
   template <typename U>
   Expected<U> as_or_error() const& {
     if (is_err()) return error();
@@ -140,7 +141,7 @@ class Expected : public detail::ExpectedBase {
   }
 
  private:
-  // Takes a value that is known to be a T or an Error.
+  // Takes a value that must be a T or an Error.
   struct Checked {};
   Expected(Checked, Any data) : ExpectedBase(std::move(data)) {}
 
@@ -243,7 +244,7 @@ struct TypeTraits<Expected<T>> : TypeTraitsBase {
 
 namespace detail {
 
-// The left side of `site <<= message` in TVM_FFI_UNEXPECTED.
+// Left operand of `maker <<= message` in TVM_FFI_UNEXPECTED.
 class TVM_FFI_HIDDEN UnexpectedMaker {
  public:
   UnexpectedMaker(const char* kind, const char* file, int line, const char* function)
@@ -255,7 +256,7 @@ class TVM_FFI_HIDDEN UnexpectedMaker {
     frame << "  File \"" << file_ << "\", line " << line_ << ", in " << function_ << "\n";
     return Unexpected<Error>(MakeError(kind_, message.view(), frame.view()));
   }
-  // What a user's operator<< for std::ostream has returned.
+  // Accepts a message to which a user's operator<< for std::ostream was applied last.
   template <typename Char, typename CharTraits>
   Unexpected<Error> operator<<=(std::basic_ostream<Char, CharTraits>& message) const {
     if (const MessageStream* text = MessageStream::Under(message)) return *this <<= *text;
@@ -269,7 +270,7 @@ class TVM_FFI_HIDDEN UnexpectedMaker {
   const char* function_;
 };
 
-// For code that builds such an error step by step; the macro does without it.
+// Builds an Unexpected step by step.  The macro below does not use it.
 class TVM_FFI_HIDDEN UnexpectedBuilder {
  public:
   UnexpectedBuilder(const char* kind, const char* file, int line, const char* function)
@@ -305,12 +306,14 @@ class TVM_FFI_HIDDEN UnexpectedBuilder {
 }  // namespace ffi
 }  // namespace tvm
 
-// return TVM_FFI_UNEXPECTED(ValueError) << "text";
+// return TVM_FFI_UNEXPECTED(ValueError) << "text"; returns an error from a function with an
+// Expected result.
 #define TVM_FFI_UNEXPECTED(ErrorKind)                                                       \
   ::tvm::ffi::detail::UnexpectedMaker(#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG) <<= \
       ::tvm::ffi::detail::MessageStream().stream()
 
-// Checks that return from the enclosing function instead of throwing.
+// TVM_FFI_RET_CHECK(x > 0, ValueError) << "text"; returns an error from the enclosing function if
+// the condition is false.
 #define TVM_FFI_RET_CHECK(cond, ErrorKind) \
   while (!TVM_FFI_PREDICT_TRUE(cond))      \
   return TVM_FFI_UNEXPECTED(ErrorKind) << "Check failed: (" #cond ") is false: "
@@ -329,7 +332,7 @@ class TVM_FFI_HIDDEN UnexpectedBuilder {
 #define TVM_FFI_RET_CHECK_EQ(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_RET_CHECK_NE(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_NE, !=, x, y, ErrorKind)
 
-// The same with InternalError.
+// Same as TVM_FFI_RET_CHECK..., but with InternalError.
 #define TVM_FFI_RET_ICHECK(cond) TVM_FFI_RET_CHECK(cond, InternalError)
 #define TVM_FFI_RET_ICHECK_LT(x, y) TVM_FFI_RET_CHECK_LT(x, y, InternalError)
 #define TVM_FFI_RET_ICHECK_GT(x, y) TVM_FFI_RET_CHECK_GT(x, y, InternalError)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Function: a callable that any language made and any language calls.
+// Function: a callable that any language can create and any language can call.
 //
-// A FunctionObj has a C entry, which every caller may use, and perhaps a C++ entry, through which
-// exceptions pass.  Both get the function object itself as their first argument.
+// A FunctionObj has a C entry, which every caller may use, and optionally a C++ entry, through
+// which exceptions propagate.  The first argument of both is the function object itself.
 #ifndef TVM_FFI_FUNCTION_H_
 #define TVM_FFI_FUNCTION_H_
 
@@ -10,13 +10,14 @@
 #include <tvm/ffi/optional.h>
 #include <tvm/ffi/signature_detail.h>
 
-// Bracket the body of a function with the C calling convention: 0 at the end, -1 and the thread's
-// pending error when anything is thrown.
+// TVM_FFI_SAFE_CALL_BEGIN() ... TVM_FFI_SAFE_CALL_END() enclose the body of a function with the C
+// calling convention: it returns 0 at the end, and -1 with a pending error if an exception is
+// thrown.
 #define TVM_FFI_SAFE_CALL_BEGIN() \
   try {                           \
   (void)0
 
-// The end of what TVM_FFI_SAFE_CALL_BEGIN began.
+// Ends the body that TVM_FFI_SAFE_CALL_BEGIN begins.
 #define TVM_FFI_SAFE_CALL_END()                         \
   return 0;                                             \
   }                                                     \
@@ -25,14 +26,14 @@
   }                                                     \
   TVM_FFI_UNREACHABLE()
 
-// Throws the pending error when a C function did not return 0.
+// Throws the pending error if a C function returns a nonzero code.
 #define TVM_FFI_CHECK_SAFE_CALL(expr)          \
   {                                            \
     ::tvm::ffi::detail::CheckSafeCall((expr)); \
   }
 
-// Nonzero: exports also carry their types and documentation.  Build tools say what it is where the
-// sources say nothing.
+// Nonzero: exported functions have metadata and documentation.  Build tools define the default for
+// sources that do not define this macro.
 #ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
 #ifdef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT
@@ -44,7 +45,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object behind a Function.
+// Object of a Function.
 class FunctionObj : public Object, public TVMFFIFunctionCell {
  public:
   using FCall = void (*)(const FunctionObj*, const AnyView*, int32_t, Any*);
@@ -52,7 +53,7 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
   static constexpr int32_t _type_index = kTVMFFIFunction;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIFunction, FunctionObj, Object)
 
-  // *result holds no reference on entry.
+  // Calls the function, through the C++ entry if there is one.  *result must not hold a reference.
   void CallPacked(const AnyView* args, int32_t num_args, Any* result) const {
     if (TVM_FFI_PREDICT_TRUE(cpp_call != nullptr)) {
       reinterpret_cast<FCall>(cpp_call)(this, args, num_args, result);
@@ -60,7 +61,7 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
       detail::CheckSafeCall(CallSafely(args, num_args, result));
     }
   }
-  // The status of the C entry; errors stay pending.
+  // Calls the C entry and returns its status.  An error stays pending.
   int CallSafely(const AnyView* args, int32_t num_args, Any* result) const {
     return safe_call(detail::ObjectUnsafe::GetHeader(this),
                      reinterpret_cast<const TVMFFIAny*>(args), num_args,
@@ -71,7 +72,7 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
   FunctionObj() : TVMFFIFunctionCell{} {}
 };
 
-// The arguments of a call, borrowed.
+// The borrowed arguments of a packed call.
 class PackedArgs {
  public:
   PackedArgs(const AnyView* data, int32_t size) : data_(data), size_(size) {}
@@ -81,7 +82,7 @@ class PackedArgs {
   PackedArgs Slice(int begin, int end = -1) const {
     return PackedArgs(data_ + begin, (end == -1 ? size_ : end) - begin);
   }
-  // `args` must outlive the views.
+  // Fills `data` with views of `args`, which must outlive them.
   template <typename... Args>
   static void Fill(AnyView* data, Args&&... args) {
     [[maybe_unused]] size_t i = 0;
@@ -95,8 +96,8 @@ class PackedArgs {
 
 namespace detail {
 
-// Whether a view of a T may be a new object, which somebody has to own while a call lasts: the
-// traits of such types say so in a member kViewIsNewObject.
+// True if the traits of T have a member kViewIsNewObject that is true: a view of a T may refer to a
+// new object, which needs an owner during the call.
 template <typename T, typename = void>
 inline constexpr bool view_is_new_object_v = false;
 template <typename T>
@@ -104,13 +105,13 @@ inline constexpr bool
     view_is_new_object_v<T, std::void_t<decltype(TypeTraitsNoCR<T>::kViewIsNewObject)>> =
         TypeTraitsNoCR<T>::kViewIsNewObject;
 
-// An argument as it is, or the Any that owns what its view would be.
+// Returns the argument itself, or an Any that owns the new object of its view.
 template <typename T>
 std::conditional_t<view_is_new_object_v<T>, Any, T&&> OwnArgument(T&& arg) {
   return static_cast<std::conditional_t<view_is_new_object_v<T>, Any, T&&>>(std::forward<T>(arg));
 }
 
-// An array has at least one element.
+// Size of the argument array: C++ arrays have at least one element.
 constexpr size_t ArraySize(size_t count) { return count > 0 ? count : 1; }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowResultInUse() {
@@ -118,11 +119,12 @@ constexpr size_t ArraySize(size_t count) { return count > 0 ? count : 1; }
              std::string_view("the result slot of a call must not hold an object on entry"));
 }
 
-// Whether a callable writes over its result instead of assigning to it.
+// True if a callable overwrites its result instead of assigning to it.
 template <typename TCallable>
 inline constexpr bool overwrites_result_v = false;
 
-// For a result that still holds an object; an argument may be a view of it.
+// Calls a function whose result slot holds an object.  The slot keeps it until the call returns,
+// because an argument may be a view of it.
 TVM_FFI_FAILURE_ inline void CallWithNewResult(FunctionObj::FCall call, const FunctionObj* self,
                                                const AnyView* args, int32_t num_args, Any* rv) {
   Any result;
@@ -130,7 +132,7 @@ TVM_FFI_FAILURE_ inline void CallWithNewResult(FunctionObj::FCall call, const Fu
   *rv = std::move(result);
 }
 
-// A FunctionObj that holds a packed callable.
+// A FunctionObj that owns a packed callable.
 template <typename TCallable>
 class FunctionObjImpl : public FunctionObj {
  public:
@@ -173,13 +175,13 @@ class FunctionObjImpl : public FunctionObj {
   mutable TCallable callable_;
 };
 
-// A typed callable as a packed one.
+// Adapter from a typed callable to a packed one.
 template <typename F>
 struct TypedCallable {
   F callable;
   std::string name;
 
-  // *rv holds no object.
+  // *rv must not hold an object.
   void operator()(PackedArgs args, Any* rv) const {
     CallTyped(callable, name.c_str(), reinterpret_cast<const TVMFFIAny*>(args.data()), args.size(),
               AnyUnsafe::TVMFFIAnyPtrFromAny(*rv));
@@ -189,7 +191,8 @@ template <typename F>
 inline constexpr bool overwrites_result_v<TypedCallable<F>> =
     !std::is_void_v<typename FunctionInfo<F>::RetType>;
 
-// Functions may capture functions.  Those that capture nothing to release need no turn.
+// Functions may capture functions, so they can be nested deeply.  Callables with a trivial
+// destructor have nothing to release.
 template <typename TCallable>
 struct NestsDeeply<FunctionObjImpl<TCallable>, void>
     : std::bool_constant<!std::is_trivially_destructible_v<TCallable>> {};
@@ -209,7 +212,7 @@ inline constexpr bool is_packed_callable_v = std::is_invocable_v<F&, PackedArgs,
 
 }  // namespace detail
 
-// A function of any language, by reference; may be null.  Calls convert arguments and results.
+// Reference to a function of any language; may be null.  Calls convert arguments and results.
 class Function : public ObjectRef {
  public:
   class Registry;
@@ -221,7 +224,8 @@ class Function : public ObjectRef {
   explicit Function(F&& packed_call) : Function(FromPacked(std::forward<F>(packed_call))) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Function, ObjectRef, FunctionObj);
 
-  // From a callable that takes (PackedArgs, Any*) or (const AnyView*, int32_t, Any*).
+  // Returns a Function for a callable that takes (PackedArgs, Any*) or (const AnyView*, int32_t,
+  // Any*).
   template <typename F>
   static Function FromPacked(F&& packed_call) {
     using Callable = std::decay_t<F>;
@@ -230,8 +234,8 @@ class Function : public ObjectRef {
     return Function(ObjectPtr<FunctionObj>(make_object<detail::FunctionObjImpl<Callable>>(
         std::in_place, std::forward<F>(packed_call))));
   }
-  // Also returns the callable, which lives inside the function.  A pair converts to a tuple, and
-  // does not need <tuple>, which every kernel would have to read.
+  // Returns a Function and a pointer to the callable inside it.  The pair converts to a tuple;
+  // returning a std::tuple would make every kernel include <tuple>.
   template <typename Callable, typename... Args>
   static auto FromPackedInplace(Args&&... args) {
     auto object =
@@ -239,19 +243,21 @@ class Function : public ObjectRef {
     Callable* callable = object->callable();
     return std::make_pair(Function(ObjectPtr<FunctionObj>(std::move(object))), callable);
   }
-  // From a callable with convertible parameters; the name appears in messages.
+  // Returns a Function for a callable whose parameters and result have conversion traits.  The name
+  // appears in error messages.
   template <typename F>
   static Function FromTyped(F&& callable, std::string name = std::string()) {
     using Callable = detail::TypedCallable<std::decay_t<F>>;
     return FromPacked(Callable{std::forward<F>(callable), std::move(name)});
   }
-  // Takes ownership of `self`.
+  // Returns a Function for a C function; consumes `self`.
   static Function FromExternC(void* self, TVMFFISafeCallType safe_call, void (*deleter)(void*)) {
     TVMFFIObjectHandle out;
     detail::CheckSafeCall(TVMFFIFunctionCreate(self, safe_call, deleter, &out));
     return FromOwnedHandle(out);
   }
 
+  // Return the global function with this name: std::nullopt or a ValueError if it does not exist.
   // The name is a std::string_view, std::string, String or C string.
   template <typename Name, typename Result = Function>
   static std::optional<Result> GetGlobal(const Name& name) {
@@ -277,7 +283,7 @@ class Function : public ObjectRef {
     GetGlobalRequired("ffi.FunctionRemoveGlobal")(name);
   }
 
-  // Calls a C symbol without making a Function of it.
+  // Calls a C function without creating a Function.
   template <typename... Args>
   static Any InvokeExternC(void* handle, TVMFFISafeCallType safe_call, Args&&... args) {
     if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
@@ -301,7 +307,8 @@ class Function : public ObjectRef {
   void CallPacked(PackedArgs args, Any* result) const {
     get()->CallPacked(args.data(), args.size(), result);
   }
-  // Errors, also those of the conversion to T, become part of the result.
+  // Calls the function and returns its result as a T.  Errors, including errors of the conversion
+  // to T, become part of the result.
   template <typename T = Any, typename... Args>
   Expected<T> CallExpected(Args&&... args) const;
 
@@ -311,7 +318,7 @@ class Function : public ObjectRef {
   using ObjectRef::operator!=;
 
  private:
-  // Functions of their own, because GCC before 14 makes a result in the caller's memory only when
+  // Separate functions, because GCC before 14 constructs the result in the caller's memory only if
   // it is declared in the outermost block.
   template <typename... Args>
   Any CallWithViews(Args&&... args) const {
@@ -329,7 +336,7 @@ class Function : public ObjectRef {
                                     detail::AnyUnsafe::TVMFFIAnyPtrFromAny(result)));
     return result;
   }
-  // Null when there is none.
+  // Returns a null Function if the name is not registered.
   static Function FindGlobal(std::string_view name) {
     TVMFFIByteArray bytes{name.data(), name.size()};
     TVMFFIObjectHandle out;
@@ -382,7 +389,7 @@ std::vector<Name> Function::ListGlobalNames() {
   return result;
 }
 
-// The index of a registered type; throws for other keys.
+// Returns the type index of a registered type key; throws an error for other keys.
 inline int32_t TypeKeyToIndex(std::string_view type_key) {
   TVMFFIByteArray bytes{type_key.data(), type_key.size()};
   int32_t index;
@@ -390,14 +397,14 @@ inline int32_t TypeKeyToIndex(std::string_view type_key) {
   return index;
 }
 
-// A Function with a C++ signature; one that came from elsewhere is not checked against it.
+// A Function with a C++ signature.  A Function from elsewhere is not checked against the signature.
 template <typename R, typename... Args>
 class TypedFunction<R(Args...)> {
   template <typename F>
   using IfCallable =
       std::enable_if_t<std::is_invocable_r_v<R, F&, Args...> && !std::is_base_of_v<ObjectRef, F> &&
                        !std::is_same_v<F, TypedFunction>>;
-  // Gives the callable exactly this signature.
+  // Gives a callable exactly this signature.
   template <typename F>
   struct Adapter {
     mutable F callable;
@@ -497,15 +504,15 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
   }                                                                                     \
   }
 
-// The argument is written once: each lambda expression has a type of its own.
+// `Function` occurs once in the expansion, because each lambda expression has a different type.
 #define TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                             \
   TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi_##ExportName, const auto& tvm_ffi_exported = Function;          \
                          (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(tvm_ffi_exported)>>( \
                              tvm_ffi_exported, #ExportName, args, num_args, result));              \
                          return 0)
 
-// Not const: rows with and without addresses to relocate share the section.  Aligned: a compiler
-// may leave gaps otherwise.
+// Not const, because rows with and without relocated addresses share the section.  Aligned, because
+// a compiler may otherwise leave gaps between rows.
 #ifdef __ELF__
 #define TVM_FFI_EXPORT_ROW_IN_(Section, Name, Kind, Text)                                  \
   __attribute__((used, aligned(8), section(Section))) static ::tvm::ffi::detail::ExportRow \
@@ -516,7 +523,7 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 #define TVM_FFI_EXPORT_ROW_(Name, Kind, Text) \
   TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_exports", Name, Kind, Text)
 
-// `Signature` is the text of one, or nullptr.
+// `Signature` is the text of a signature, or nullptr.
 #define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)             \
   TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                   \
   [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() {                 \
@@ -528,32 +535,34 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
   TVM_FFI_EXPORT_ROW_(#ExportName, "signature",                                    \
                       ::tvm::ffi::detail::CompilerTextOfExport(&TVMFFIExportedType_##ExportName))
 
-// TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(add, my::Add, "add(a: int, b: int = 1) -> int"): the
-// symbol __tvm_ffi_add, and the names, defaults, shapes and directions of its parameters.  The
-// library carries them whether metadata are on or off.
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(ExportName, Function, Text)              \
-  TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Text)                                   \
-  TVM_FFI_EXPORT_ROW_(#ExportName, "declaration", Text)                                       \
-  static_assert(::tvm::ffi::detail::IsSignatureOf(Text, #ExportName),                         \
-                "the text is the signature of a function with another name");                 \
-  static_assert(::tvm::ffi::detail::NumParametersIn(Text) ==                                  \
-                    ::tvm::ffi::detail::NumParametersOf(&TVMFFIExportedType_##ExportName),    \
-                "the text has another number of parameters than the function");               \
-  static_assert(                                                                              \
-      ::tvm::ffi::detail::ParameterOfOtherKind(Text, &TVMFFIExportedType_##ExportName) == -1, \
-      "a parameter (this one, from 0) is a tensor in the text and a number in the "           \
-      "function, or the other way round");
+// TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(add, my::Add, "add(a: int, b: int = 1) -> int");
+// exports the symbol __tvm_ffi_add with the names, defaults, shapes and directions of its
+// parameters.  The library contains the signature even if metadata is off.
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(ExportName, Function, Text)           \
+  TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Text)                                \
+  TVM_FFI_EXPORT_ROW_(#ExportName, "declaration", Text)                                    \
+  static_assert(::tvm::ffi::detail::IsSignatureOf(Text, #ExportName),                      \
+                "the text is the signature of a function with another name");              \
+  static_assert(::tvm::ffi::detail::NumParametersIn(Text) ==                               \
+                    ::tvm::ffi::detail::NumParametersOf(&TVMFFIExportedType_##ExportName), \
+                "the text has another number of parameters than the function");            \
+  static_assert(                                                                           \
+      ::tvm::ffi::detail::FindKindMismatch(Text, &TVMFFIExportedType_##ExportName) == -1,  \
+      "the parameter with this index is a tensor in the text and a number in the "         \
+      "function, or vice versa");
 
 #if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
 #define TVM_FFI_LEVEL_                   \
   TVM_FFI_QUOTED_(TVM_FFI_VERSION_MAJOR) \
   "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_MINOR) "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_PATCH)
-// In a section of its own: Clang adds nothing to one that a precompiled header has begun.
+// In a separate section, because Clang adds nothing to a section that a precompiled header has
+// begun.
 TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_headers", "", "abi", TVM_FFI_LEVEL_)
-// TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add): the symbol __tvm_ffi_add, callable from everywhere.
+// TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add); exports the symbol __tvm_ffi_add, which every
+// language can call.
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
   TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, nullptr)
-// TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(add, "text"): the documentation of that function.
+// TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(add, "text"); exports the documentation of that function.
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)                   \
   TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,                              \
                          return ::tvm::ffi::detail::ReturnText(DocString, result)) \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From packed arguments to a C++ call and back.
+// Conversion of packed arguments to a C++ call, and of its result.
 //
-// A typed function costs one conversion routine per argument *type*, shared by all positions and
-// functions, and one static table with the names of its types.  Everything about a failed call is
-// read from that table by cold code that exists once per library.
+// A typed function uses one conversion routine per argument *type*, which all parameter positions
+// and functions share, and one static table with the names of its types.  If a call fails, cold
+// code that exists once per library builds the message from that table.
 #ifndef TVM_FFI_FUNCTION_DETAIL_H_
 #define TVM_FFI_FUNCTION_DETAIL_H_
 
@@ -19,7 +19,7 @@ class TypedFunction;
 
 namespace detail {
 
-// Conversions that clients wrote need no TypeSchema().
+// TypeSchema() is optional in traits that clients write.
 template <typename T, typename = void>
 inline constexpr bool has_type_schema_v = false;
 template <typename T>
@@ -43,16 +43,17 @@ struct TypeSchemaImpl {
 
 using TypeTextFunction = std::string (*)();
 
-// The name of a type, or the key in its schema: known, or made by put(out, make, quote).  Names are
-// in no quotes.
+// The name of a type or the type key in its schema: `text`, or if that is nullptr, put(out,
+// compute, quote) writes it.  Names are written without quotes.
 struct TypeName {
   const char* text;
-  void (*put)(MessageStream* out, TypeTextFunction make, const char* quote);
-  TypeTextFunction make;
+  void (*put)(MessageStream* out, TypeTextFunction compute, const char* quote);
+  TypeTextFunction compute;
 };
 
-TVM_FFI_FAILURE_ inline void PutMadeName(MessageStream* out, TypeTextFunction make, const char*) {
-  *out << make();
+TVM_FFI_FAILURE_ inline void PutComputedName(MessageStream* out, TypeTextFunction compute,
+                                             const char*) {
+  *out << compute();
 }
 
 template <typename T>
@@ -61,12 +62,12 @@ constexpr TypeName NameOf() {
   if constexpr (kText != nullptr) {
     return {kText, nullptr, nullptr};
   } else {
-    return {nullptr, &PutMadeName, &Type2Str<T>::v};
+    return {nullptr, &PutComputedName, &Type2Str<T>::v};
   }
 }
 
-// Names of the parameters' types, then of the result.  Private to the library: otherwise all
-// libraries in a process would share the table of the one that was loaded first.
+// Names of the parameter types, then of the result type.  Hidden: otherwise all libraries in a
+// process would use the table of the library that was loaded first.
 template <typename R, typename... Args>
 TVM_FFI_HIDDEN inline constexpr TypeName kSignatureNames[] = {NameOf<Args>()..., NameOf<R>()};
 
@@ -82,11 +83,11 @@ TVM_FFI_FAILURE_ inline void PutName(MessageStream* out, const TypeName& name) {
   if (name.text != nullptr) {
     out->Print("%s", name.text);
   } else {
-    name.put(out, name.make, nullptr);
+    name.put(out, name.compute, nullptr);
   }
 }
 
-// (0: int, 1: Array<int>) -> str
+// Writes a signature such as (0: int, 1: Array<int>) -> str
 TVM_FFI_FAILURE_ inline void FormatSignature(const Signature& signature, MessageStream* out) {
   out->Print("(");
   for (int32_t i = 0; i < signature.num_parameters; ++i) {
@@ -98,14 +99,14 @@ TVM_FFI_FAILURE_ inline void FormatSignature(const Signature& signature, Message
 }
 
 // ---- Schemas ----------------------------------------------------------------------------------
-// Written for the compiler's time: each function of a library has a table, and what reads the
+// Optimized for compile time: each function of a library has a table, and the code that reads the
 // tables is compiled once.
 
-// Around the strings of JSON text; the second one, where that text is itself a string in another.
+// Quotes of JSON strings: in a JSON text, and in a JSON text inside a JSON string.
 inline constexpr const char* kQuote = "\"";
 inline constexpr const char* kQuoteInString = "\\\"";
 
-// Text in the string of a JSON text.
+// Writes text with the escapes of a JSON string, without quotes.
 TVM_FFI_FAILURE_ inline void PutEscapedJSON(std::string_view text, MessageStream* out) {
   for (char byte : text) {
     int c = static_cast<unsigned char>(byte);
@@ -113,9 +114,9 @@ TVM_FFI_FAILURE_ inline void PutEscapedJSON(std::string_view text, MessageStream
   }
 }
 
-TVM_FFI_FAILURE_ inline void PutMadeSchema(MessageStream* out, TypeTextFunction make,
-                                           const char* quote) {
-  std::string text = make();
+TVM_FFI_FAILURE_ inline void PutComputedSchema(MessageStream* out, TypeTextFunction compute,
+                                               const char* quote) {
+  std::string text = compute();
   if (*quote == '"') {
     *out << text;
   } else {
@@ -132,7 +133,7 @@ constexpr TypeName SchemaOf() {
   } else if constexpr (type_name_v<T> != nullptr) {
     return {type_name_v<T>, nullptr, nullptr};
   } else {
-    return {nullptr, &PutMadeSchema, &TypeSchemaImpl<T>::v};
+    return {nullptr, &PutComputedSchema, &TypeSchemaImpl<T>::v};
   }
 }
 
@@ -149,10 +150,11 @@ TVM_FFI_FAILURE_ inline void PutSchema(MessageStream* out, const TypeName& schem
   if (schema.text != nullptr) {
     out->Print("{%stype%s:%s%s%s}", quote, quote, quote, schema.text, quote);
   } else {
-    schema.put(out, schema.make, quote);
+    schema.put(out, schema.compute, quote);
   }
 }
 
+// Writes a schema such as
 // {"type":"ffi.Function","named_args":{"return":[{"type":"str"}],"params":[{"type":"int"}]}}
 TVM_FFI_FAILURE_ inline void FormatFunctionSchema(const Signature& schema, const char* quote,
                                                   MessageStream* out) {
@@ -167,7 +169,8 @@ TVM_FFI_FAILURE_ inline void FormatFunctionSchema(const Signature& schema, const
   out->Print("]}}");
 }
 
-// Parameters are T, const T, const T& or T&&; T& would have nothing to refer to.
+// True for parameter types T, const T, const T& and T&&. T& is not supported: there is no object to
+// which it could refer.
 template <typename T>
 inline constexpr bool is_argument_v =
     (is_any_v<std::remove_const_t<std::remove_reference_t<T>>> ||
@@ -181,7 +184,7 @@ inline constexpr bool is_result_v = std::is_void_v<T> || std::is_same_v<T, Any> 
 template <typename R, typename... Args>
 struct FunctionInfoOf {
   using FType = R(Args...);
-  using ArgType = std::tuple<Args...>;  // declared by <utility>; <tuple> is the user's to include
+  using ArgType = std::tuple<Args...>;  // <utility> declares std::tuple; users include <tuple>
   using RetType = R;
   static constexpr size_t num_args = sizeof...(Args);
   static constexpr bool unpacked_supported = (is_argument_v<Args> && ...) && is_result_v<R>;
@@ -199,7 +202,7 @@ struct FunctionInfoOf {
   static const Signature& Schema() { return kSignatureSchema<R, Args...>; }
 };
 
-// The receiver of a method: a pointer for objects, a value for references.
+// Type of a method's receiver: a pointer for object classes, a value for reference classes.
 template <typename Class, typename ConstClass>
 using ReceiverOf = std::conditional_t<std::is_base_of_v<ObjectRef, Class>, Class, ConstClass*>;
 
@@ -233,13 +236,14 @@ TVM_FFI_METHOD_INFO_(const noexcept, const Class);
 
 // ---- Arguments --------------------------------------------------------------------------------
 
-// The function that arguments are converted for; passed by value, in registers.
+// The called function, for error messages; passed by value, in registers.
 struct CallSite {
-  const char* function_name;  // "" when it has none
+  const char* function_name;  // "" if the function has no name
   const Signature* signature;
 };
 
-// Argument `index` is a `found`; or, if that is nullptr, their number is `index`.
+// Throws TypeError.  If `found` is not nullptr, it is the type of argument `index`, which does not
+// match; otherwise `index` is the number of arguments, which does not match.
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCallMismatch(CallSite site, int index,
                                                             const std::string_view* found) {
   const Signature& signature = *site.signature;
@@ -259,7 +263,7 @@ struct CallSite {
   ThrowError("TypeError", text);
 }
 
-// The value that came is called by its type key.
+// Throws TypeError; the message has the type key of the actual value.
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTypeMismatch(const TVMFFIAny* arg, int index,
                                                             CallSite site) {
   const TVMFFIByteArray& key = TVMFFIGetTypeInfo(arg->type_index)->type_key;
@@ -274,7 +278,7 @@ struct CallSite {
   ThrowCallMismatch(site, index, &found);
 }
 
-// The conversion of one argument; one instance per type.
+// Converts one argument; instantiated once per type.
 template <typename T>
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -296,7 +300,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index,
   }
 }
 
-// The same for types whose usual case needs no cast and makes the value in its place.
+// Same as CastArgument, but for types whose common case needs no cast and constructs the value in
+// place.
 template <typename T>
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T ReadArgument(const TVMFFIAny* arg, int index, CallSite site) {
   if (TVM_FFI_PREDICT_TRUE(TypeTraits<T>::CheckAnyStrict(arg))) {
@@ -305,7 +310,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T ReadArgument(const TVMFFIAny* arg, int index,
   return CastArgument<T>(arg, index, site);
 }
 
-// How a parameter of type T gets its value.  Scalars of the exact type are read in line.
+// Reads the value of a parameter of type T.  Scalars of the exact type are read inline.
 template <typename T, typename Enable = void>
 struct ArgumentReader {
   static T Read(const TVMFFIAny* arg, int index, CallSite site) {
@@ -330,7 +335,8 @@ struct ArgumentReader {
   }
 };
 
-// For code that calls with packed arguments itself: converts when the parameter is initialized.
+// An argument that is converted when the parameter is initialized, for code that unpacks arguments
+// itself.
 template <typename T>
 class ArgValueWithContext {
  public:
@@ -356,8 +362,8 @@ struct SignatureOf<R(Args...)> {
 template <typename T>
 using ArgumentReaderOf = ArgumentReader<std::remove_const_t<std::remove_reference_t<T>>>;
 
-// Calls f and writes the result over *result, which holds no reference; a void function leaves it
-// alone.
+// Calls f and overwrites *result, which must not hold a reference.  A void function leaves *result
+// unchanged.
 template <typename R, typename... Args, size_t... I, typename F>
 void CallWithArguments(R (*)(Args...), std::index_sequence<I...>, const F& f,
                        [[maybe_unused]] const TVMFFIAny* args, [[maybe_unused]] CallSite site,
@@ -386,7 +392,7 @@ void CallTyped(const F& f, const char* name, const TVMFFIAny* args, int32_t num_
                     std::make_index_sequence<Info::num_args>(), f, args, site, result);
 }
 
-// Calls f with `num_args` packed arguments; *rv receives the result, unless R is void.
+// Calls f with `num_args` packed arguments; *rv receives the result unless R is void.
 template <typename R, size_t... I, typename F>
 void unpack_call(std::index_sequence<I...>, const std::string* optional_name, const F& f,
                  const AnyView* args, int32_t num_args, Any* rv) {
@@ -398,9 +404,9 @@ void unpack_call(std::index_sequence<I...>, const std::string* optional_name, co
   if constexpr (!std::is_void_v<R>) *rv = AnyUnsafe::MoveTVMFFIAnyToAny(&result);
 }
 
-// Fills `out` with the text of an exported function's metadata or documentation, and returns what
-// the export returns.  The string belongs to libtvm_ffi, so that it survives the library that
-// returned it.
+// Stores the metadata or documentation of an exported function in `out` and returns the status of
+// the exported symbol.  The string belongs to libtvm_ffi, so it remains valid after the library is
+// unloaded.
 TVM_FFI_FAILURE_ inline int ReturnText(std::string_view text, TVMFFIAny* out) {
   TVMFFIByteArray bytes{text.data(), text.size()};
   return TVMFFIStringFromByteArray(&bytes, out);
@@ -425,8 +431,8 @@ TVM_FFI_FAILURE_ inline int ReturnMetadataText(const Signature& schema, const ch
   return ReturnText(text.view(), out);
 }
 
-// Stands for the type of what an export macro got.  It is always deduced: lambda expressions may
-// stand in no operand that is not evaluated, and nvcc has no words for their types.
+// Type tag for the function argument of an export macro.  It is always deduced: lambda expressions
+// are not allowed in unevaluated operands, and nvcc cannot name their types.
 template <typename F>
 struct ExportedType {};
 template <typename F>
@@ -436,7 +442,7 @@ ExportedType<std::decay_t<F>> ExportedTypeOf(const F&) {
 template <typename F>
 using ExportedTypeFunction = ExportedType<F> (*)();
 
-// Without a signature that somebody wrote, nothing has to be escaped: that is not compiled then.
+// Without a declared signature, no text needs escapes, and that code is not compiled.
 template <typename F>
 int ReturnMetadata(ExportedTypeFunction<F>, std::nullptr_t, TVMFFIAny* out) {
   return ReturnMetadataText(FunctionInfo<F>::Schema(), out);
@@ -446,15 +452,15 @@ int ReturnMetadata(ExportedTypeFunction<F>, const char* signature, TVMFFIAny* ou
   return ReturnMetadataText(FunctionInfo<F>::Schema(), signature, out);
 }
 
-// A row of the section tvm_ffi_exports: what an export is, for tools that read a library without
-// running it.  The kinds are in docs/design/export-rows.md.
+// A row of the section tvm_ffi_exports: a description of an exported symbol for tools that read a
+// library without running it. docs/design/export-rows.md lists the kinds.
 struct ExportRow {
   const char* name;
   const char* kind;
   const char* text;
 };
 
-// Contains the type as the compiler writes it.
+// Returns a string that contains the function type as the compiler spells it.
 template <typename FType>
 constexpr const char* CompilerTextOf() {
   return TVM_FFI_FUNC_SIG;

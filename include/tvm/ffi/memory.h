@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_object: allocation and construction of objects.
 //
-// Memory belongs to the library that allocated it and returns through the deleter in the header.
-// The header is written after the constructor ran: constructors cannot take references to `this`.
+// Memory belongs to the library that allocated it and is freed by the deleter in the object header.
+// The header is initialized after the constructor has run, so a constructor must not create
+// references to `this`.
 #ifndef TVM_FFI_MEMORY_H_
 #define TVM_FFI_MEMORY_H_
 
@@ -14,12 +15,12 @@
 namespace tvm {
 namespace ffi {
 
-// What the header of an object points to; the flags say which references have gone.
+// Type of the deleter in an object header; `flags` is a TVMFFIObjectDeleterFlagBitMask.
 using FObjectDeleter = void (*)(void* object, int flags);
 
 namespace detail {
 
-// Returns memory for AlignedFree; throws std::bad_alloc.
+// Returns memory that AlignedFree frees; throws std::bad_alloc.
 inline void* AlignedAlloc(size_t size, size_t align) {
   void* memory = nullptr;
 #ifdef _MSC_VER
@@ -43,7 +44,7 @@ inline void AlignedFree(void* memory) {
 #endif
 }
 
-// Returns memory whose constructor failed.
+// Frees the memory of an object whose constructor throws.
 struct AllocationGuard {
   void* memory;
   ~AllocationGuard() {
@@ -51,8 +52,8 @@ struct AllocationGuard {
   }
 };
 
-// Base of allocators: Derived supplies Handler<T>, and ArrayHandler<A, E> for trailing elements,
-// each with New(Derived*, ...) and Deleter().
+// Base of object allocators.  Derived supplies the class templates Handler<T> and, for objects with
+// trailing elements, ArrayHandler<A, E>, each with New(Derived*, ...) and Deleter().
 template <typename Derived>
 class ObjAllocatorBase {
  public:
@@ -75,12 +76,12 @@ class ObjAllocatorBase {
   }
 
  private:
-  // Asked for before the object is made: with no call between them, compilers drop the zeros that
-  // Object() writes where Finish writes again.
+  // Called before the object is constructed: without a call between Object() and Finish, compilers
+  // drop the zeros that Object() writes and Finish overwrites.
   template <typename T>
   static int32_t TypeIndexOf() {
     int32_t type_index = T::RuntimeTypeIndex();
-    // The file's static initialization may not have reached the type's index yet.
+    // The static initialization of the file may not have set the type's index yet.
     if (TVM_FFI_PREDICT_FALSE(type_index == 0)) type_index = T::_GetOrAllocRuntimeTypeIndex();
     return type_index;
   }
@@ -90,7 +91,8 @@ class ObjAllocatorBase {
     TVMFFIObject* header = ObjectUnsafe::GetHeader(object);
     header->combined_ref_count = kCombinedRefCountBothOne;
     header->deleter = deleter;
-    // One store with the padding, so that compilers see that all zeros of Object() are overwritten.
+    // One store together with the padding, so that compilers see that Finish overwrites all zeros
+    // of Object().
     const struct {
       int32_t type_index;
       uint32_t padding;
@@ -119,14 +121,14 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
     }
     static FObjectDeleter Deleter() {
       if constexpr (NestsDeeply<T>::value) {
-        return DeleteInTurn;
+        return DeleteWithoutRecursion;
       } else {
         return Delete;
       }
     }
 
    private:
-    static void DeleteInTurn(void* handle, int flags) {
+    static void DeleteWithoutRecursion(void* handle, int flags) {
       NestedRelease::Release(handle, flags, Delete);
     }
     static void Delete(void* handle, int flags) {
@@ -135,7 +137,8 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
       }
       if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree(MemoryOf(handle));
     }
-    // Of an object whose destructor has run: if it has virtual functions, those of a base by now.
+    // Returns the start of the memory of an object after its destructor has run.  If the class has
+    // virtual functions, the object then has the vtable of a base class.
     TVM_FFI_NO_CLASS_CHECK_ static void* MemoryOf(void* handle) {
       return static_cast<T*>(static_cast<Object*>(handle));
     }
@@ -162,20 +165,20 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
 
 }  // namespace detail
 
-// A new object, constructed with these arguments, and the only reference to it.
+// Returns a new object, constructed with these arguments.
 template <typename T, typename... Args>
 ObjectPtr<T> make_object(Args&&... args) {
   return detail::SimpleObjAllocator().make_object<T>(std::forward<Args>(args)...);
 }
 
-// The same as an Arc, which is never null.
+// Same as make_object, but returns an Arc, which is never null.
 template <typename T, typename... Args>
 Arc<T> make_arc(Args&&... args) {
   return detail::ObjectUnsafe::ArcFromObjectPtr(make_object<T>(std::forward<Args>(args)...));
 }
 
-// One block for the object and `num_elems` elements from `this + sizeof(ArrayType)` on; the
-// elements are neither constructed nor destroyed.
+// Returns a new object with space for `num_elems` elements in the same allocation, at `this +
+// sizeof(ArrayType)`.  The elements are neither constructed nor destroyed.
 template <typename ArrayType, typename ElemType, typename... Args>
 ObjectPtr<ArrayType> make_inplace_array_object(size_t num_elems, Args&&... args) {
   return detail::SimpleObjAllocator().make_inplace_array<ArrayType, ElemType>(

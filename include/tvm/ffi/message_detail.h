@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageStream: what the throw and check macros stream into.
+// MessageStream: the stream of the throw and check macros.
 //
-// It prints like a std::ostream but needs none: numbers, text, pointers and enums are printed
-// here.  Anything else that has an operator<<(std::ostream&, X), manipulators included, gets a real
-// std::ostream that writes into the same text.  Where that operator is found only from the place of
-// the throw, the stream converts to that std::ostream, and the message is taken from under it.
-// That code is a template, so <ostream> must be complete only in a file that streams such a value,
-// and there its author included it.
+// It formats like a std::ostream but does not need one for numbers, strings, pointers and enums.
+// For other types with an operator<<(std::ostream&, X), and for manipulators, it creates a
+// std::ostream that writes to the same message.  If that operator is visible only in the code that
+// throws, the stream converts to that std::ostream, and Under() finds the message again.  The
+// conversion is a template: <ostream> must be complete only in files that stream such a value,
+// whose authors include it.
 #ifndef TVM_FFI_MESSAGE_DETAIL_H_
 #define TVM_FFI_MESSAGE_DETAIL_H_
 
@@ -21,12 +21,13 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// A std::ostream under the message; numbers go through it, too, once a manipulator may have changed
-// how they look.
+// A std::ostream that writes to the message, as function pointers.  Once it exists, numbers go
+// through it too, because a manipulator may have changed their format.
 struct MessageOstream {
   void (*destroy)(MessageOstream* self);
   void (*put_bool)(MessageOstream* self, bool value);
-  // size_bytes: of the type that the value had, which shows where a negative one is not decimal.
+  // `size_bytes` is the size of the value's type, which determines the hexadecimal or octal form of
+  // a negative value.
   void (*put_int)(MessageOstream* self, long long value, size_t size_bytes);
   void (*put_uint)(MessageOstream* self, unsigned long long value);
   void (*put_float)(MessageOstream* self, double value);
@@ -35,7 +36,8 @@ struct MessageOstream {
 
 class TVM_FFI_HIDDEN MessageStream {
  private:
-  // Only what argument-dependent lookup finds: the members of std::ostream accept every enum.
+  // Only considers operators that argument-dependent lookup finds, because the members of
+  // std::ostream accept every enum.
   template <typename T>
   static constexpr auto HasOwnOperator(int)
       -> decltype(operator<<(std::declval<std::ostream&>(), std::declval<const T&>()), bool()) {
@@ -54,7 +56,7 @@ class TVM_FFI_HIDDEN MessageStream {
   static constexpr bool HasOperator(...) {
     return false;
   }
-  // The types of most values are told apart without a look at operators.
+  // Handles common types first, without overload resolution for operators.
   template <typename T>
   static constexpr bool Prints() {
     if constexpr (std::is_scalar_v<T> || std::is_array_v<T> || std::is_same_v<T, std::string>) {
@@ -66,7 +68,7 @@ class TVM_FFI_HIDDEN MessageStream {
 
  public:
   MessageStream() = default;
-  // Takes the text alone: manipulators do not follow it.
+  // Moves the text only; manipulators do not apply to the new stream.
   MessageStream(MessageStream&& other) noexcept
       : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
     other.data_ = nullptr;
@@ -77,7 +79,8 @@ class TVM_FFI_HIDDEN MessageStream {
     std::free(data_);
   }
 
-  // As printf, for text that no manipulator concerns: one call for several pieces.
+  // Appends formatted text like printf; manipulators do not apply.  One call can append several
+  // pieces.
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE TVM_FFI_PRINTF_(2, 3) void Print(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -97,14 +100,14 @@ class TVM_FFI_HIDDEN MessageStream {
 
   std::string_view view() const { return std::string_view(data_, size_); }
   std::string str() const { return std::string(view()); }
-  // The temporary of the throw macros as an lvalue, to which free operators bind.
+  // Returns the temporary of the throw macros as an lvalue, to which free operators bind.
   MessageStream& stream() { return *this; }
-  // A std::ostream over the same text, for whatever takes one.
+  // Converts to a std::ostream that writes to the same message.
   template <typename Ostream, typename = std::enable_if_t<std::is_same_v<Ostream, std::ostream>>>
   operator Ostream&() {  // NOLINT(*)
     return RequireOstream<Ostream>();
   }
-  // The stream under the ostream that such a function has returned; nullptr for another ostream.
+  // Returns the MessageStream to which `out` writes, or nullptr if `out` is another stream.
   template <typename Ostream>
   static const MessageStream* Under(Ostream& out) {
     using Standard = std::enable_if_t<sizeof(Ostream) != 0, std::ostream>;
@@ -116,7 +119,7 @@ class TVM_FFI_HIDDEN MessageStream {
 #endif
     return buffer != nullptr ? buffer->message : nullptr;
   }
-  // Text that no manipulator concerns.
+  // Appends text; manipulators do not apply.
   MessageStream& write(const char* data, std::ptrdiff_t size) {
     return Append(data, static_cast<size_t>(size));
   }
@@ -150,7 +153,7 @@ class TVM_FFI_HIDDEN MessageStream {
   MessageStream& operator<<(const void* value) { return PutPointer(value); }
   MessageStream& operator<<(std::nullptr_t) { return PutText("nullptr", 7); }
 
-  // std::endl and its kin, std::hex and its kin.
+  // Manipulators such as std::endl and std::hex.
   template <typename Ostream = std::ostream>
   MessageStream& operator<<(std::ostream& (*manipulator)(std::ostream&)) {
     manipulator(RequireOstream<Ostream>());
@@ -161,7 +164,8 @@ class TVM_FFI_HIDDEN MessageStream {
     manipulator(RequireOstream<Ostream>());
     return *this;
   }
-  // Everything else for which an operator is found here; for the rest, see the conversion above.
+  // All other types with an operator<< that is visible here; for other operators, see the
+  // conversion above.
   template <typename T, typename = std::enable_if_t<Prints<T>()>>
   MessageStream& operator<<(const T& value) {
     if constexpr (std::is_convertible_v<const T&, const char*> && std::is_pointer_v<T>) {
@@ -245,15 +249,15 @@ class TVM_FFI_HIDDEN MessageStream {
     capacity_ = capacity;
   }
 
-  // A buffer of our own: std::string would have to be compiled into every file that can fail.
+  // A plain buffer, because std::string would be compiled into every file with a failure path.
   char* data_{nullptr};
   size_t size_{0};
   size_t capacity_{0};
   MessageOstream* ostream_{nullptr};
 };
 
-// Depends on the template parameter everywhere, so that nothing needs a complete std::ostream
-// before the first use.
+// Everything depends on the template parameter, so that std::ostream need not be complete before
+// the first use.
 template <typename Ostream>
 struct MessageStream::OstreamOverText : MessageOstream {
   using Streambuf =
@@ -266,7 +270,7 @@ struct MessageStream::OstreamOverText : MessageOstream {
       if (c != Streambuf::traits_type::eof()) message->Append(&text, 1);
       return Streambuf::traits_type::not_eof(c);
     }
-    // std::streamsize; <iosfwd> need not declare it.
+    // std::streamsize, which <iosfwd> need not declare.
     using Size = decltype(std::declval<Ostream&>().width());
     Size xsputn(const char* data, Size size) override {
       message->Append(data, static_cast<size_t>(size));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects and the pointers that own them.
+// Object, and the smart pointers to objects.
 //
-// An object begins with the 24-byte TVMFFIObject header that C, C++ and Python share; counting
-// happens inline on that header and must follow the protocol in c_api.h to the bit, because the
-// other owners were compiled elsewhere.  ObjectPtr, Arc and WeakObjectPtr own one reference each;
-// ObjectRef is the base of the classes that users handle by value.
+// An object begins with the 24-byte TVMFFIObject header that all languages share.  Reference
+// counting is inline and must follow the protocol in c_api.h exactly, because other owners of the
+// object were compiled elsewhere.  ObjectPtr, Arc and WeakObjectPtr own one reference each;
+// ObjectRef is the base of the reference classes, which users pass by value.
 #ifndef TVM_FFI_OBJECT_H_
 #define TVM_FFI_OBJECT_H_
 
@@ -13,7 +13,7 @@
 namespace tvm {
 namespace ffi {
 
-// Tag for the constructors that leave a reference null.
+// Tag of the constructors that leave a reference null.
 struct UnsafeInit {};
 
 class Object;
@@ -27,7 +27,7 @@ template <typename T, typename Enable = void>
 class Optional;
 template <typename... V>
 class Variant;
-// memory.h defines it.
+// Defined in memory.h.
 template <typename T, typename... Args>
 Arc<T> make_arc(Args&&... args);
 
@@ -42,7 +42,7 @@ inline void IncRef(TVMFFIObject* object) {
   __atomic_fetch_add(&object->combined_ref_count, kCombinedRefCountStrongOne, __ATOMIC_RELAXED);
 }
 
-// Before a deleter runs: makes visible what the other owners wrote before they let go.
+// Makes the writes of previous owners visible before a deleter runs.
 inline void AcquireReleasedWrites([[maybe_unused]] TVMFFIObject* object) {
 #ifdef TVM_FFI_THREAD_SANITIZER_
   static_cast<void>(__atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE));
@@ -51,7 +51,8 @@ inline void AcquireReleasedWrites([[maybe_unused]] TVMFFIObject* object) {
 #endif
 }
 
-// The last strong reference is gone; `before` is the counter it left behind plus one.
+// Runs the deleter after the last strong reference was released; `before` is the counter before
+// that.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void DropLastStrong(TVMFFIObject* object, uint64_t before) {
   AcquireReleasedWrites(object);
   if (object->deleter == nullptr) return;
@@ -87,7 +88,7 @@ inline void DecWeakRef(TVMFFIObject* object) {
   }
 }
 
-// Adds a strong reference unless the object is already destroyed.
+// Adds a strong reference and returns true unless the object is already destroyed.
 inline bool TryPromoteWeak(TVMFFIObject* object) {
   uint64_t count = __atomic_load_n(&object->combined_ref_count, __ATOMIC_RELAXED);
   while ((count & kCombinedRefCountMaskUInt32) != 0) {
@@ -100,14 +101,15 @@ inline bool TryPromoteWeak(TVMFFIObject* object) {
   return false;
 }
 
-// Whether the ancestor of `type_index` at `depth` is `target`.
+// Returns true if the ancestor of `type_index` at `depth` is `target`.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool HasAncestor(int32_t type_index, int32_t target,
                                                          int32_t depth) {
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(type_index);
   return info->type_depth > depth && info->type_ancestors[depth]->type_index == target;
 }
 
-// Whether objects with this index are instances of ObjectType.  Parents have smaller indices.
+// Returns true if objects with this index are instances of ObjectType.  A parent has a smaller
+// index than its children.
 template <typename ObjectType>
 bool IsObjectInstance(int32_t type_index) {
   if constexpr (std::is_same_v<ObjectType, Object>) {
@@ -115,7 +117,7 @@ bool IsObjectInstance(int32_t type_index) {
   } else {
     int32_t target = ObjectType::RuntimeTypeIndex();
     if constexpr (ObjectType::_type_final) return type_index == target;
-    // The class itself and the children in its slots, in one comparison.
+    // One comparison for the class itself and the children in its slots.
     uint32_t distance = static_cast<uint32_t>(type_index) - static_cast<uint32_t>(target);
     if (TVM_FFI_PREDICT_TRUE(distance <= ObjectType::_type_child_slots)) return true;
     if constexpr (!ObjectType::_type_child_slots_can_overflow) return false;
@@ -123,7 +125,7 @@ bool IsObjectInstance(int32_t type_index) {
   }
 }
 
-// The same for a target known only at run time.
+// Same as IsObjectInstance, but for a target that is known at run time only.
 inline bool RuntimeTypeIndexMatch(int32_t actual, int32_t target) {
   if (actual == target || target == kTVMFFIAny) return true;
   if (target == kTVMFFIStr) return actual == kTVMFFISmallStr;
@@ -133,21 +135,21 @@ inline bool RuntimeTypeIndexMatch(int32_t actual, int32_t target) {
   return actual > target && HasAncestor(actual, target, TVMFFIGetTypeInfo(target)->type_depth);
 }
 
-// Throws TypeError "Cannot treat type `from` as type `to`"; error.h defines it.
+// Throws TypeError "Cannot treat type `from` as type `to`".  Defined in error.h.
 [[noreturn]] TVM_FFI_HIDDEN inline void ThrowCannotTreat(const std::string& from,
                                                          const std::string& to);
-// Throws an InternalError; error.h defines it.
+// Throws InternalError.  Defined in error.h.
 [[noreturn]] TVM_FFI_HIDDEN inline void ThrowNullReference(const char* type_key);
 
 struct ObjectUnsafe;
 
 }  // namespace detail
 
-// Base of every object; no virtual functions, so that the header comes first.
+// Base of all object classes.  It has no virtual functions, so the header comes first.
 class Object {
  public:
   Object() : header_{} {}
-  // The header belongs to the memory that the object lies in: copies are of what follows it.
+  // A copy does not include the header, which belongs to the memory of its object.
   Object(const Object&) noexcept : header_{} {}
   Object& operator=(const Object&) noexcept { return *this; }
 
@@ -160,8 +162,8 @@ class Object {
   uint64_t GetTypeKeyHash() const { return TVMFFIGetTypeInfo(header_.type_index)->type_key_hash; }
   static std::string TypeIndex2Key(int32_t type_index) { return TypeIndexToTypeKey(type_index); }
 
-  // One strong reference and nobody watching: content may be changed in place.  What other owners
-  // did before they let go comes before that change.
+  // Returns true if there is one strong and no weak reference: the content may be changed in place.
+  // Changes that other owners made before they released their references are visible.
   bool unique() const { return LoadCounts(__ATOMIC_ACQUIRE) == detail::kCombinedRefCountBothOne; }
   uint64_t use_count() const {
     return LoadCounts(__ATOMIC_RELAXED) & detail::kCombinedRefCountMaskUInt32;
@@ -189,7 +191,7 @@ class Object {
   friend struct detail::ObjectUnsafe;
 };
 
-// True for object classes; specialize it for one that is still incomplete where it is used.
+// True for object classes.  Specialize it for a class that is used before it is complete.
 template <typename T>
 inline constexpr bool is_object_subclass_v = std::is_base_of_v<Object, T>;
 
@@ -199,7 +201,7 @@ inline constexpr bool is_qualified_object_v =
     (std::is_const_v<T> || std::is_volatile_v<T>) && is_object_subclass_v<std::remove_cv_t<T>>;
 }  // namespace detail
 
-// Owns one strong reference, or nothing.
+// Smart pointer that owns one strong reference, or null.
 template <typename T>
 class ObjectPtr {
  public:
@@ -239,7 +241,7 @@ class ObjectPtr {
     data_ = other.data_;
     other.data_ = data;
   }
-  // Null before the object goes: its destructor may look here.
+  // The pointer is null before the object is destroyed, whose destructor may read it.
   void reset() { ObjectPtr().swap(*this); }
   int use_count() const { return data_ != nullptr ? static_cast<int>(data_->use_count()) : 0; }
   bool unique() const { return data_ != nullptr && data_->unique(); }
@@ -250,7 +252,7 @@ class ObjectPtr {
 
  private:
   explicit ObjectPtr(Object* data) : data_(data) { Retain(); }
-  // The header is the first member of Object.
+  // Valid because the header is the first member of Object.
   TVMFFIObject* Header() const { return reinterpret_cast<TVMFFIObject*>(data_); }
   void Retain() const {
     if (data_ != nullptr) detail::IncRef(Header());
@@ -267,7 +269,7 @@ class ObjectPtr {
   friend struct detail::ObjectUnsafe;
 };
 
-// An ObjectPtr that is not null, unless it was moved from.
+// An ObjectPtr that is not null unless it was moved from.
 template <typename T>
 class Arc : public ObjectPtr<T> {
  public:
@@ -283,13 +285,13 @@ class Arc : public ObjectPtr<T> {
 
  private:
   explicit Arc(ObjectPtr<T>&& pointer) : ObjectPtr<T>(std::move(pointer)) {}
-  // Would make it null, or swap with something that may be.
+  // Private, because they could make the pointer null.
   using ObjectPtr<T>::reset;
   using ObjectPtr<T>::swap;
   friend struct detail::ObjectUnsafe;
 };
 
-// Keeps the memory of an object, not the object itself.
+// Smart pointer that owns one weak reference: it keeps the memory of an object, not the object.
 template <typename T>
 class WeakObjectPtr {
  public:
@@ -317,7 +319,7 @@ class WeakObjectPtr {
     return *this;
   }
 
-  // Null when the object has been destroyed.
+  // Returns a strong reference, or null if the object is destroyed.
   ObjectPtr<T> lock() const {
     ObjectPtr<T> strong;
     if (data_ != nullptr && detail::TryPromoteWeak(Header())) strong.data_ = data_;
@@ -344,7 +346,7 @@ class WeakObjectPtr {
   friend class WeakObjectPtr;
 };
 
-// Base of all reference classes: one pointer with value semantics.
+// Base of all reference classes: an ObjectPtr with value semantics.
 class ObjectRef {
  public:
   ObjectRef() = default;
@@ -369,13 +371,14 @@ class ObjectRef {
     return defined() ? data_->GetTypeKey() : std::string(StaticTypeKey::kTVMFFINone);
   }
 
-  // The object as ObjectType, or nullptr when it is null or something else.
+  // Returns the object as an ObjectType, or nullptr if it is null or not an instance.
   template <typename ObjectType, typename = std::enable_if_t<is_object_subclass_v<ObjectType>>>
   const ObjectType* as() const {
     if (!defined() || !data_->IsInstance<ObjectType>()) return nullptr;
     return static_cast<const ObjectType*>(get());
   }
-  // The reference as RefType, or nothing.
+  // Return the reference as a RefType; if it is not one, `as` returns std::nullopt and
+  // `as_or_throw` throws TypeError.
   template <typename RefType, typename = std::enable_if_t<std::is_base_of_v<ObjectRef, RefType>>,
             int = 0>
   std::optional<RefType> as() const&;
@@ -401,7 +404,7 @@ class ObjectRef {
 };
 
 namespace detail {
-// False for what is no class of references.
+// False for types that are not reference classes.
 template <typename T, typename = void>
 inline constexpr bool container_is_exact_v = false;
 template <typename T>
@@ -415,7 +418,7 @@ inline constexpr bool exact_container_holds_v<RefType, ObjectType, true> =
     std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
 }  // namespace detail
 
-// Whether a RefType can hold every ObjectType.
+// True if a RefType can refer to every ObjectType.
 template <typename RefType, typename ObjectType>
 inline constexpr bool object_ref_contains_v = detail::exact_container_holds_v<RefType, ObjectType>;
 

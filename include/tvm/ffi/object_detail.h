@@ -9,17 +9,18 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Handles always point at the 24-byte header; a class with virtual functions begins before it, so
-// conversions go through Object.
+// Access to the pointers in references.  A handle always points to the 24-byte header.  A class
+// with virtual functions begins before the header, so conversions go through Object.
 struct ObjectUnsafe {
   static TVMFFIObject* GetHeader(const Object* object) {
     return const_cast<TVMFFIObject*>(&object->header_);
   }
-  // What a TVMFFICustomAllocator left in front of the object; C++ objects have no such thing.
+  // Returns the header of the TVMFFICustomAllocator that allocated the object; C++ objects do not
+  // have one.
   static TVMFFIObjectAllocHeader* GetObjectAllocHeaderFromPtr(void* object) {
     return static_cast<TVMFFIObjectAllocHeader*>(object) - 1;
   }
-  // Distance from the start of a Class to its header.
+  // Returns the offset of the header within a Class.
   template <typename Class>
   static int64_t GetObjectOffsetToSubclass() {
     const Class* probe = reinterpret_cast<const Class*>(uintptr_t{64});
@@ -39,7 +40,7 @@ struct ObjectUnsafe {
     ref.data_ = std::move(pointer);
     return ref;
   }
-  // Put where nothing has been: what holds an object already would have to release it.
+  // Takes ownership.  The pointer of a new reference is null, so no previous object is released.
   template <typename T>
   static T ObjectRefFromOwned(TVMFFIObject* object) {
     T ref(UnsafeInit{});
@@ -108,7 +109,7 @@ struct ObjectUnsafe {
   }
 };
 
-// A null object is None.
+// Stores an object; a null pointer is stored as None.
 inline void SetObjectPayload(TVMFFIAny* out, TVMFFIObject* object) {
   SetPointerPayload(out, object != nullptr ? object->type_index : kTVMFFINone, object);
 }
@@ -127,7 +128,7 @@ bool HoldsInstance(const TVMFFIAny* value) {
 
 // ---- Conversion traits ------------------------------------------------------------------------
 
-// Default traits of reference classes.  A derived specialization may replace CheckAnyStrict alone.
+// Default traits of reference classes.  A derived specialization may replace CheckAnyStrict only.
 template <typename RefType>
 struct ObjectRefTypeTraitsBase : TypeTraitsBase {
   using ContainerType = typename RefType::ContainerType;
@@ -173,7 +174,8 @@ struct TypeToRuntimeTypeIndex<RefType, std::enable_if_t<std::is_base_of_v<Object
   static int32_t v() { return RefType::ContainerType::RuntimeTypeIndex(); }
 };
 
-// Strict first, then the fallbacks in order through TypeTraits<RefType>::ConvertFallbackValue.
+// Traits of reference classes with conversions.  If the strict check fails, the fallback types are
+// tried in order, and TypeTraits<RefType>::ConvertFallbackValue converts the value.
 template <typename RefType, typename... Fallback>
 struct ObjectRefWithFallbackTraitsBase : ObjectRefTypeTraitsBase<RefType> {
   static_assert(!(std::is_same_v<Fallback, bool> || ...),
@@ -193,7 +195,7 @@ struct ObjectRefWithFallbackTraitsBase : ObjectRefTypeTraitsBase<RefType> {
 
 namespace detail {
 
-// Traits shared by ObjectPtr<T> (nullable) and Arc<T> (not).
+// Traits of ObjectPtr<T>, which may be null, and Arc<T>, which may not.
 template <typename Pointer, typename T, bool nullable>
 struct ObjectPointerTraits : TypeTraitsBase {
   static constexpr int32_t field_static_type_index = kTVMFFIObject;
@@ -254,8 +256,8 @@ inline constexpr bool type_subsumes_v<ObjectPtr<T>, Arc<U>> = std::is_base_of_v<
 template <typename T, typename U>
 inline constexpr bool type_subsumes_v<Arc<T>, Arc<U>> = std::is_base_of_v<T, U>;
 
-// Borrowed pointers; must not be null when they are passed in.  One that comes out is const unless
-// the type is declared mutable.
+// Borrowed pointers.  An argument must not be null.  A parameter is a pointer to const unless the
+// type is declared mutable.
 template <typename T>
 struct TypeTraits<T*, std::enable_if_t<is_object_subclass_v<std::remove_const_t<T>>>>
     : TypeTraitsBase {
@@ -305,7 +307,7 @@ std::optional<RefType> ObjectRef::as() && {
 }
 
 namespace detail {
-// Names the element that does not fit, where there is one.
+// Throws TypeError; the message names the element that does not fit, if there is one.
 template <typename RefType>
 [[noreturn]] TVM_FFI_FAILURE_ void ThrowCannotTreatRef(const ObjectRef& ref) {
   TVMFFIAny view;
@@ -346,7 +348,7 @@ const void* IdentityOf(const Variant<V...>& value) {
 }
 }  // namespace detail
 
-// Hash by address, for maps from references.
+// Hash of references by address.
 struct ObjectPtrHash {
   template <typename T>
   size_t operator()(const T& a) const {
@@ -354,7 +356,7 @@ struct ObjectPtrHash {
   }
 };
 
-// Equality by address.
+// Equality of references by address.
 struct ObjectPtrEqual {
   template <typename A, typename B>
   bool operator()(const A& a, const B& b) const {
@@ -366,7 +368,7 @@ struct ObjectPtrEqual {
 
 namespace detail {
 
-// Static indices are passed on; dynamic ones are allocated.
+// Registers a type with a static index, or allocates an index if it is -1.
 template <typename ObjectType, typename ParentType>
 int32_t RegisterObjectType(int32_t static_type_index) {
   static_assert(!ParentType::_type_final, "the parent class is declared final");
@@ -383,8 +385,9 @@ int32_t RegisterObjectType(int32_t static_type_index) {
                                    ParentType::_GetOrAllocRuntimeTypeIndex());
 }
 
-// What the class's variable holds once the type is registered.  Not a static with a guard: a JIT
-// compiler knows none, and whoever comes first finds the same index.
+// Returns the type index that *index caches, after registering the type on first use.  *index is
+// not a static variable with a guard, because JIT linkers do not support guards; concurrent callers
+// register the same index.
 template <typename ObjectType, typename ParentType>
 int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
   int32_t known = __atomic_load_n(index, __ATOMIC_ACQUIRE);
@@ -398,7 +401,7 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
 }  // namespace ffi
 }  // namespace tvm
 
-// For the body of an object class whose index is a constant `_type_index` it declares itself.
+// Declares the type information in the body of an object class with a constant `_type_index`.
 #define TVM_FFI_DECLARE_OBJECT_INFO_STATIC(TypeKey, TypeName, ParentType)    \
   static constexpr int32_t _type_depth = ParentType::_type_depth + 1;        \
   static constexpr const char* _type_key = TypeKey;                          \
@@ -409,10 +412,11 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
   }                                                                          \
   static int32_t RuntimeTypeIndex() { return TypeName::_type_index; }
 
-// The same for an index that is allocated when the library is loaded.  Load-time blocks may run
-// before _type_index is set; they call _GetOrAllocRuntimeTypeIndex.  Both variables are shared with
-// libraries built with other headers, which write the same value to them.  The mention of
-// _InitTypeIndex in RuntimeTypeIndex makes class templates have one.
+// Same as TVM_FFI_DECLARE_OBJECT_INFO, but for a class that declares `_type_key` itself.  The index
+// is allocated when the library is loaded.  Load-time blocks may run before _type_index is set;
+// they call _GetOrAllocRuntimeTypeIndex.  Libraries that were built with other headers share both
+// variables and write the same value to them.  RuntimeTypeIndex refers to _InitTypeIndex so that
+// class templates instantiate it.
 #define TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)             \
   static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                     \
   static int32_t _GetOrAllocRuntimeTypeIndex() {                                          \
@@ -428,12 +432,12 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
     return _type_index;                                                                   \
   }
 
-// The same with the type's key.
+// Declares the type key and the type information in the body of an object class.
 #define TVM_FFI_DECLARE_OBJECT_INFO(TypeKey, TypeName, ParentType) \
   static constexpr const char* _type_key = TypeKey;                \
   TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)
 
-// The same for a class from which none derives.
+// Same as TVM_FFI_DECLARE_OBJECT_INFO, but for a class without derived classes.
 #define TVM_FFI_DECLARE_OBJECT_INFO_FINAL(TypeKey, TypeName, ParentType) \
   static constexpr uint32_t _type_child_slots = 0;                       \
   [[maybe_unused]] static constexpr bool _type_final = true;             \
@@ -445,7 +449,7 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
   __PtrType get() const { return static_cast<__PtrType>(data_.get()); }                            \
   using ContainerType = ObjectName
 
-// Body of a reference class that may be null.
+// Declares the members of a reference class that may be null.
 #define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(TypeName, ParentType, ObjectName)   \
   TypeName() = default;                                                                \
   explicit TypeName(::tvm::ffi::ObjectPtr<ObjectName> n) : ParentType(std::move(n)) {} \
@@ -454,7 +458,7 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
   TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName);                                       \
   [[maybe_unused]] static constexpr bool _type_is_nullable = true
 
-// Body of a reference class that is null only after it was moved from.
+// Declares the members of a reference class that is null only after it was moved from.
 #define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(TypeName, ParentType, ObjectName) \
   explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                    \
   TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                                \

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optional<T>.  Its layout is contract and depends on T:
 //
-//   a reference class         8 bytes, the pointer; null is empty
-//   ObjectPtr<X>, Arc<X>      8 bytes, the pointer
-//   what an Any can hold      16 bytes, an Any; None is empty
-//   anything else             a std::optional<T>
+//   a reference class           8 bytes: the pointer, null if empty
+//   ObjectPtr<X>, Arc<X>        8 bytes: the pointer, null if empty
+//   a type that an Any stores   16 bytes: an Any, None if empty
+//   other types                 a std::optional<T>
 #ifndef TVM_FFI_OPTIONAL_H_
 #define TVM_FFI_OPTIONAL_H_
 
@@ -33,14 +33,14 @@ inline constexpr bool use_object_ptr_optional_v = is_object_ptr_type_v<T> || is_
 
 namespace detail {
 
-// Whether an Optional<T> is made from a U by way of T, and by no constructor of its own.
+// True if an Optional<T> is constructed from a U by conversion to T, not by another constructor.
 template <typename Self, typename T, typename U>
 inline constexpr bool optional_converts_v =
     std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
     !std::is_base_of_v<Self, std::decay_t<U>> && !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
     !std::is_same_v<std::decay_t<U>, std::optional<T>>;
 
-// Whether an Optional<T> is assigned a U as a T would be, and by no operator of its own.
+// True if an Optional<T> is assigned a U by conversion to T, not by another operator.
 template <typename T, typename U>
 struct TakesValue
     : std::bool_constant<std::is_constructible_v<T, U&&> &&
@@ -56,7 +56,7 @@ inline constexpr bool optional_assigns_v =
   ThrowError("RuntimeError", std::string_view(message));
 }
 
-// What an Optional is compared with as a value; the other operands have overloads of their own.
+// True if U is compared with the value of an Optional; other operand types have separate overloads.
 template <typename U>
 inline constexpr bool is_optional_operand_v =
     !is_optional_type_v<U> && !std::is_same_v<U, std::nullopt_t> &&
@@ -64,7 +64,8 @@ inline constexpr bool is_optional_operand_v =
 template <typename U>
 inline constexpr bool is_optional_operand_v<std::optional<U>> = false;
 
-// Whether a T is compared with a U; not asked about other Optionals, which may ask about this one.
+// True if a T can be compared with a U.  Optional types are not tested, because their operators may
+// in turn test this one.
 template <typename T, typename U, typename = void>
 inline constexpr bool equals_v = false;
 template <typename T, typename U>
@@ -76,7 +77,7 @@ inline constexpr bool optional_equals_v = false;
 template <typename T, typename U>
 inline constexpr bool optional_equals_v<T, U, true> = equals_v<T, U>;
 
-// What all representations derive from has_value() and operator*.
+// Operators of all representations, derived from has_value() and operator*.
 template <typename Self, typename T>
 class OptionalOperators {
  public:
@@ -131,7 +132,7 @@ class OptionalOperators {
 
 }  // namespace detail
 
-// A T or nothing.  Where T is a class of references, nothing is the null reference.
+// A T or nothing.  For a reference class T, nothing is the null reference.
 template <typename T, typename Enable>
 class Optional : public detail::OptionalOperators<Optional<T>, T> {
  public:
@@ -168,7 +169,7 @@ class Optional : public detail::OptionalOperators<Optional<T>, T> {
   std::optional<T> data_;
 };
 
-// Values that an Any can hold.
+// Representation of types that an Any can store.
 template <typename T>
 class Optional<T, std::enable_if_t<TypeTraits<T>::storage_enabled &&
                                    !use_object_ref_optional_v<T> && !use_object_ptr_optional_v<T>>>
@@ -224,7 +225,8 @@ class Optional<T, std::enable_if_t<TypeTraits<T>::storage_enabled &&
   friend struct TypeTraits;
 };
 
-// Reference classes: the null pointer is the empty state, also of classes that cannot be null.
+// Representation of reference classes: the null pointer is the empty state, even if T itself cannot
+// be null.
 template <typename T>
 class Optional<T, std::enable_if_t<use_object_ref_optional_v<T>>>
     : public detail::OptionalOperators<Optional<T>, T> {
@@ -338,7 +340,7 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
       return copy;
     }
   }
-  // The object as a reference or pointer of another class, as Any does it.
+  // Return the object as another reference or pointer type, like Any::as and Any::as_or_throw.
   template <typename U>
   auto as() const {
     return AnyView(static_cast<const Base&>(*this)).template as<U>();
@@ -350,7 +352,7 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
   bool same_as(const Optional& other) const { return get() == other.get(); }
 };
 
-// ---- Conversion: T, or None -------------------------------------------------------------------
+// ---- Conversion traits ------------------------------------------------------------------------
 
 template <typename T>
 inline constexpr bool use_default_type_traits_v<Optional<T>> = false;

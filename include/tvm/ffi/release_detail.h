@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Containers in containers are released one after the other, not one inside the other: otherwise a
-// few hundred thousand levels, which take a moment to build, would overflow the stack.
+// Release of nested containers without recursion.
 //
-// How deep a thread is, and what waits, is known to the runtime: code that a JIT compiler loads has
-// no thread-local variables.  The function that counts is an attribute of ffi.Object, so that a
-// runtime without it is no failure; there, objects are released one inside the other.
-// docs/design/nested-release.md describes it.
+// Recursive release of a few hundred thousand nested containers would overflow the stack.  The
+// runtime counts the nesting depth of each thread and keeps a list of the objects whose release is
+// deferred, because code that a JIT compiler loads must not have thread-local variables.  The
+// function that does so is an attribute of ffi.Object; with a runtime without this attribute,
+// objects are released recursively.  See docs/design/nested-release.md.
 #ifndef TVM_FFI_RELEASE_DETAIL_H_
 #define TVM_FFI_RELEASE_DETAIL_H_
 
@@ -21,7 +21,7 @@ class TVM_FFI_HIDDEN NestedRelease {
  public:
   using Deleter = void (*)(void* object, int flags);
 
-  // Calls the deleter, now or when the objects around this one have gone.
+  // Calls the deleter: immediately, or later if many releases are nested on this thread.
   static void Release(void* object, int flags, Deleter deleter) {
     __atomic_load_n(&release_, __ATOMIC_RELAXED)(object, flags, deleter);
   }
@@ -29,12 +29,14 @@ class TVM_FFI_HIDDEN NestedRelease {
  private:
   using Function = void (*)(void* object, int flags, Deleter deleter);
 
-  static void ReleaseNow(void* object, int flags, Deleter deleter) { deleter(object, flags); }
+  static void ReleaseRecursively(void* object, int flags, Deleter deleter) {
+    deleter(object, flags);
+  }
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE static void FindAndRelease(void* object, int flags,
                                                                  Deleter deleter) {
     TVMFFIByteArray name{kReleaseInTurnAttr, sizeof(kReleaseInTurnAttr) - 1};
     const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&name);
-    Function found = ReleaseNow;
+    Function found = ReleaseRecursively;
     if (column != nullptr && __atomic_load_n(&column->size, __ATOMIC_ACQUIRE) > kTVMFFIObject) {
       const TVMFFIAny* value = __atomic_load_n(&column->data, __ATOMIC_ACQUIRE) + kTVMFFIObject;
       if (value->type_index == kTVMFFIOpaquePtr) found = reinterpret_cast<Function>(value->v_ptr);
@@ -43,11 +45,11 @@ class TVM_FFI_HIDDEN NestedRelease {
     found(object, flags, deleter);
   }
 
-  // Initialised before any code runs, and replaced the first time.
+  // Initialized statically; the first call replaces it.
   static inline Function release_ = FindAndRelease;
 };
 
-// Whether a class says, by a member type of this name, that its objects may be nested deeply.
+// True if the class has a member type NestsDeeply_: objects of the class may be deeply nested.
 template <typename T, typename = void>
 struct NestsDeeply : std::false_type {};
 template <typename T>

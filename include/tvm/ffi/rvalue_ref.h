@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RValueRef: an argument that the callee may take instead of sharing it.
+// RValueRef: an argument that the callee may move out instead of sharing it.
 #ifndef TVM_FFI_RVALUE_REF_H_
 #define TVM_FFI_RVALUE_REF_H_
 
@@ -8,7 +8,8 @@
 namespace tvm {
 namespace ffi {
 
-// Passed as the address of its pointer, which the callee may take and leave null.
+// A reference to an object that the callee may move out, which leaves it null.  It is passed as the
+// address of the object pointer.
 template <typename RefType>
 class RValueRef {
  public:
@@ -23,7 +24,7 @@ class RValueRef {
   }
 
  private:
-  // Mutable: passing it as a const argument lets the callee empty it.
+  // Mutable, so that the callee can move the object out of a const argument.
   mutable ObjectPtr<Object> data_;
   template <typename, typename>
   friend struct TypeTraits;
@@ -40,7 +41,8 @@ struct TypeTraits<RValueRef<RefType>> : TypeTraitsBase {
     detail::SetPointerPayload(result, kTVMFFIObjectRValueRef, &src.data_);
   }
   static void MoveToAny(RValueRef<RefType>, TVMFFIAny*) {
-    static_assert(sizeof(RefType) == 0, "an RValueRef is an argument: no Any holds it");
+    static_assert(sizeof(RefType) == 0,
+                  "an RValueRef can only be an argument; an Any cannot hold one");
   }
   static std::optional<RValueRef<RefType>> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index == kTVMFFIObjectRValueRef) {

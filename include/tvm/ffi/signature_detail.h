@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a signature compared with a C++ function type, while it compiles.
+// Compile-time comparison of a signature text with a C++ function type.
 //
-// Compared is what both say for certain: the name, the number of parameters, and which of them are
-// tensors and which numbers.  Everything else is for readers that know the whole language.
+// The comparison covers the function name, the number of parameters, and whether a parameter is a
+// tensor or a number.  Other parts of the signature language are checked by its full parser.
 #ifndef TVM_FFI_SIGNATURE_DETAIL_H_
 #define TVM_FFI_SIGNATURE_DETAIL_H_
 
@@ -26,24 +26,24 @@ constexpr bool IsWordCharacter(char c) {
          c == '.' || c == ':' || (c & 0x80) != 0;
 }
 
-// Goes through the text once; stands behind what it has read.
+// Cursor over the text of a signature; reads it once, from front to back.
 class SignatureText {
  public:
   constexpr explicit SignatureText(std::string_view text) : text_(text) { SkipBlanks(); }
 
-  // A name, perhaps empty; then the parenthesis that opens the parameters.
+  // Reads the function name, which may be empty, and the opening parenthesis of the parameters.
   constexpr std::string_view TakeName() {
     std::string_view name = TakeWord();
     Take('(');
     return name;
   }
-  // One more parameter; false at the end.  `kind` is what its type is.
+  // Reads one parameter and stores the kind of its type; returns false at the end of the list.
   constexpr bool TakeParameter(ParameterKind* kind) {
     while (Front() != ')' && Front() != '\0') {
       bool is_mark = Front() == '/' || Front() == '*';
       if (is_mark) Advance();
       if (is_mark && (Front() == ',' || Front() == ')')) {
-        Take(',');  // `/` and `*` alone are no parameters
+        Take(',');  // `/` and `*` alone are not parameters
         continue;
       }
       TakeParameterName();
@@ -55,12 +55,12 @@ class SignatureText {
   }
 
  private:
-  constexpr char Front() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  constexpr char Front() const { return position_ < text_.size() ? text_[position_] : '\0'; }
   constexpr void SkipBlanks() {
-    while (Front() == ' ' || (Front() >= '\t' && Front() <= '\r')) ++at_;
+    while (Front() == ' ' || (Front() >= '\t' && Front() <= '\r')) ++position_;
   }
   constexpr void Advance() {
-    ++at_;
+    ++position_;
     SkipBlanks();
   }
   constexpr bool Take(char c) {
@@ -69,14 +69,14 @@ class SignatureText {
     return true;
   }
   constexpr std::string_view TakeWord() {
-    size_t begin = at_;
-    while (IsWordCharacter(Front())) ++at_;
-    std::string_view word = text_.substr(begin, at_ - begin);
+    size_t begin = position_;
+    while (IsWordCharacter(Front())) ++position_;
+    std::string_view word = text_.substr(begin, position_ - begin);
     SkipBlanks();
     return word;
   }
   constexpr void TakeParameterName() {
-    while (IsWordCharacter(Front()) && Front() != ':') ++at_;
+    while (IsWordCharacter(Front()) && Front() != ':') ++position_;
     SkipBlanks();
   }
   constexpr ParameterKind TakeKind() {
@@ -94,7 +94,8 @@ class SignatureText {
     if (!IsOneOf(word, kNumbers, 15)) return ParameterKind::kUnknown;
     return is_shaped ? ParameterKind::kTensor : ParameterKind::kNumber;
   }
-  // Behind the comma at the end of a parameter; stays at the parenthesis that closes the list.
+  // Moves to the position after the comma that ends a parameter, or to the closing parenthesis of
+  // the list.
   constexpr void SkipToNext() {
     int depth = 0;
     for (char c = Front(); c != '\0'; c = Front()) {
@@ -105,16 +106,17 @@ class SignatureText {
       Advance();
     }
   }
-  // Stays at the quote that closes the string.
+  // Moves to the closing quote of a string.
   constexpr void SkipString(char quote) {
-    for (++at_; Front() != quote && Front() != '\0'; ++at_) at_ += Front() == '\\';
+    for (++position_; Front() != quote && Front() != '\0'; ++position_)
+      position_ += Front() == '\\';
   }
 
   std::string_view text_;
-  size_t at_ = 0;
+  size_t position_ = 0;
 };
 
-// Whether the text is of a function of this name, or has no name.
+// Returns true if the signature has this function name or none.
 constexpr bool IsSignatureOf(std::string_view text, std::string_view name) {
   std::string_view found = SignatureText(text).TakeName();
   return found.empty() || found == name;
@@ -143,16 +145,18 @@ constexpr int NumParametersOf(ExportedTypeFunction<F>) {
   return static_cast<int>(FunctionInfo<F>::num_args);
 }
 
-// The first parameter that is a tensor on one side and a number on the other; -1 when none is.
+// Returns the index of the first parameter that is a tensor in one signature and a number in the
+// other, or -1.
 template <typename F>
-constexpr int ParameterOfOtherKind(std::string_view text, ExportedTypeFunction<F>) {
+constexpr int FindKindMismatch(std::string_view text, ExportedTypeFunction<F>) {
   const Signature* signature = SignatureOf<typename FunctionInfo<F>::FType>::value;
   SignatureText declared(text);
   declared.TakeName();
   ParameterKind kind = ParameterKind::kUnknown;
   for (int i = 0; i < signature->num_parameters && declared.TakeParameter(&kind); ++i) {
-    ParameterKind own = KindOfCpp(signature->names[i]);
-    if (kind != own && kind != ParameterKind::kUnknown && own != ParameterKind::kUnknown) return i;
+    ParameterKind cpp_kind = KindOfCpp(signature->names[i]);
+    if (kind != cpp_kind && kind != ParameterKind::kUnknown && cpp_kind != ParameterKind::kUnknown)
+      return i;
   }
   return -1;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// String and Bytes: immutable, 16 bytes, shared with every other language.
+// String and Bytes: immutable, 16 bytes, shared with all languages.
 //
-// Up to 7 bytes live in the value itself, more in a heap object.  The reverse does not hold: a
-// String made from a std::string&& adopts it on the heap whatever its length, so equal texts may
-// have different type indices, and every comparison here looks at the content.
+// Up to 7 bytes are stored in the value itself, more in a heap object.  The reverse does not hold:
+// a String from a std::string&& moves it into a heap object, whatever its length.  Equal strings
+// may therefore have different type indices, and all comparisons here compare the content.
 #ifndef TVM_FFI_STRING_H_
 #define TVM_FFI_STRING_H_
 
@@ -16,7 +16,7 @@
 namespace tvm {
 namespace ffi {
 
-// The same bytes as a view.
+// Returns a view of a byte array.
 inline std::string_view ToStringView(TVMFFIByteArray bytes) {
   return std::string_view(bytes.data, bytes.size);
 }
@@ -44,7 +44,7 @@ class StringObj : public BytesObjBase {
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIStr, StringObj, Object)
 };
 
-// Owns a std::string instead of a copy of its bytes.
+// Object that owns a std::string instead of a copy of its bytes.
 template <typename Base>
 class BytesObjStdImpl : public Base {
  public:
@@ -61,7 +61,7 @@ TVM_FFI_HIDDEN inline void FreeText(void* object, int flags) {
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree(object);
 }
 
-// The bytes and a NUL follow the object.
+// Stores a new Str or Bytes object in *out.  The bytes and a NUL follow the object.
 inline void MakeHeapText(int32_t heap_index, const char* data, size_t size, TVMFFIAny* out) {
   constexpr size_t kMaxSize = (~size_t{0} >> 1) - sizeof(BytesObjBase) - 1;
   if (size > kMaxSize) throw std::bad_alloc();
@@ -80,9 +80,9 @@ inline void MakeHeapText(int32_t heap_index, const char* data, size_t size, TVMF
   SetPointerPayload(out, heap_index, object);
 }
 
-constexpr size_t kSmallTextSize = 7;  // bytes that fit into the value itself
+constexpr size_t kSmallTextSize = 7;  // bytes that fit into the value
 
-// Writes over *out, which holds no reference.
+// Stores a string or bytes value in *out, which must not hold a reference.
 inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, size_t size,
                      TVMFFIAny* out) {
   if (size > kSmallTextSize) return MakeHeapText(heap_index, data, size, out);
@@ -91,7 +91,7 @@ inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, 
   if (size > 0) std::memcpy(out->v_bytes, data, size);
 }
 
-// Adds bits where the 16 bytes at two places are not the same.
+// Sets the bits in `difference` in which the two 16-byte blocks differ.
 inline void AddDifference(Block16* difference, const char* lhs, const char* rhs) {
   Block16 l;
   Block16 r;
@@ -100,8 +100,8 @@ inline void AddDifference(Block16* difference, const char* lhs, const char* rhs)
   *difference |= l ^ r;
 }
 
-// Whether two blocks are equal.  Most texts are short: comparing them, in pieces that overlap,
-// takes less than the way to memcmp, which lies in another library.
+// Returns true if two memory blocks of `size` bytes are equal.  Most strings are short: comparing
+// overlapping 16-byte blocks is faster than a call of memcmp in another library.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool SameBytes(const void* lhs, const void* rhs,
                                                        size_t size) {
   if (size < 16 || size > 64) return size == 0 || std::memcmp(lhs, rhs, size) == 0;
@@ -118,16 +118,16 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool SameBytes(const void* lhs, const vo
   return (difference[0] | difference[1]) == 0;
 }
 
-// A std::string that may be taken.  The functions for it are templates, so that only files that
-// use them pay for what they instantiate.
+// Enables functions that take a std::string&&. They are templates, so that only files that use them
+// pay for the instantiations.
 template <typename S>
 using IfRvalueStdString = std::enable_if_t<std::is_same_v<S, std::string>>;
 
-// The cell of String and Bytes: owns a reference when its index says heap.
+// The value of a String or Bytes; owns a reference if its type index is that of a heap object.
 class BytesBaseCell {
  public:
   explicit BytesBaseCell(int32_t small_index) { SetIntPayload(&data_, small_index, 0); }
-  // Takes over the reference.
+  // Takes ownership of the reference.
   explicit BytesBaseCell(const TVMFFIAny& owned) { CopyPayload(&data_, owned); }
   BytesBaseCell(const BytesBaseCell& other) {
     CopyPayload(&data_, other.data_);
@@ -154,14 +154,14 @@ class BytesBaseCell {
     return IsHeap() ? *TVMFFIBytesGetByteArrayPtr(data_.v_obj)
                     : TVMFFISmallBytesGetContentByteArray(&data_);
   }
-  // Whether the content is that of another cell of the same kind.
+  // Returns true if the content equals that of another cell; both must be strings or both bytes.
   bool Equals(const BytesBaseCell& other) const {
     if (IsHeap() && other.IsHeap()) {
       const TVMFFIByteArray* lhs = TVMFFIBytesGetByteArrayPtr(data_.v_obj);
       const TVMFFIByteArray* rhs = TVMFFIBytesGetByteArrayPtr(other.data_.v_obj);
       return lhs->size == rhs->size && SameBytes(lhs->data, rhs->data, lhs->size);
     }
-    // What short text does not use of its cell is zero.
+    // The unused bytes of short text are 0.
     if (IsHeap() == other.IsHeap()) return std::memcmp(&data_, &other.data_, sizeof(data_)) == 0;
     return EqualsAdopted(other);
   }
@@ -171,7 +171,7 @@ class BytesBaseCell {
     CopyPayload(&data_, other.data_);
     CopyPayload(&other.data_, data);
   }
-  // The cell must be empty.
+  // Moves a std::string into a heap object; the cell must be empty.
   template <typename HeapObject>
   void Adopt(std::string&& text) {
     TVMFFIObject* object = ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(
@@ -186,7 +186,7 @@ class BytesBaseCell {
   TVMFFIAny* data() { return &data_; }
 
  private:
-  // One of them is short text that an object has adopted.
+  // Compares a short text with a heap object, which may also hold a short text.
   TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE bool EqualsAdopted(
       const BytesBaseCell& other) const {
     TVMFFIByteArray lhs = Content();
@@ -203,7 +203,7 @@ class BytesBaseCell {
 
 }  // namespace detail
 
-// Bytes of any value, immutable; up to 7 of them need no object.
+// An immutable byte string.  Up to 7 bytes need no object.
 class Bytes {
  public:
   Bytes() : data_(kTVMFFISmallBytes) {}
@@ -231,7 +231,7 @@ class Bytes {
   void swap(Bytes& other) noexcept { data_.swap(other.data_); }
   operator std::string() const { return std::string(data(), size()); }  // NOLINT(*)
 
-  // Order by (possibly signed) char, then by length: -1, 0 or 1.
+  // Compares by char, which may be signed, then by length; returns -1, 0 or 1.
   static int memncmp(const char* lhs, const char* rhs, size_t lhs_count, size_t rhs_count) {
     for (size_t i = 0; i < lhs_count && i < rhs_count; ++i) {
       if (lhs[i] != rhs[i]) return lhs[i] < rhs[i] ? -1 : 1;
@@ -249,7 +249,7 @@ class Bytes {
   friend struct TypeTraits;
 };
 
-// Text in UTF-8, immutable; up to 7 bytes need no object.
+// An immutable UTF-8 string.  Up to 7 bytes need no object.
 class String {
  public:
   String(std::nullptr_t) = delete;
@@ -318,7 +318,7 @@ class String {
   bool ends_with(const char* suffix, size_t count) const {
     return ends_with(std::string_view(suffix, count));
   }
-  // The parts point into this string.
+  // Returns the parts between delimiters; they are borrowed from this string.
   template <typename Part = std::string_view>
   std::vector<Part> Split(char delimiter) const {
     std::vector<Part> parts;
@@ -394,7 +394,7 @@ inline int CompareText(std::string_view lhs, std::string_view rhs) {
   bool operator op(const String&, std::nullptr_t) = delete; \
   bool operator op(std::nullptr_t, const String&) = delete;
 
-// Between Strings, std::strings and C strings; null pointers are refused when compiling.
+// Operators for Strings, std::strings and C strings.  Null pointers are rejected at compile time.
 inline bool operator==(const String& lhs, const String& rhs) { return detail::SameText(lhs, rhs); }
 inline bool operator!=(const String& lhs, const String& rhs) { return !detail::SameText(lhs, rhs); }
 TVM_FFI_STRING_BINARY_MIXED_(bool, ==, detail::SameText)
@@ -415,7 +415,7 @@ TVM_FFI_STRING_NO_NULL_(>=)
 #undef TVM_FFI_STRING_BINARY_MIXES_
 #undef TVM_FFI_STRING_NO_NULL_
 
-// A template, so that <ostream> is needed by its callers alone.
+// Writes the string.  A template, so that only callers need <ostream>.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const String& text) {
@@ -427,7 +427,8 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 
 namespace detail {
 
-// Traits of String and Bytes; `view_index` is the borrowed form that a cast also accepts.
+// Traits of String and Bytes.  `view_index` is the type index of the borrowed form that a cast also
+// accepts.
 template <typename T, int32_t small_index, int32_t heap_index, int32_t view_index>
 struct TextTraits : TypeTraitsBase {
   static constexpr int32_t field_static_type_index = kTVMFFIAny;
@@ -472,7 +473,7 @@ TVM_FFI_TEXT_TRAITS_(Bytes, kTVMFFISmallBytes, kTVMFFIBytes, kTVMFFIByteArrayPtr
                      "ffi.Bytes");
 #undef TVM_FFI_TEXT_TRAITS_
 
-// Borrowed C strings: a view points at them, an owned value copies them.
+// Traits of C strings: a view borrows the string, an owned value copies it.
 namespace detail {
 template <typename T>
 struct RawStrTraits : TypeTraitsBase {

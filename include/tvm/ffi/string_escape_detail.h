@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of string.h: text as JSON and Python literals.  Templates, so that only files that use them
-// pay for their compilation.
+// Part of string.h: JSON and Python string literals.
+//
+// The functions are templates, so that only files that use them pay for their compilation.
 #ifndef TVM_FFI_STRING_ESCAPE_DETAIL_H_
 #define TVM_FFI_STRING_ESCAPE_DETAIL_H_
 
@@ -10,7 +11,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// `prefix`, then `width` lower-case hexadecimal digits.
+// Appends `prefix` and `width` lower-case hexadecimal digits.
 inline void AppendHex(std::string* out, const char* prefix, uint32_t value, int width) {
   *out += prefix;
   for (int shift = (width - 1) * 4; shift >= 0; shift -= 4) {
@@ -18,7 +19,8 @@ inline void AppendHex(std::string* out, const char* prefix, uint32_t value, int 
   }
 }
 
-// Length of the well-formed UTF-8 sequence at the start of `text`, or 0; *code_point is set.
+// Returns the length of the well-formed UTF-8 sequence at the start of `text`, or 0; *code_point
+// receives the character.
 inline size_t DecodeUtf8(std::string_view text, uint32_t* code_point) {
   uint32_t lead = static_cast<unsigned char>(text[0]);
   size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -34,14 +36,14 @@ inline size_t DecodeUtf8(std::string_view text, uint32_t* code_point) {
   return *code_point < kSmallest[length] || *code_point > 0x10FFFF || surrogate ? 0 : length;
 }
 
-// Length of the ANSI colour sequence at the start of `text`, or 0.
+// Returns the length of the ANSI colour sequence at the start of `text`, or 0.
 inline size_t AnsiSequenceLength(std::string_view text) {
   if (text.size() < 3 || text[0] != '\x1b' || text[1] != '[') return 0;
   size_t end = text.find_first_not_of("0123456789;", 2);
   return end != std::string_view::npos && (text[end] == 'm' || text[end] == 'K') ? end + 1 : 0;
 }
 
-// The JSON string literal of `text`.
+// Appends `text` as a JSON string literal.
 template <typename Text>
 TVM_FFI_HIDDEN void AppendEscapedJSON(std::string_view text, Text* out) {
   *out += '"';
@@ -67,7 +69,7 @@ TVM_FFI_HIDDEN void AppendEscapedJSON(std::string_view text, Text* out) {
 
 }  // namespace detail
 
-// A JSON string literal; `/` is escaped, other bytes from 0x80 on are left alone.
+// Returns text as a JSON string literal.  `/` is escaped; bytes from 0x80 on are unchanged.
 template <typename Text = String>
 TVM_FFI_FAILURE_ String EscapeStringJSON(const Text& text) {
   const String& value = text;
@@ -76,13 +78,13 @@ TVM_FFI_FAILURE_ String EscapeStringJSON(const Text& text) {
   return String(out);
 }
 
-// The old name.
+// Former name of EscapeStringJSON.
 template <typename Text = String>
 String EscapeString(const Text& value) {
   return EscapeStringJSON(value);
 }
 
-// A Python string literal in ASCII; malformed UTF-8 shows as \xNN.
+// Returns text as an ASCII Python string literal.  Bytes of malformed UTF-8 become \xNN.
 template <typename Text = String>
 TVM_FFI_FAILURE_ String EscapedStringPy(const Text& text) {
   const String& value = text;

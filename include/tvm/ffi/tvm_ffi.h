@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything but the headers in extra/ and big_int.h.  Kernels compile faster with the headers
-// they use: container/tensor.h and function.h in most cases.
+// All headers except big_int.h and those in extra/.
+//
+// Kernels compile faster if they include only the headers that they use: container/tensor.h and
+// function.h in most cases.
 #ifndef TVM_FFI_TVM_FFI_H_
 #define TVM_FFI_TVM_FFI_H_
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// TypeTraits<T>: how values of a C++ type enter and leave the 16-byte TVMFFIAny.
+// TypeTraits<T>: conversion between C++ types and the 16-byte TVMFFIAny.
 //
-// A traits class tells whether a type converts at all (convert_enabled) and whether an owned Any
-// can hold it (storage_enabled).  "Strict" checks accept only what already is a T; TryCast also
-// converts.  Users specialize TypeTraits for their own types.  Here: null, numbers and void*.
+// A traits class states whether a type can be converted (convert_enabled) and whether an owned Any
+// can store it (storage_enabled).  "Strict" checks accept only values that are a T already; TryCast
+// also converts.  Users specialize TypeTraits for their types.  This header has the traits of null,
+// numbers and void*.
 //
-// Traits of single types derive from a class template: a member of a template costs compile time
-// only in the files that use it.
+// Traits of a single type derive from a class template, because the members of a template cost
+// compile time only in files that use them.
 #ifndef TVM_FFI_TYPE_TRAITS_H_
 #define TVM_FFI_TYPE_TRAITS_H_
 
@@ -21,9 +22,9 @@ namespace ffi {
 class Any;
 class AnyView;
 
-// The C enum under a name of C++.
+// C++ name of the C enum.
 using TypeIndex = TVMFFITypeIndex;
-// The C struct under a name of C++.
+// C++ name of the C struct.
 using TypeInfo = TVMFFITypeInfo;
 
 // Type keys of the built-in types.  ORDER type-index
@@ -60,45 +61,45 @@ struct StaticTypeKey {
   static constexpr const char* kTVMFFIBigInt = "ffi.BigInt";
 };
 
-// The type key of a registered type index.
+// Returns the type key of a registered type index.
 inline std::string TypeIndexToTypeKey(int32_t type_index) {
   const TVMFFIByteArray& key = TVMFFIGetTypeInfo(type_index)->type_key;
   return std::string(key.data, key.size);
 }
 
-// Whether storage that holds a Source may be read as a Target without a check.
+// True if storage that holds a Source may be read as a Target without a check.
 template <typename Target, typename Source, typename Enable = void>
 inline constexpr bool type_subsumes_v =
     std::is_same_v<Target, Source> || std::is_base_of_v<Target, Source>;
 
-// How a C++ type becomes a value and back; specialized for each type that can.
+// Conversion traits of a C++ type.  Specialized for each convertible type.
 template <typename T, typename Enable = void>
 struct TypeTraits {
   static constexpr bool convert_enabled = false;
   static constexpr bool storage_enabled = false;
 };
 
-// The traits of T without const and reference.
+// Conversion traits of T without const and reference.
 template <typename T>
 using TypeTraitsNoCR = TypeTraits<std::remove_const_t<std::remove_reference_t<T>>>;
 
-// A reference class with traits of its own sets this to false.
+// False for reference classes with specialized traits.
 template <typename T>
 inline constexpr bool use_default_type_traits_v = true;
 
-// What most traits begin with.
+// Base of most traits.
 struct TypeTraitsBase {
   static constexpr bool convert_enabled = true;
   static constexpr bool storage_enabled = true;
   static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIAny;
 
-  // What an error message calls the value that did not fit.
+  // Returns the name of the actual value's type in an error message about a mismatch.
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     return TypeIndexToTypeKey(src->type_index);
   }
 };
 
-// Type index for TVMFFIFieldInfo.field_static_type_index.
+// Value of TVMFFIFieldInfo.field_static_type_index for a field of type T.
 template <typename T, typename = void>
 struct TypeToFieldStaticTypeIndex {
   static constexpr int32_t value = TypeIndex::kTVMFFIAny;
@@ -108,7 +109,8 @@ struct TypeToFieldStaticTypeIndex<T, std::enable_if_t<TypeTraits<T>::convert_ena
   static constexpr int32_t value = TypeTraits<T>::field_static_type_index;
 };
 
-// Reference types, in object.h, answer with the index that their container type has at run time.
+// Type index of a C++ type.  For a reference class, it is the index of the object class, see
+// object_detail.h.
 template <typename T, typename = void>
 struct TypeToRuntimeTypeIndex {
   static int32_t v() { return TypeToFieldStaticTypeIndex<T>::value; }
@@ -116,7 +118,7 @@ struct TypeToRuntimeTypeIndex {
 
 namespace detail {
 
-// {"type":"<key>"}
+// Returns {"type":"<key>"}
 TVM_FFI_FAILURE_ inline std::string SchemaOfKey(const char* key) {
   std::string schema = "{\"type\":\"";
   schema += key;
@@ -124,15 +126,15 @@ TVM_FFI_FAILURE_ inline std::string SchemaOfKey(const char* key) {
   return schema;
 }
 
-// Writes all 16 bytes of a value that has an integer payload.
+// Stores an integer payload; writes all 16 bytes.
 inline void SetIntPayload(TVMFFIAny* out, int32_t type_index, int64_t value) {
   out->type_index = type_index;
   out->zero_padding = 0;
   out->v_int64 = value;
 }
 
-// Copies all 16 bytes member by member: GCC 12 at -O3 loses the payload of a TVMFFIAny that is
-// copied as a whole and then changed in parts.
+// Copies all 16 bytes member by member: GCC 12 at -O3 loses the payload if a TVMFFIAny is copied as
+// a whole and then partly modified.
 inline void CopyPayload(TVMFFIAny* out, const TVMFFIAny& from) {
   out->type_index = from.type_index;
   out->zero_padding = from.zero_padding;
@@ -146,7 +148,7 @@ inline void SetPointerPayload(TVMFFIAny* out, int32_t type_index, void* value) {
   out->v_ptr = value;
 }
 
-// Traits of a value that is copied bit by bit: `Self` supplies Read and Write.
+// Traits of a value that is copied bit by bit; `Self` supplies the copy functions.
 template <typename Self, typename T>
 struct PlainValueTraits : TypeTraitsBase {
   static void MoveToAny(T src, TVMFFIAny* result) { Self::CopyToAnyView(src, result); }
@@ -157,8 +159,8 @@ struct PlainValueTraits : TypeTraitsBase {
   static std::string TypeSchema() { return SchemaOfKey(Self::TypeStr().c_str()); }
 };
 
-// Numbers are read by TryRead(), which arguments of functions use, too: a std::optional for each
-// type of number takes the compiler as long as all else that is done for an argument.
+// Reads a number with TryRead(), which the conversion of arguments calls directly: instantiating
+// std::optional per number type would double the compile time of an argument.
 template <typename T>
 std::optional<T> ReadNumber(const TVMFFIAny* src) {
   T value{};
@@ -187,7 +189,7 @@ struct NullTraits : PlainValueTraits<NullTraits<T>, T> {
 template <>
 struct TypeTraits<std::nullptr_t> : detail::NullTraits<std::nullptr_t> {};
 
-// A bool that does not accept integers; fallbacks of reference types are declared with it.
+// A bool that integers do not convert to; for the fallback types of reference classes.
 class StrictBool {
  public:
   StrictBool(bool value) : value_(value) {}  // NOLINT(*)
@@ -237,7 +239,8 @@ struct BoolTraits : PlainValueTraits<BoolTraits<T>, T> {
 template <>
 struct TypeTraits<bool> : detail::BoolTraits<bool> {};
 
-// Integers and enums of every width are one 64-bit Int; narrowing is not checked.
+// Traits of integers and enums of all widths, which are stored as a 64-bit Int.  Narrowing is not
+// checked.
 template <typename Int>
 struct TypeTraitsIntBase : detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int> {
   static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIInt;
@@ -263,7 +266,7 @@ struct TypeTraitsIntBase : detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int>
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIInt; }
 };
 
-// The spelling is part of the contract.
+// True for enums with an integral underlying type.  The misspelled name is contract.
 template <typename T, bool = std::is_enum_v<T>>
 inline constexpr bool is_integeral_enum_v = false;
 template <typename T>
@@ -322,8 +325,8 @@ struct OpaquePtrTraits : PlainValueTraits<OpaquePtrTraits<T>, T> {
 template <>
 struct TypeTraits<void*> : detail::OpaquePtrTraits<void*> {};
 
-// Base for parameter-only types that are made from others: the first Fallback whose cast succeeds
-// goes through TypeTraits<T>::ConvertFallbackValue.
+// Base of traits for parameter types that are only converted from other types.  The first Fallback
+// whose cast succeeds is converted by TypeTraits<T>::ConvertFallbackValue.
 template <typename T, typename... Fallback>
 struct FallbackOnlyTraitsBase : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
@@ -333,7 +336,7 @@ struct FallbackOnlyTraitsBase : TypeTraitsBase {
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     return TryFallbackTypes<Fallback...>(src);
   }
-  // The same for other fallbacks, which a derived class may try before its own.
+  // Same as TryCastFromAnyView, but for other fallback types, which a derived class may try first.
   template <typename... Types>
   static std::optional<T> TryFallbackTypes(const TVMFFIAny* src) {
     std::optional<T> result;
@@ -353,8 +356,8 @@ struct FallbackOnlyTraitsBase : TypeTraitsBase {
 }  // namespace ffi
 }  // namespace tvm
 
-// In the body of a class that stands for a type some other library registers: finds the index by
-// its key on first use.  Needs function.h.
+// Declares the type information in the body of a class for a type that another library registers.
+// The first use looks up the type index by its key.  Needs function.h.
 #define TVM_FFI_DECLARE_OBJECT_INFO_LOOKUP(RegisteredKey, TypeDepth) \
   static constexpr const char* _type_key = RegisteredKey;            \
   static constexpr int32_t _type_depth = TypeDepth;                  \
