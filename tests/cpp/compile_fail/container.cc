@@ -4,43 +4,43 @@
 // SHARED
 struct Unsupported {};
 
-// CASE array_of_c_strings: Array holds what an Any can hold
+// CASE array_of_c_strings: Array requires an element type that Any can store
 // ACCEPTED
 auto size = sizeof(Array<String>);
 // REJECTED
 auto size = sizeof(Array<const char*>);
 
-// CASE array_of_borrowed_tensors: Array holds what an Any can hold
+// CASE array_of_borrowed_tensors: Array requires an element type that Any can store
 // ACCEPTED
 auto size = sizeof(Array<Tensor>);
 // REJECTED
 auto size = sizeof(Array<TensorView>);
 
-// CASE list_of_c_strings: List holds what an Any can hold
+// CASE list_of_c_strings: List requires an element type that Any can store
 // ACCEPTED
 auto size = sizeof(List<String>);
 // REJECTED
 auto size = sizeof(List<const char*>);
 
-// CASE map_with_keys_that_are_c_strings: keys and values are what an Any can hold
+// CASE map_with_keys_that_are_c_strings: Map and Dict require key and value types that Any can store
 // ACCEPTED
 auto size = sizeof(Map<String, int64_t>);
 // REJECTED
 auto size = sizeof(Map<const char*, int64_t>);
 
-// CASE dict_with_values_that_are_c_strings: keys and values are what an Any can hold
+// CASE dict_with_values_that_are_c_strings: Map and Dict require key and value types that Any can store
 // ACCEPTED
 auto size = sizeof(Dict<String, String>);
 // REJECTED
 auto size = sizeof(Dict<String, const char*>);
 
-// CASE tuple_of_c_strings: Tuple holds what an Any can hold
+// CASE tuple_of_c_strings: Tuple requires element types that Any can store
 // ACCEPTED
 auto size = sizeof(Tuple<int64_t, String>);
 // REJECTED
 auto size = sizeof(Tuple<int64_t, const char*>);
 
-// CASE variant_of_c_strings: Variant holds what an Any can hold
+// CASE variant_of_c_strings: Variant requires alternatives that Any can store
 // ACCEPTED
 auto size = sizeof(Variant<int64_t, String>);
 // REJECTED

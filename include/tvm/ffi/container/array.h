@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Array<T>: an immutable row of values with copy-on-write; the elements follow the object.
+// Array<T>: an immutable sequence with copy-on-write.
 #ifndef TVM_FFI_CONTAINER_ARRAY_H_
 #define TVM_FFI_CONTAINER_ARRAY_H_
 
@@ -10,14 +10,15 @@
 namespace tvm {
 namespace ffi {
 
-// The object behind an Array: a cell with the elements right behind it.
+// The object of an Array: a sequence cell, followed in memory by the elements.
 class ArrayObj : public SeqBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIArray;
   static constexpr bool _type_final = true;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIArray, ArrayObj, Object)
 
-  // Room for `cap` elements, which must take those of `from`.
+  // Returns a new array of capacity `cap` with the elements of `from`.  Fails: ValueError if `cap`
+  // is less than the size of `from`.
   static ObjectPtr<ArrayObj> CopyFrom(int64_t cap, const ArrayObj* from) {
     CheckCapacity(cap, from);
     ObjectPtr<ArrayObj> array = Empty(cap);
@@ -55,11 +56,11 @@ class ArrayObj : public SeqBaseObj {
     }
   }
 
-  // Whether nobody else uses the array and it takes `extra` more elements.
+  // True if this is the only reference to the array and `extra` more elements fit.
   bool IsWritable(int64_t extra) const {
     return TVMFFISeqCell::capacity - TVMFFISeqCell::size >= extra && unique();
   }
-  // Puts an array for which that holds in the place of *array.
+  // Replaces *array by a copy for which IsWritable(extra) is true.
   TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static void MakeWritable(ObjectPtr<Object>* array,
                                                             int64_t extra) {
     ArrayObj* old = static_cast<ArrayObj*>(array->get());
@@ -81,11 +82,12 @@ inline ObjectPtr<ArrayObj> make_object<ArrayObj>() {
   return ArrayObj::Empty();
 }
 
-// The last parameter is always void; it is part of the names that compiled code knows the class by.
+// The second template parameter is always void; it is part of the mangled names in published
+// binaries.
 template <typename T, typename = void>
 class Array : public detail::SeqRef<Array<T>, T> {
   using Base = detail::SeqRef<Array<T>, T>;
-  static_assert(detail::storage_enabled_v<T>, "Array holds what an Any can hold");
+  static_assert(detail::storage_enabled_v<T>, "Array requires an element type that Any can store");
 
  public:
   using ContainerType = ArrayObj;
@@ -122,29 +124,29 @@ class Array : public detail::SeqRef<Array<T>, T> {
     this->data_ = ArrayObj::CreateRepeated(n, Any(value));
   }
 
-  // Const: see ConvertingIterator.
+  // Returns a const value: see ConvertingIterator::operator*.
   const T operator[](int64_t i) const { return Base::operator[](i); }
 
   ArrayObj* GetArrayObj() const { return static_cast<ArrayObj*>(this->data_.get()); }
   const ArrayObj* get() const { return GetArrayObj(); }
   const ArrayObj* operator->() const { return GetArrayObj(); }
-  // An unshared object to write to.
+  // Returns the object for writing; copies it first if it is shared.
   ArrayObj* CopyOnWrite() { return Writable(0); }
 
-  // The array of f(element); the same object when every result is its element.  f takes a T, a
-  // const T& or a T&&, or is a pointer to a member.
+  // Returns the array of f(element).  Returns this object itself if every result is identical to
+  // its element.  f takes a T, a const T& or a T&&, or is a pointer to a member.
   template <typename F, typename U = std::decay_t<std::invoke_result_t<F&, T>>>
   Array<U> Map(F f) const {
-    Array from = *this;  // f may change this one
+    Array from = *this;  // f may assign to this variable
     Array<U> result(UnsafeInit{});
     for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
       T item = from[i];
       Any before(item);
-      Any mapped(U(InvokeOn(f, std::move(item))));
+      Any mapped(U(Invoke(f, std::move(item))));
       if constexpr (type_subsumes_v<U, T>) {
         if (!result.defined() && mapped.same_as(before)) continue;
       }
-      if (!result.defined()) result.StartFrom(from, i);
+      if (!result.defined()) result.InitPrefix(from, i);
       result.Writable(0)->Append(std::move(mapped));
     }
     if (result.defined()) return result;
@@ -154,9 +156,9 @@ class Array : public detail::SeqRef<Array<T>, T> {
       return Array<U>();
     }
   }
-  // Makes each element f(element).  In an array that nobody else holds, f gets the elements
-  // themselves, so that it may change those that nobody else holds in place; when f throws then,
-  // the array is null.
+  // Replaces each element by f(element).  If this is the only reference to the array, the elements
+  // are moved into f, so that f can change unshared elements in place; if f then throws, the array
+  // is null.
   template <typename F, typename = std::enable_if_t<
                             std::is_same_v<T, std::decay_t<std::invoke_result_t<F&, T>>>>>
   void MutateByApply(F f) {
@@ -168,12 +170,13 @@ class Array : public detail::SeqRef<Array<T>, T> {
     Any* items = own.GetArrayObj()->MutableBegin();
     for (size_t i = 0; i < own.size(); ++i) {
       T item = detail::AnyUnsafe::MoveFromAnyAfterCheck<T>(std::move(items[i]));
-      items[i] = Any(T(InvokeOn(f, std::move(item))));
+      items[i] = Any(T(Invoke(f, std::move(item))));
     }
     *this = std::move(own);
   }
 
-  // All arguments in one array: values of T, and ranges of them.  The spelling is contract.
+  // Concatenate the arguments, each a T or a range of T, into one array.  The misspelled name
+  // `Agregate` is part of the API.
   template <typename... Args>
   static size_t CalcCapacity(const Args&... args) {
     return (CountOf(args) + ... + 0);
@@ -203,17 +206,17 @@ class Array : public detail::SeqRef<Array<T>, T> {
     }
     return GetArrayObj();
   }
-  // Begins with the first `count` elements of another array, and with room for all of them.
+  // Initializes a null array with the first `count` elements of `from` and capacity for all.
   template <typename U>
-  void StartFrom(const Array<U>& from, int64_t count) {
+  void InitPrefix(const Array<U>& from, int64_t count) {
     ObjectPtr<ArrayObj> array = ArrayObj::Empty(static_cast<int64_t>(from.size()));
     const Any* items = from.GetArrayObj()->begin();
     array->InitRange(0, items, items + count);
     this->data_ = std::move(array);
   }
-  // f(item) as std::invoke has it, which lies in a large header.
+  // Same as std::invoke(f, item), without including the large header <functional>.
   template <typename F>
-  static decltype(auto) InvokeOn(F& f, T&& item) {
+  static decltype(auto) Invoke(F& f, T&& item) {
     if constexpr (std::is_member_function_pointer_v<F>) {
       return (std::move(item).*f)();
     } else if constexpr (std::is_member_object_pointer_v<F>) {
@@ -227,7 +230,7 @@ class Array : public detail::SeqRef<Array<T>, T> {
     ArrayObj* array = GetArrayObj();
     if (array != nullptr && array->unique() && array->capacity() >= items.size()) {
       array->clear();
-      // Unless destructors of elements have put others in, or another array in its place.
+      // An element's destructor may have added elements or assigned another array to this variable.
       if (array == GetArrayObj() && array->empty()) {
         return array->InitRange(0, items.begin(), items.end());
       }
@@ -257,7 +260,7 @@ class Array : public detail::SeqRef<Array<T>, T> {
   friend class detail::SeqRef;
 };
 
-// The elements of both, those of lhs first.
+// Returns an array with the elements of lhs, followed by the elements of rhs.
 template <typename T>
 Array<T> Concat(Array<T> lhs, const Array<T>& rhs) {
   for (const T& item : Array<T>(rhs)) lhs.push_back(item);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the containers share: iterators that convert, checks over element types, names.
+// Converting iterators, element type traits and type names shared by all containers.
 #ifndef TVM_FFI_CONTAINER_CONTAINER_DETAIL_H_
 #define TVM_FFI_CONTAINER_CONTAINER_DETAIL_H_
 
 #include <tvm/ffi/any.h>
 
-// Declares the iterator tags, too; <iterator> itself would bring in the whole of <streambuf>.
+// Also declares the iterator tags; <iterator> itself would include all of <streambuf>.
 #include <vector>
 
 namespace tvm {
 namespace ffi {
 namespace detail {
 
-// An iterator over const Any* that yields Converter::convert(element) by value; Direction is 1, or
-// -1 for a reverse iterator.
+// Random access iterator that returns Converter::convert(element) by value.  TIter is a const Any*;
+// Direction is 1, or -1 for a reverse iterator.
 template <typename Converter, typename TIter, int Direction>
 class ConvertingIterator {
  public:
@@ -48,8 +48,9 @@ class ConvertingIterator {
   bool operator==(const Self& other) const { return iter_ == other.iter_; }
   bool operator!=(const Self& other) const { return iter_ != other.iter_; }
   bool operator<(const Self& other) const { return *this - other < 0; }
-  // Const, as from all containers that keep the element: `TensorView view = *it` takes a const
-  // Tensor, and refuses one that nobody else holds.
+  // Containers that keep the element return const values, because a TensorView can be made from a
+  // const Tensor, but not from a temporary that may be the only reference: `TensorView view = *it`
+  // compiles.
   const value_type operator*() const { return Converter::convert(*iter_); }
   value_type operator[](difference_type offset) const { return *(*this + offset); }
 
@@ -69,18 +70,20 @@ inline constexpr bool all_storage_enabled_v = (storage_enabled_v<T> && ...);
 template <typename... T>
 inline constexpr bool all_object_ref_v = (std::is_base_of_v<ObjectRef, T> && ...);
 
-// Whether nothing but these headers runs while a value becomes a T.  Tables ask hooks of their
-// keys, and other types are made by code of others, which may change or drop the container that the
-// value lies in.
+// True if converting an element to T runs no user code.  Conversion to a Map or Dict calls hash and
+// equality hooks of keys, and other types have user-defined conversions; such code may change or
+// release the container that the element is stored in.
 template <typename T>
-inline constexpr bool converts_alone_v = std::is_arithmetic_v<T> || std::is_same_v<T, Any> ||
-                                         std::is_same_v<T, String> || std::is_same_v<T, Bytes>;
+inline constexpr bool converts_without_user_code_v =
+    std::is_arithmetic_v<T> || std::is_same_v<T, Any> || std::is_same_v<T, String> ||
+    std::is_same_v<T, Bytes>;
 
-// What a container's element is converted from: itself, or a reference of our own.
+// Source of an element's conversion to T: the element in place, or an owned copy if user code may
+// run during the conversion.
 template <typename T>
-using ElementToConvert = std::conditional_t<converts_alone_v<T>, const Any&, Any>;
+using ElementToConvert = std::conditional_t<converts_without_user_code_v<T>, const Any&, Any>;
 
-// Name<A, B>
+// Returns "name<A, B>", where A and B are the type names of V.
 template <typename... V>
 std::string ContainerTypeStr(const char* name) {
   std::string text = name;
@@ -89,6 +92,7 @@ std::string ContainerTypeStr(const char* name) {
   return text + ">";
 }
 
+// Returns the JSON type schema {"type": name, "args": [schemas of V]}.
 template <typename... V>
 std::string ContainerTypeSchema(const char* name) {
   std::string text = std::string("{\"type\":\"") + name + "\",\"args\":[";

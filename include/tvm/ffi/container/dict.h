@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dict<K, V>: a table in order of insertion whose changes all its references see.
+// Dict<K, V>: a mutable, insertion-ordered hash table; all references to it see changes.
 #ifndef TVM_FFI_CONTAINER_DICT_H_
 #define TVM_FFI_CONTAINER_DICT_H_
 
@@ -8,7 +8,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object behind a Dict.
+// The object of a Dict.
 class DictObj : public MapBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIDict;
@@ -23,7 +23,8 @@ class DictObj : public MapBaseObj {
 template <>
 inline ObjectPtr<DictObj> make_object<DictObj>() = delete;
 
-// The last parameter is always void; it is part of the names that compiled code knows the class by.
+// The third template parameter is always void; it is part of the mangled names in published
+// binaries.
 template <typename K, typename V, typename = void>
 class Dict : public detail::MapRef<Dict<K, V>, K, V> {
   using Base = detail::MapRef<Dict<K, V>, K, V>;
@@ -52,7 +53,7 @@ class Dict : public detail::MapRef<Dict<K, V>, K, V> {
   Dict(Iter first, Iter last) : Base(Base::MakeFrom(first, last)) {}
   Dict(std::initializer_list<std::pair<K, V>> pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
-  // From a std::unordered_map<K, V>.
+  // Copies a std::unordered_map<K, V>.
   template <typename M, typename = std::enable_if_t<detail::is_hashed_map_v<M, K, V>>>
   Dict(const M& pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}

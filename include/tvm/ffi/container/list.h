@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// List<T>: a growing row of values that all its references see.
+// List<T>: a mutable, growable sequence; all references to it see changes.
 #ifndef TVM_FFI_CONTAINER_LIST_H_
 #define TVM_FFI_CONTAINER_LIST_H_
 
@@ -10,17 +10,17 @@
 namespace tvm {
 namespace ffi {
 
-// The object behind a List: a cell that points to memory which grows.
+// The object of a List: a sequence cell that points to a separately allocated, growable buffer.
 class ListObj : public SeqBaseObj {
  public:
-  // Other libraries grow lists in line with operator new and keep this deleter.
+  // Code in other libraries reallocates the buffer with operator new and leaves this deleter set.
   ListObj() { data_deleter = ::operator delete; }
 
   static constexpr int32_t _type_index = kTVMFFIList;
   static constexpr bool _type_final = true;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIList, ListObj, Object)
 
-  // Makes room for n elements in all.
+  // Grows the capacity to at least n elements.
   TVM_FFI_HIDDEN TVM_FFI_NO_INLINE void Reserve(int64_t n) {
     if (n <= TVMFFISeqCell::capacity) return;
     if (n > INT64_MAX / static_cast<int64_t>(sizeof(Any))) throw std::bad_alloc();
@@ -47,11 +47,12 @@ class ListObj : public SeqBaseObj {
   friend class detail::SeqRef;
 };
 
-// The last parameter is always void; it is part of the names that compiled code knows the class by.
+// The second template parameter is always void; it is part of the mangled names in published
+// binaries.
 template <typename T, typename = void>
 class List : public detail::SeqRef<List<T>, T> {
   using Base = detail::SeqRef<List<T>, T>;
-  static_assert(detail::storage_enabled_v<T>, "List holds what an Any can hold");
+  static_assert(detail::storage_enabled_v<T>, "List requires an element type that Any can store");
 
  public:
   using ContainerType = ListObj;
@@ -103,7 +104,7 @@ class List : public detail::SeqRef<List<T>, T> {
   template <typename Items>
   void Replace(const Items& items) {
     if (GetListObj() != nullptr) GetListObj()->clear();
-    // Also when destructors of elements have dropped the list.
+    // Checked again: an element's destructor may have reset this variable to null.
     if (GetListObj() == nullptr) this->data_ = make_object<ListObj>();
     ListObj* list = Writable(static_cast<int64_t>(items.size()));
     list->InitRange(static_cast<int64_t>(list->size()), items.begin(), items.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Map<K, V>: an immutable table in order of insertion, with copy-on-write.
+// Map<K, V>: an immutable, insertion-ordered hash table with copy-on-write.
 #ifndef TVM_FFI_CONTAINER_MAP_H_
 #define TVM_FFI_CONTAINER_MAP_H_
 
@@ -8,7 +8,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object behind a Map.
+// The object of a Map.
 class MapObj : public MapBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIMap;
@@ -23,7 +23,8 @@ class MapObj : public MapBaseObj {
 template <>
 inline ObjectPtr<MapObj> make_object<MapObj>() = delete;
 
-// The last parameter is always void; it is part of the names that compiled code knows the class by.
+// The third template parameter is always void; it is part of the mangled names in published
+// binaries.
 template <typename K, typename V, typename = void>
 class Map : public detail::MapRef<Map<K, V>, K, V> {
   using Base = detail::MapRef<Map<K, V>, K, V>;
@@ -52,18 +53,19 @@ class Map : public detail::MapRef<Map<K, V>, K, V> {
   Map(Iter first, Iter last) : Base(Base::MakeFrom(first, last)) {}
   Map(std::initializer_list<std::pair<K, V>> pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
-  // From a std::unordered_map<K, V>.
+  // Copies a std::unordered_map<K, V>.
   template <typename M, typename = std::enable_if_t<detail::is_hashed_map_v<M, K, V>>>
   Map(const M& pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
 
-  // A KeyError when there is no such key.  Const: see ConvertingIterator.
+  // Return the value of a key, as a const value: see ConvertingIterator::operator*.  Fails:
+  // KeyError if the key is missing.
   const V at(const K& key) const { return Base::at(key); }
   const V operator[](const K& key) const { return Base::at(key); }
 
   const MapObj* get() const { return GetMapObj(); }
   const MapObj* operator->() const { return GetMapObj(); }
-  // An unshared object to write to.
+  // Returns the object for writing; copies it first if it is shared.
   MapObj* CopyOnWrite() {
     if (this->data_ == nullptr) {
       this->data_ = Base::MakeEmpty();
@@ -91,10 +93,10 @@ class Map : public detail::MapRef<Map<K, V>, K, V> {
   friend class detail::MapRef;
 };
 
-// The pairs of both; those of rhs win.
+// Returns a map with the pairs of lhs and rhs.  A key of both gets the value in rhs.
 template <typename K, typename V>
 Map<K, V> Merge(Map<K, V> lhs, const Map<K, V>& rhs) {
-  // Kept, in case lhs is the same object and nobody else holds it.
+  // The copy makes lhs shared if both are the same object, so that Set does not change rhs.
   Map<K, V> source = rhs;
   for (const auto& [key, value] : source) lhs.Set(key, value);
   return lhs;

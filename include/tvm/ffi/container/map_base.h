@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// MapBaseObj: the table that Map and Dict are; knows nothing about the types of keys and values.
+// MapBaseObj: the hash table of Map and Dict, with keys and values of type Any.
 //
-// Up to four pairs lie one behind the other (small layout); more are hashed (dense layout).  Every
-// library works in line on tables that others made, so that layout and algorithm are contract.
-// The type index says whose table it is, Map's or Dict's, and nothing about the layout.
+// Up to four pairs are stored consecutively (small layout); more pairs are stored in a hash table
+// (dense layout).  Inlined code in every library reads and changes tables that other libraries
+// created, so layout and algorithm are part of the binary contract.  The type index distinguishes
+// Map from Dict; it is independent of the layout.
 #ifndef TVM_FFI_CONTAINER_MAP_BASE_H_
 #define TVM_FFI_CONTAINER_MAP_BASE_H_
 
@@ -17,7 +18,7 @@ namespace detail {
 struct TVM_FFI_HIDDEN MapUnsafe;
 }
 
-// What MapObj and DictObj have in common: pairs of Any, found by the hash of the key.
+// Common base of MapObj and DictObj: a hash table of (Any, Any) pairs in order of insertion.
 class MapBaseObj : public Object {
  public:
   using NestsDeeply_ = void;  // see release_detail.h
@@ -25,9 +26,9 @@ class MapBaseObj : public Object {
   using mapped_type = Any;
   using KVType = std::pair<Any, Any>;
   static_assert(std::is_standard_layout_v<KVType> && sizeof(KVType) == 32,
-                "pairs lie in memory that other libraries read");
+                "other libraries read pairs in memory");
 
-  // Ends up behind the last pair; -- on it comes to the last pair.
+  // Iterator over the pairs.  Decrementing end() yields the last pair.
   class iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -87,7 +88,7 @@ class MapBaseObj : public Object {
     if (position != end()) EraseIndex(position.index);
   }
   void erase(const key_type& key) { erase(find(key)); }
-  // Keeps the memory.
+  // Erases all pairs; does not shrink the memory.
   void clear();
 
  protected:
@@ -100,7 +101,7 @@ class MapBaseObj : public Object {
   static constexpr uint64_t kSmallMaxCapacity = 4;
 
   bool IsSmall() const { return (slots_ & kSmallTag) != 0; }
-  // What an index means depends on the layout: a position, or a slot.
+  // An index is a position in the small layout and a slot in the dense layout.
   uint64_t FirstIndex() const;
   uint64_t EndIndex() const { return IsSmall() ? size_ : kNoIndex; }
   uint64_t IndexAfter(uint64_t index) const;
@@ -108,20 +109,21 @@ class MapBaseObj : public Object {
   uint64_t IndexOf(const Any& key) const;
   KVType* PairAt(uint64_t index) const;
   void EraseIndex(uint64_t index);
-  // Puts the pair in if there is room for it.
+  // Inserts the pair, or replaces the value of its key.  False if the table is full.
   bool TryPut(KVType* pair);
-  // Destroys pairs and memory.
+  // Destroys the pairs and frees the memory.
   void Release();
-  // Of a key, which lies at `index` if that is not kNoIndex.
+  // Returns the hash of a key.  `index` is the key's index, or kNoIndex if it is not in the table.
   uint64_t HashOf(const Any& key, uint64_t index) const;
-  // The same in line, as searches need it.
+  // Same as HashOf, but inlined into searches.
   TVM_FFI_INLINE uint64_t HashInLine(const Any& key, uint64_t index) const {
-    return AnyHash::Combine(key, [&](const TVMFFIAny* hook) { return AskHash(hook, key, index); });
+    return AnyHash::Combine(key,
+                            [&](const TVMFFIAny* hook) { return CallHashHook(hook, key, index); });
   }
-  // Whether the key that lies at `index` equals another.
-  TVM_FFI_INLINE bool KeyEquals(const Any& own, uint64_t index, const Any& key) const {
-    return AnyEqual::Compare(own, key,
-                             [&](const TVMFFIAny* hook) { return AskEqual(hook, index, key); });
+  // True if `stored`, the key at `index`, equals `key`.
+  TVM_FFI_INLINE bool KeyEquals(const Any& stored, uint64_t index, const Any& key) const {
+    return AnyEqual::Compare(
+        stored, key, [&](const TVMFFIAny* hook) { return CallEqualHook(hook, index, key); });
   }
 
   void* data_{nullptr};
@@ -133,15 +135,16 @@ class MapBaseObj : public Object {
   class HookWatch;
 
   Any& ValueAt(const Any& key) const;
-  // Hooks of keys.  Fails: RuntimeError when the hook has changed the table.
-  uint64_t AskHash(const TVMFFIAny* hook, const Any& key, uint64_t index) const;
-  bool AskEqual(const TVMFFIAny* hook, uint64_t index, const Any& key) const;
+  // Call a key's hash or equality hook.  Fails: RuntimeError if the hook changed the table.
+  uint64_t CallHashHook(const TVMFFIAny* hook, const Any& key, uint64_t index) const;
+  bool CallEqualHook(const TVMFFIAny* hook, uint64_t index, const Any& key) const;
 
   friend struct detail::MapUnsafe;
 };
 
-// Pairs in order, normally behind the object.  The memory always suffices for a DenseMapBaseObj,
-// which a Dict turns its object into when it grows; so the destructor asks what it has become.
+// Small layout: an array of pairs, which normally follows the object in memory.  The object is
+// large enough to become a DenseMapBaseObj in place, as a Dict does when it grows, so the
+// destructor checks the current layout.
 class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
  public:
   SmallMapBaseObj() = default;
@@ -159,9 +162,10 @@ class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
   friend struct detail::MapUnsafe;
 };
 
-// A hash table whose chains run through the table itself.  A key's home slot heads the chain of all
-// keys with this home, or belongs to another chain, whose part is moved out when the home is
-// needed. A second, doubly linked list keeps the order of insertion.
+// Dense layout: a hash table with chains inside the slot array.  The hash of a key selects its home
+// slot.  The home slot is the head of the chain of all keys with this home.  If a member of another
+// chain occupies it when a key is inserted, that member and its successors move to other slots.  A
+// doubly linked list of slots keeps the order of insertion.
 class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
  public:
   DenseMapBaseObj() = default;
@@ -170,8 +174,9 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
  private:
   static constexpr uint64_t kBlockSlots = 16;
   static constexpr uint64_t kNoSlot = kNoIndex;
-  // Metadata of a slot: empty, or protected while its content moves, or bit 7 for a slot that does
-  // not head its chain and the jump to the next slot of the chain, 0 at its end.
+  // Metadata byte of a slot: kEmpty, kProtected while its entry moves, or
+  //   bit 7      1 if the slot is not the head of its chain
+  //   bits 0-6   index in kMapJumps of the distance to the next slot; 0 at the end of the chain
   static constexpr uint8_t kEmpty = 0xFF;
   static constexpr uint8_t kProtected = 0xFE;
   static constexpr uint8_t kMemberBit = 0x80;
@@ -181,13 +186,13 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
     uint64_t prev;
     uint64_t next;
   };
-  static_assert(sizeof(Entry) == 48, "contract");
+  static_assert(sizeof(Entry) == 48, "part of the binary contract");
   struct Block {
     uint8_t bytes[kBlockSlots + kBlockSlots * sizeof(Entry)];
   };
-  static_assert(sizeof(Block) == 784 && alignof(Block) == 1, "contract");
-  // A slot that was free, or that holds the key.
-  struct Place {
+  static_assert(sizeof(Block) == 784 && alignof(Block) == 1, "part of the binary contract");
+  // Slot for an insertion: a slot that was free, or the slot of an equal key.
+  struct InsertPosition {
     uint64_t slot;
     bool is_free;
   };
@@ -199,7 +204,8 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
                                     slot % kBlockSlots * sizeof(Entry));
   }
   bool IsHead(uint64_t slot) const { return (Meta(slot) & kMemberBit) == 0; }
-  // The ends of the order list.  A table that gave its content away may still name its old ends.
+  // First and last slot of the insertion order.  The members may be stale in a table whose pairs
+  // were moved to another table, so the size is checked.
   uint64_t First() const { return size_ == 0 ? kNoSlot : iter_list_head_; }
   uint64_t Last() const { return size_ == 0 ? kNoSlot : iter_list_tail_; }
   uint64_t HomeOfHash(uint64_t hash) const {
@@ -217,7 +223,7 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
   void Erase(uint64_t slot);
   bool Put(KVType* pair);
   void Clear();
-  Place FindPlace(const Any& key);
+  InsertPosition FindInsertPosition(const Any& key);
   template <typename Moved>
   bool Evict(uint64_t slot, uint64_t before, const Moved& moved);
   bool EvictPair(uint64_t slot);
@@ -257,26 +263,27 @@ namespace detail {
   TVM_FFI_THROW(RuntimeError) << "the key was dropped while `" << hook << "` of a key was running";
 }
 
-// Makes tables and lets them grow, for Map and Dict.
+// Creates, copies and grows tables for Map and Dict.
 struct TVM_FFI_HIDDEN MapUnsafe {
   using KVType = MapBaseObj::KVType;
 
   static ObjectPtr<MapBaseObj> MakeSmall(int32_t type_index, uint64_t capacity);
   static ObjectPtr<MapBaseObj> MakeDense(int32_t type_index, uint64_t slots, uint32_t fib_shift);
-  // Room for `count` pairs.
+  // Returns a new empty table with room for `count` pairs.
   static ObjectPtr<MapBaseObj> MakeForCount(int32_t type_index, uint64_t count);
   static ObjectPtr<MapBaseObj> Copy(const MapBaseObj* from, int32_t type_index);
-  // A table with more room that has taken all pairs out of `from`.
+  // Returns a new, larger table; moves all pairs from `from` to it.
   static ObjectPtr<MapBaseObj> Grow(MapBaseObj* from);
-  // Puts the pair into *map, which nobody else uses; *map may be another object afterwards.
+  // Inserts into an unshared table; *map may be another object afterwards.
   static void Insert(ObjectPtr<Object>* map, KVType&& pair);
-  // Puts the pair into this very object, whoever else uses it.
+  // Inserts into a table that may be shared; the object stays the same.
   static void InsertInPlace(MapBaseObj* map, KVType&& pair);
 
  private:
   static void CopyBits(void* to, const KVType* from) { std::memcpy(to, from, sizeof(KVType)); }
   static ObjectPtr<MapBaseObj> GrowDense(MapBaseObj* from, uint64_t slots, uint32_t fib_shift);
-  // Where the pairs of a growing table go, in their order.
+  // Hash and target slot of a pair of a growing table.  An array of Relocation is in order of
+  // insertion.
   struct Relocation {
     uint64_t hash;
     uint64_t slot;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of their interface that Map and Dict have in common, and their conversions.
+// Common interface and conversion traits of Map and Dict.
 #ifndef TVM_FFI_CONTAINER_MAP_REF_DETAIL_H_
 #define TVM_FFI_CONTAINER_MAP_REF_DETAIL_H_
 
@@ -15,12 +15,13 @@ namespace detail {
   TVM_FFI_THROW(RuntimeError) << "cannot change a null map";
 }
 
-// A key as tables look it up, an Any.  Text and references are lent: their count stays as it is.
+// A key converted to Any for a lookup.  Strings, bytes and object references are borrowed, without
+// a change of the reference count.
 template <typename K>
 class LookupKey {
  public:
   explicit LookupKey(const K& key) {
-    if constexpr (kIsLent) {
+    if constexpr (kIsBorrowed) {
       new (&any_) Any();
       TypeTraits<K>::CopyToAnyView(key, AnyUnsafe::TVMFFIAnyPtrFromAny(any_));
     } else {
@@ -28,16 +29,18 @@ class LookupKey {
     }
   }
   ~LookupKey() {
-    if constexpr (!kIsLent) any_.~Any();
+    if constexpr (!kIsBorrowed) any_.~Any();
   }
   LookupKey(const LookupKey&) = delete;
   LookupKey& operator=(const LookupKey&) = delete;
   operator const Any&() const { return any_; }  // NOLINT(*)
 
  private:
-  // Traits that somebody else wrote may lend what no table has, such as a C string.
-  static constexpr bool kIsLent = std::is_same_v<K, String> || std::is_same_v<K, Bytes> ||
-                                  (std::is_base_of_v<ObjectRef, K> && use_default_type_traits_v<K>);
+  // Other traits are excluded: a user-defined CopyToAnyView may produce a value that no table
+  // contains, such as a C string.
+  static constexpr bool kIsBorrowed =
+      std::is_same_v<K, String> || std::is_same_v<K, Bytes> ||
+      (std::is_base_of_v<ObjectRef, K> && use_default_type_traits_v<K>);
   union {
     Any any_;
   };
@@ -52,19 +55,20 @@ class LookupKey<Any> {
   const Any& key_;
 };
 
-// Self supplies, privately for MapRef:
-//   kTypeIndex            the type index of its objects
-//   Writable()            the object, ready to be changed
-//   Put(pair)             changes a pair or adds one
+// CRTP base of Map and Dict.  Self has private members for MapRef:
+//   kTypeIndex            type index of the object
+//   Writable()            returns the object for writing
+//   Put(pair)             inserts a pair or replaces the value of its key
 template <typename Self, typename K, typename V>
 class MapRef : public ObjectRef {
-  static_assert(all_storage_enabled_v<K, V>, "keys and values are what an Any can hold");
+  static_assert(all_storage_enabled_v<K, V>,
+                "Map and Dict require key and value types that Any can store");
 
  public:
   using key_type = K;
   using mapped_type = V;
 
-  // Yields pairs by value; const as the elements of an Array are.
+  // Returns pairs by value, const for the reason given at ConvertingIterator::operator*.
   class iterator {
    public:
     using iterator_category = std::bidirectional_iterator_tag;
@@ -108,7 +112,7 @@ class MapRef : public ObjectRef {
   iterator find(const K& key) const {
     return table() != nullptr ? iterator(table()->find(LookupKey<K>(key))) : iterator();
   }
-  // A KeyError when there is no such key.
+  // Returns the value of a key.  Fails: KeyError if the key is missing.
   V at(const K& key) const {
     const MapBaseObj* map = table();
     if (map == nullptr) ThrowKeyMissing();
@@ -116,7 +120,7 @@ class MapRef : public ObjectRef {
   }
   V operator[](const K& key) const { return at(key); }
   std::optional<V> Get(const K& key) const {
-    // The table, as hooks of keys may put another one into this variable.
+    // Read once: a key's hook may assign another table to this variable.
     const MapBaseObj* map = table();
     if (map == nullptr) return std::nullopt;
     MapBaseObj::iterator found = map->find(LookupKey<K>(key));
@@ -129,8 +133,7 @@ class MapRef : public ObjectRef {
     if (map == nullptr) return;
     MapBaseObj::iterator found = map->find(LookupKey<K>(key));
     if (TVM_FFI_PREDICT_FALSE(map != table())) ThrowMapChanged("__any_hash__` or `__any_equal__");
-    // A shared Map is copied only when there is something to erase; the copy has it in the same
-    // place.
+    // A shared Map is copied only if the key exists.  The copy has the pair at the same index.
     if (found != map->end()) self().Writable()->erase(found);
   }
 
@@ -179,8 +182,9 @@ inline constexpr bool is_hashed_map_v<T, K, V,
 
 }  // namespace detail
 
-// Conversion of Ref, a Map<K, V> or Dict<K, V>: shared when every pair fits, else copied with
-// converted pairs; the other kind of table (other_index) is always copied.
+// Conversion to Ref, a Map<K, V> or Dict<K, V>.  A source object of the same container type whose
+// keys and values all have types K and V is shared.  Otherwise the pairs are converted into a new
+// table.  An object of the other container type (other_index) is always copied.
 template <typename Ref, typename K, typename V, int32_t own_index, int32_t other_index>
 struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
   using Base = ObjectRefTypeTraitsBase<Ref>;
@@ -202,10 +206,10 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
     if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
     Ref result;
     const MapBaseObj* table = Table(src);
-    // Hooks of keys run when the result gets them, and when a part is converted; they may change
-    // the source.
+    // Insertion into the result and conversion of keys and values may call hooks of keys, which may
+    // change the source table.
     ObjectPtr<MapBaseObj> copy;
-    if constexpr (std::is_same_v<K, Any> || !kConvertsAlone) {
+    if constexpr (std::is_same_v<K, Any> || !kConvertsWithoutUserCode) {
       copy = detail::MapUnsafe::Copy(table, own_index);
       table = copy.get();
     }
@@ -220,9 +224,9 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
   }
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     if (src->type_index == own_index || src->type_index == other_index) {
-      // Named after what was wanted, not after what came.
+      // The message names the target's container type, not the source's.
       std::string name = own_index == kTVMFFIMap ? "Map" : "Dict";
-      // See above.
+      // A copy, for the reason given in TryCastFromAnyView.
       ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(Table(src), own_index);
       for (const MapBaseObj::KVType& pair : *copy) {
         if (!pair.first.template try_cast<K>().has_value()) {
@@ -240,7 +244,8 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
 
  private:
   static constexpr bool kHoldsAny = std::is_same_v<K, Any> && std::is_same_v<V, Any>;
-  static constexpr bool kConvertsAlone = detail::converts_alone_v<K> && detail::converts_alone_v<V>;
+  static constexpr bool kConvertsWithoutUserCode =
+      detail::converts_without_user_code_v<K> && detail::converts_without_user_code_v<V>;
   static const MapBaseObj* Table(const TVMFFIAny* src) {
     return detail::ObjectUnsafe::RawObjectPtrFromUnowned<MapBaseObj>(src->v_obj);
   }

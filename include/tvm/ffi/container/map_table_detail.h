@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of map_base.h: how tables are searched, changed and grown.
+// Hash table algorithms of map_base.h: search, insertion, removal, growth.
 //
-// Pairs move between tables bit by bit, and the old table forgets them only when the new one is
-// complete: what a failing allocation or hash hook leaves behind is the old table as it was.
-// Content is destroyed last, when the table is in order again, because destructors may come back.
+// Growth copies pairs to the new table as raw bytes, and the old table gives them up only when the
+// new one is complete.  If an allocation or a hash hook fails, the old table is unchanged.  Erased
+// pairs are destroyed last, when the table is consistent again, because a destructor may use the
+// table.
 //
-// Hooks of keys may come back, too, in the midst of a search.  They are called by way of AskHash
-// and AskEqual alone, and always before the first change; a table that is another one afterwards is
-// an error.  Nothing on the way to other keys knows of this.
+// A key's hash or equality hook may also use the table, during a search.  Only CallHashHook and
+// CallEqualHook call hooks, always before the first change to the table.  If the table changed
+// while the hook ran, they throw.  Keys without hooks do not pay for this check.
 #ifndef TVM_FFI_CONTAINER_MAP_TABLE_DETAIL_H_
 #define TVM_FFI_CONTAINER_MAP_TABLE_DETAIL_H_
 
 #include <tvm/ffi/container/map_base.h>
 
-// Out of line, and private to the library.
+// Out of line, with hidden visibility.
 #define TVM_FFI_MAP_TABLE_ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline
 
 namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Distances between the slots of a chain.
+// Distances between consecutive slots of a chain, indexed by bits 0-6 of the slot's metadata.
 // clang-format off
 TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 21, 28, 36, 45, 55, 66, 78, 91, 105, 120,
@@ -41,15 +42,16 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 
 // ---- Hooks of keys ----------------------------------------------------------------------------
 
-// Remembers a table, the pair in question and the key that is asked about while a hook runs.  The
-// keys are kept, so that no other has their address; the table is kept, and so copied rather than
-// changed where that is its way.
+// Detects whether a table changes while a key's hook runs.  Owns references to both keys, so that
+// no other object is allocated at their addresses, and to the table, so that a Map is copied
+// instead of changed.
 class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
  public:
-  TVM_FFI_NO_INLINE HookWatch(const MapBaseObj* table, uint64_t index, const Any& asked)
+  // `index` is the index of the stored key, or kNoIndex; `lookup_key` is the key searched for.
+  TVM_FFI_NO_INLINE HookWatch(const MapBaseObj* table, uint64_t index, const Any& lookup_key)
       : table_(detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(
             detail::ObjectUnsafe::GetHeader(table))),
-        asked_(asked),
+        lookup_key_(lookup_key),
         index_(index),
         data_(table->data_),
         size_(table->size_),
@@ -61,20 +63,20 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
     if (index != kNoIndex) meta_ = Dense()->Meta(index);
   }
   const Any& key() const { return key_; }
-  const Any& asked() const { return asked_; }
-  // Fails: RuntimeError when the search cannot go on.
+  const Any& lookup_key() const { return lookup_key_; }
+  // Fails: RuntimeError if the table changed or the lookup key was released.
   TVM_FFI_NO_INLINE void CheckUnchanged(const char* hook) const {
     if (HasChanged()) detail::ThrowMapChanged(hook);
-    // The caller's key may be lent, see LookupKey.
-    if (detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(asked_)->use_count() == 1) {
+    // LookupKey borrows the caller's key, so this may be the last reference.
+    if (detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(lookup_key_)->use_count() == 1) {
       detail::ThrowKeyDropped(hook);
     }
   }
 
  private:
   const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
-  // A table that nobody else holds any more is no longer the one in the caller's variable.  Who
-  // only watches it, by a weak reference, does not hold it.
+  // If this is the last strong reference to the table, the caller's variable no longer refers to
+  // it. Weak references are not counted.
   bool HasChanged() const {
     if (table_.use_count() == 1 || table_->data_ != data_ || table_->size_ != size_ ||
         table_->slots_ != slots_) {
@@ -88,7 +90,7 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
   }
 
   ObjectPtr<MapBaseObj> table_;
-  Any asked_;
+  Any lookup_key_;
   Any key_;
   uint64_t index_;
   void* data_;
@@ -99,18 +101,18 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
   uint8_t meta_{0};
 };
 
-TVM_FFI_MAP_TABLE_ uint64_t MapBaseObj::AskHash(const TVMFFIAny* hook, const Any& key,
-                                                uint64_t index) const {
+TVM_FFI_MAP_TABLE_ uint64_t MapBaseObj::CallHashHook(const TVMFFIAny* hook, const Any& key,
+                                                     uint64_t index) const {
   HookWatch watch(this, index, key);
-  uint64_t hash = AnyHash::CallHook(hook, watch.asked());
+  uint64_t hash = AnyHash::CallHook(hook, watch.lookup_key());
   watch.CheckUnchanged("__any_hash__");
   return hash;
 }
 
-TVM_FFI_MAP_TABLE_ bool MapBaseObj::AskEqual(const TVMFFIAny* hook, uint64_t index,
-                                             const Any& key) const {
+TVM_FFI_MAP_TABLE_ bool MapBaseObj::CallEqualHook(const TVMFFIAny* hook, uint64_t index,
+                                                  const Any& key) const {
   HookWatch watch(this, index, key);
-  bool is_equal = AnyEqual::CallHook(hook, watch.key(), watch.asked());
+  bool is_equal = AnyEqual::CallHook(hook, watch.key(), watch.lookup_key());
   watch.CheckUnchanged("__any_equal__");
   return is_equal;
 }
@@ -135,7 +137,7 @@ TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Erase(uint64_t index) {
 }
 
 TVM_FFI_MAP_TABLE_ bool SmallMapBaseObj::Put(KVType* pair) {
-  // A full table of the largest capacity becomes dense even when the key is in it.
+  // A full table of the maximum capacity becomes dense even if it already contains the key.
   if (size_ == kSmallMaxCapacity) return false;
   uint64_t index = Find(pair->first);
   if (index < size_) {
@@ -156,7 +158,7 @@ TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Clear() {
 
 inline uint64_t DenseMapBaseObj::Step(uint64_t slot, uint8_t meta) const {
   uint8_t jump = meta & static_cast<uint8_t>(~kMemberBit);
-  // Only a damaged chain leads to a slot that is empty or protected.
+  // kEmpty and kProtected are not jumps; they occur here only if the chain is corrupt.
   if (jump == 0 || jump >= std::size(detail::kMapJumps)) return kNoSlot;
   return (slot + detail::kMapJumps[jump]) & (slots_ - 1);
 }
@@ -171,7 +173,8 @@ TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::Find(const Any& key) const {
   return slot;
 }
 
-// kNoSlot when the chain does not lead to the slot: hash and table disagree.
+// Returns the slot before `slot` in the chain of `hash`; kNoSlot if the chain does not contain
+// `slot`, because the key's hash has changed since its insertion.
 TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot, uint64_t hash) const {
   uint64_t before = HomeOfHash(hash);
   if (!IsHead(before)) return kNoSlot;
@@ -183,7 +186,8 @@ TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot, uint64
   return before;
 }
 
-// Links a free slot to the last one of a chain.  kNoSlot when none is in reach.
+// Appends a free slot to the chain that ends at `last` and returns it; kNoSlot if no slot at a jump
+// distance is free.
 inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
   for (uint8_t i = 1; i < std::size(detail::kMapJumps); ++i) {
     uint64_t slot = (last + detail::kMapJumps[i]) & (slots_ - 1);
@@ -196,12 +200,13 @@ inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
   return kNoSlot;
 }
 
-// Moves the part of a chain that begins at `slot`, which comes after `before`, to other slots, and
-// calls moved(from, what its metadata was, to) for each of these.  False when one finds no slot:
-// then those before it have moved, and it is out of reach.
+// Moves `slot` and all later slots of its chain to free slots.  `before` is the slot before `slot`
+// in the chain.  Calls moved(from, old metadata of from, to) for each moved slot.  Returns false if
+// there is no free slot for one of them; the slots before it have then moved, and it is no longer
+// linked to the chain.
 template <typename Moved>
 bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t before, const Moved& moved) {
-  // The slot itself must not be taken again by what moves after it.
+  // Protects `slot` itself, so that no later entry of the chain moves into it.
   uint8_t vacated = kProtected;
   for (uint64_t from = slot; from != kNoSlot;) {
     uint8_t meta = Meta(from);
@@ -217,7 +222,7 @@ bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t before, const Moved& moved) 
   return true;
 }
 
-// The same with all or none.
+// Same as Evict, but changes nothing if it fails.
 TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPair(uint64_t slot) {
   uint64_t before = PredecessorOf(slot, HashOf(At(slot)->pair.first, slot));
   if (before == kNoSlot) return false;
@@ -234,13 +239,14 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
     uint64_t to;
     uint8_t meta;
   };
-  // Where the moves are noted.  Chains are short, unless somebody looked for keys that collide.
+  // Log of moves, for the rollback.  Longer chains than 16 slots occur only if many keys collide.
   struct Moves {
-    explicit Moves(uint64_t count) : items(count > std::size(few) ? new Move[count] : few) {}
+    explicit Moves(uint64_t count)
+        : items(count > std::size(inline_items) ? new Move[count] : inline_items) {}
     ~Moves() {
-      if (items != few) delete[] items;
+      if (items != inline_items) delete[] items;
     }
-    Move few[16];
+    Move inline_items[16];
     Move* items;
   } moves(count);
   uint64_t done = 0;
@@ -250,7 +256,7 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
     moves.items[done++] = {from, to, meta};
   });
   if (is_evicted) return true;
-  // Backwards, as later ones may have come to where earlier ones were.
+  // Undo in reverse order, because a later entry may have moved to the slot of an earlier one.
   while (done > 0) {
     const Move& move = moves.items[--done];
     std::memcpy(static_cast<void*>(At(move.from)), At(move.to), sizeof(Entry));
@@ -262,8 +268,9 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
   return false;
 }
 
-// Where the pair of a key goes, unlinked from the order; kNoSlot when the table has to grow.
-TVM_FFI_MAP_TABLE_ DenseMapBaseObj::Place DenseMapBaseObj::FindPlace(const Any& key) {
+// Returns the slot for a key, not linked into the insertion order; kNoSlot if the table must grow.
+TVM_FFI_MAP_TABLE_ DenseMapBaseObj::InsertPosition DenseMapBaseObj::FindInsertPosition(
+    const Any& key) {
   if (slots_ == 0) return {kNoSlot, false};
   uint64_t home = HomeOf(key);
   if (Meta(home) == kEmpty) {
@@ -292,15 +299,15 @@ TVM_FFI_MAP_TABLE_ DenseMapBaseObj::Place DenseMapBaseObj::FindPlace(const Any& 
 }
 
 TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::Put(KVType* pair) {
-  Place place = FindPlace(pair->first);
-  if (place.slot == kNoSlot) return false;
-  Entry* entry = At(place.slot);
-  if (place.is_free) {
+  InsertPosition position = FindInsertPosition(pair->first);
+  if (position.slot == kNoSlot) return false;
+  Entry* entry = At(position.slot);
+  if (position.is_free) {
     new (&entry->pair) KVType(std::move(*pair));
   } else {
     entry->pair.second.swap(pair->second);
   }
-  LinkLast(place.slot);
+  LinkLast(position.slot);
   return true;
 }
 
@@ -314,7 +321,7 @@ TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Erase(uint64_t slot) {
   KVType erased(std::move(entry->pair));
   Unlink(slot);
   if (last != slot) {
-    // The chain loses its last slot; what was there moves to the free one.
+    // The entry in the chain's last slot moves to the erased slot, and the last slot becomes free.
     std::memcpy(static_cast<void*>(entry), At(last), sizeof(Entry));
     RelinkNeighbours(slot);
   }
@@ -348,7 +355,7 @@ inline void DenseMapBaseObj::Unlink(uint64_t slot) {
   (entry->next == kNoSlot ? iter_list_tail_ : At(entry->next)->prev) = entry->prev;
 }
 
-// Tells the neighbours where an entry, with its links, has been copied to.
+// Updates the links of the neighbours of an entry that was copied to slot `to`.
 inline void DenseMapBaseObj::RelinkNeighbours(uint64_t to) {
   Entry* entry = At(to);
   (entry->prev == kNoSlot ? iter_list_head_ : At(entry->prev)->next) = to;
@@ -365,7 +372,7 @@ inline void DenseMapBaseObj::SetNoTable() {
   iter_list_tail_ = kNoSlot;
 }
 
-// Makes an object without a table an empty table.
+// Allocates an empty slot array for an object that has none.
 TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Allocate(uint64_t slots, uint32_t fib_shift) {
   uint64_t count = (slots + kBlockSlots - 1) / kBlockSlots;
   Block* blocks = new Block[count];
@@ -376,7 +383,7 @@ TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Allocate(uint64_t slots, uint32_t fib_s
   fib_shift_ = fib_shift;
 }
 
-// ---- Either layout ----------------------------------------------------------------------------
+// ---- Both layouts -----------------------------------------------------------------------------
 
 inline uint64_t MapBaseObj::FirstIndex() const {
   return IsSmall() ? 0 : static_cast<const DenseMapBaseObj*>(this)->First();
@@ -421,15 +428,15 @@ inline bool MapBaseObj::TryPut(KVType* pair) {
                    : static_cast<DenseMapBaseObj*>(this)->Put(pair);
 }
 
-// One by one, because the destructor of a value may use the table, and change its layout.  Held,
-// because it may drop what it finds in the caller's variable.
+// Erases pairs one by one, because the destructor of a value may use the table and change its
+// layout. The reference keeps the table alive if a destructor releases the caller's reference.
 inline void MapBaseObj::clear() {
-  ObjectPtr<MapBaseObj> held =
+  ObjectPtr<MapBaseObj> keep_alive =
       detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(detail::ObjectUnsafe::GetHeader(this));
   for (uint64_t count = size_; count > 0 && size_ > 0; --count) EraseIndex(FirstIndex());
 }
 
-// Nobody else knows the table any more.
+// Called by destructors only: there are no other references to the table.
 TVM_FFI_MAP_TABLE_ void MapBaseObj::Release() {
   if (IsSmall()) {
     static_cast<SmallMapBaseObj*>(this)->Clear();
@@ -439,7 +446,7 @@ TVM_FFI_MAP_TABLE_ void MapBaseObj::Release() {
   if (data_deleter_ != nullptr) data_deleter_(data_);
 }
 
-// ---- Making and growing -----------------------------------------------------------------------
+// ---- Creation and growth ----------------------------------------------------------------------
 
 namespace detail {
 
@@ -478,7 +485,7 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::MakeForCount(int32_t type_in
 TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
                                                          int32_t type_index) {
   const DenseMapBaseObj* source = static_cast<const DenseMapBaseObj*>(from);
-  // A table that gave its content away has no slots.
+  // A dense table whose pairs were moved to another table has no slots.
   if (from->IsSmall() || from->slots_ == 0) {
     ObjectPtr<MapBaseObj> copy = MakeSmall(type_index, from->size_);
     for (const KVType& pair : *from) {
@@ -502,7 +509,8 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
   return copy;
 }
 
-// The pairs are counted: a hook that changed their order has not been seen by its watch.
+// Stores the hash of every pair in `relocations`.  The pairs are counted, because HookWatch does
+// not detect that a hook changed only the order of the pairs.
 TVM_FFI_MAP_TABLE_ void MapUnsafe::HashAll(const MapBaseObj* from, Relocation* relocations) {
   uint64_t count = from->size_;
   uint64_t done = 0;
@@ -514,11 +522,11 @@ TVM_FFI_MAP_TABLE_ void MapUnsafe::HashAll(const MapBaseObj* from, Relocation* r
   if (done != count) ThrowMapChanged("__any_hash__");
 }
 
-// Copies the pairs into an empty table, to the slots that they would have if they were put there
-// one by one, and calls nothing on the way.  False when the table is too small after all; it is of
-// no use then.
+// Copies the pairs into an empty table, to the same slots as if they were inserted one by one.
+// Calls no hooks.  Returns false if the table is too small; it must then be discarded.
 //
-// Until the pairs are copied and linked, `next` of an entry tells whose it is.
+// Until the pairs are copied and linked, `next` of an entry is the index of its pair in
+// `relocations`.
 TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, Relocation* relocations,
                                                DenseMapBaseObj* to) {
   for (uint64_t i = 0; i < from->size_; ++i) {
@@ -536,7 +544,7 @@ TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, Relocatio
   return true;
 }
 
-// Makes room for another key with this hash.
+// Returns a free slot for another key with this hash, linked into its chain.
 inline uint64_t MapUnsafe::FreeSlotFor(uint64_t hash, Relocation* relocations,
                                        DenseMapBaseObj* to) {
   uint64_t slot = to->HomeOfHash(hash);
@@ -614,12 +622,13 @@ TVM_FFI_MAP_TABLE_ void MapUnsafe::InsertInPlace(MapBaseObj* map, KVType&& pair)
   while (!map->TryPut(&pair)) MoveTableTo(map, Grow(map));
 }
 
-// The pairs of a small table that lie in the table's object.
+// Deleter for the inline pairs of a small table that another object has taken over.  Releases the
+// object that contains the pairs.
 inline void MapUnsafe::ReleaseInlineOwner(void* data) {
   DecRef(reinterpret_cast<TVMFFIObject*>(static_cast<char*>(data) - sizeof(SmallMapBaseObj)));
 }
 
-// `target` has lost its pairs to `source`.
+// Moves the table of `source` into `target`, whose pairs were moved to `source` before.
 TVM_FFI_MAP_TABLE_ void MapUnsafe::MoveTableTo(MapBaseObj* target, ObjectPtr<MapBaseObj>&& source) {
   if (target->IsSmall() && target->data_deleter_ != nullptr) target->data_deleter_(target->data_);
   target->data_ = source->data_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SeqBaseObj: the row of Any that Array and List are; knows nothing about element types.
+// SeqBaseObj: the sequence of Any values in an Array or List.
 //
-// Nothing here grows the buffer: callers reserve first.
+// No function here grows the buffer; callers reserve capacity first.
 #ifndef TVM_FFI_CONTAINER_SEQ_BASE_H_
 #define TVM_FFI_CONTAINER_SEQ_BASE_H_
 
@@ -39,7 +39,7 @@ namespace detail {
 
 }  // namespace detail
 
-// What ArrayObj and ListObj have in common: the cell, and changes to the elements.
+// Common base of ArrayObj and ListObj: the sequence cell and operations on its elements.
 class SeqBaseObj : public Object, protected TVMFFISeqCell {
  public:
   using NestsDeeply_ = void;  // see release_detail.h
@@ -70,8 +70,9 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     return *(end() - 1);
   }
 
-  // May not be empty then: destructors of elements may put others in.
-  void clear() { DropBehind(0); }
+  // Removes all elements.  The sequence is not empty afterwards if an element's destructor added
+  // elements.
+  void clear() { DropFrom(0); }
   void pop_back() {
     if (empty()) detail::ThrowIndexError("pop_back on empty sequence");
     DropLast();
@@ -81,11 +82,11 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     MutableBegin()[i] = std::move(value);
   }
   void SetItemAfterCheck(int64_t i, Any value) { MutableBegin()[i] = std::move(value); }
-  // Appends [first, last) at position `start`, which is the end.
+  // Appends [first, last); `start` is the current size.
   template <typename Iter>
   void InitRange(int64_t start, Iter first, Iter last) {
     using Traits = std::iterator_traits<Iter>;
-    // std::vector<bool> gives out stand-ins for its items.
+    // The reference type of std::vector<bool> is a proxy, which an Any cannot be made from.
     using Item = std::conditional_t<std::is_constructible_v<Any, typename Traits::reference>,
                                     typename Traits::reference, typename Traits::value_type>;
     for (Any* slot = MutableBegin() + start; first != last; ++first) {
@@ -93,7 +94,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
       ++TVMFFISeqCell::size;
     }
   }
-  // What is erased is released when all is in order again: its destructors may use the sequence.
+  // Erased elements are destroyed after the sequence is consistent again, because a destructor may
+  // use the sequence.
   void erase(int64_t i) {
     CheckIndex(i);
     Any erased = std::move(MutableBegin()[i]);
@@ -121,7 +123,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   void insert(int64_t i, Iter first, Iter last) {
     int64_t old_size = TVMFFISeqCell::size;
     CheckPosition(i);
-    // At the end first, because the range may lie in this very sequence.
+    // Append, then rotate into position, because the range may be part of this sequence.
     InitRange(old_size, first, last);
     ReverseRange(i, old_size);
     ReverseRange(old_size, TVMFFISeqCell::size);
@@ -130,7 +132,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   void Reverse() { ReverseRange(0, TVMFFISeqCell::size); }
   void resize(int64_t new_size) {
     if (new_size < 0) detail::ThrowSequenceError("ValueError", "Cannot resize to negative size");
-    if (TVMFFISeqCell::size > new_size) return DropBehind(new_size);
+    if (TVMFFISeqCell::size > new_size) return DropFrom(new_size);
     while (TVMFFISeqCell::size < new_size) AppendNone();
   }
 
@@ -138,7 +140,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   Any* MutableBegin() const { return static_cast<Any*>(data); }
   Any* MutableEnd() const { return MutableBegin() + TVMFFISeqCell::size; }
   void CheckIndex(int64_t i) const {
-    // A negative index is a large one without its sign.
+    // The cast turns a negative index into a large one.
     if (TVM_FFI_PREDICT_FALSE(static_cast<uint64_t>(i) >= size())) {
       detail::ThrowIndexBounds(i, TVMFFISeqCell::size);
     }
@@ -148,7 +150,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     new (MutableEnd()) Any(std::forward<T>(value));
     ++TVMFFISeqCell::size;
   }
-  // Elements move bit by bit into memory of at least the same capacity.
+  // Moves the elements as raw bytes to `target`, which must have room for them.
   void MoveElementsTo(Any* target) {
     if (!empty()) std::memcpy(static_cast<void*>(target), data, size() * sizeof(Any));
     TVMFFISeqCell::size = 0;
@@ -156,21 +158,22 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
 
  private:
   void AppendNone() { Append(Any()); }
-  // Elements behind a range that holds nothing any more move to where it begins.
+  // Moves the elements after [first, last), whose elements are None, to `first`.
   void CloseGap(int64_t first, int64_t last) {
     Any* items = MutableBegin();
-    size_t num_behind = static_cast<size_t>(TVMFFISeqCell::size - last);
-    std::memmove(static_cast<void*>(items + first), items + last, num_behind * sizeof(Any));
+    size_t num_after = static_cast<size_t>(TVMFFISeqCell::size - last);
+    std::memmove(static_cast<void*>(items + first), items + last, num_after * sizeof(Any));
     TVMFFISeqCell::size -= last - first;
   }
   void DropLast() {
     --TVMFFISeqCell::size;
     MutableEnd()->~Any();
   }
-  // Those that are there now: what their destructors put in stays, so that it ends.  Held, because
-  // a destructor may drop what it finds in the caller's variable.
-  void DropBehind(int64_t new_size) {
-    ObjectPtr<SeqBaseObj> held = detail::ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(
+  // Removes the elements at new_size and later.  Elements that their destructors add stay, so that
+  // the loop ends.  The reference keeps the sequence alive if a destructor releases the caller's
+  // reference.
+  void DropFrom(int64_t new_size) {
+    ObjectPtr<SeqBaseObj> keep_alive = detail::ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(
         detail::ObjectUnsafe::GetHeader(this));
     for (int64_t i = TVMFFISeqCell::size; i-- > new_size;) {
       if (i + 1 == TVMFFISeqCell::size) {
@@ -180,7 +183,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
       }
     }
   }
-  // Of an element to be inserted.
+  // Fails: IndexError if an element cannot be inserted at position i.
   void CheckPosition(int64_t i) const {
     if (i < 0 || i > TVMFFISeqCell::size) detail::ThrowInsertBounds(i, TVMFFISeqCell::size);
   }
@@ -191,8 +194,9 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   }
 };
 
-// Conversion of Seq<T>: shared when every element is a T, else copied with converted elements; the
-// other kind of sequence (other_index) is always copied.
+// Conversion to Seq, an Array<T> or List<T>.  A source object of the same container type whose
+// elements are all of type T is shared.  Otherwise the elements are converted into a new sequence.
+// An object of the other container type (other_index) is always copied.
 template <typename Seq, typename T, int32_t seq_index, int32_t other_index>
 struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
   using Base = ObjectRefTypeTraitsBase<Seq>;
@@ -211,8 +215,8 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
   static std::optional<Seq> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != seq_index && src->type_index != other_index) return std::nullopt;
     if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
-    Any held(AnyView::CopyFromTVMFFIAny(*src));
-    src = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(held);
+    Any source(AnyView::CopyFromTVMFFIAny(*src));
+    src = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(source);
     Seq result;
     if constexpr (std::is_same_v<T, Any>) {
       for (int64_t i = 0; i < Size(src); ++i) result.push_back(Item(src, i));
@@ -230,12 +234,12 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     if constexpr (!std::is_same_v<T, Any>) {
       if (src->type_index == seq_index || src->type_index == other_index) {
-        Any held(AnyView::CopyFromTVMFFIAny(*src));
-        const TVMFFIAny* seq = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(held);
+        Any source(AnyView::CopyFromTVMFFIAny(*src));
+        const TVMFFIAny* seq = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(source);
         for (int64_t i = 0; i < Size(seq); ++i) {
           Any item = Item(seq, i);
           if (item.template try_cast<T>().has_value()) continue;
-          // Named after the target, whichever of the two kinds came.
+          // The message names the target's container type, not the source's.
           return (seq_index == kTVMFFIArray ? "Array[index " : "List[index ") + std::to_string(i) +
                  ": " + detail::AnyUnsafe::GetMismatchTypeInfo<T>(item) + "]";
         }

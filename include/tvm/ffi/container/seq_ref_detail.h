@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of their interface that Array and List have in common.
+// Common interface of Array and List.
 #ifndef TVM_FFI_CONTAINER_SEQ_REF_DETAIL_H_
 #define TVM_FFI_CONTAINER_SEQ_REF_DETAIL_H_
 
@@ -12,10 +12,10 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Self supplies, privately for SeqRef:
-//   GetSeq()              the object, or nullptr
-//   Writable(extra)       the object, ready to be changed and to take `extra` more elements
-//   Replace(items)        puts items in the place of all there are
+// CRTP base of Array and List.  Self has private members for SeqRef:
+//   GetSeq()              returns the object, or nullptr
+//   Writable(extra)       returns the object for writing, with room for `extra` more elements
+//   Replace(items)        replaces all elements by `items`
 template <typename Self, typename T>
 class SeqRef : public ObjectRef {
  public:
@@ -40,7 +40,7 @@ class SeqRef : public ObjectRef {
   T back() const { return ValueConverter::convert(Readable()->back()); }
 
   void push_back(const T& item) {
-    // Made first: the item may lie in this very sequence.
+    // Copied first, because the item may be an element of this sequence.
     Any value(item);
     Write(1, "insert", [&](auto* s) { s->Append(std::move(value)); });
   }
@@ -50,13 +50,13 @@ class SeqRef : public ObjectRef {
   }
   void insert(iterator position, const T& item) {
     int64_t i = position - begin();
-    Any value(item);  // made first, as above
+    Any value(item);  // copied first, as in push_back
     Write(1, "insert", [&](auto* s) { s->insert(i, std::move(value)); });
   }
   template <typename Iter>
   void insert(iterator position, Iter first, Iter last) {
     int64_t i = position - begin();
-    std::vector<Item> items = Taken(first, last);
+    std::vector<Item> items = CopyRange(first, last);
     Write(static_cast<int64_t>(items.size()), "insert",
           [&](auto* s) { s->insert(i, items.begin(), items.end()); });
   }
@@ -92,7 +92,7 @@ class SeqRef : public ObjectRef {
   }
   template <typename Iter>
   void Assign(Iter first, Iter last) {
-    std::vector<Item> items = Taken(first, last);
+    std::vector<Item> items = CopyRange(first, last);
     self().Replace(items);
   }
 
@@ -106,13 +106,13 @@ class SeqRef : public ObjectRef {
 
  private:
   const SeqBaseObj* seq() const { return static_cast<const Self*>(this)->GetSeq(); }
-  // An Any that depends on T, so that only files that use it pay for its instantiation.
+  // Any, spelled as a type that depends on T: std::vector<Item> is instantiated only if used.
   using Item = std::conditional_t<(sizeof(T) > 0), Any, T>;
   Self& self() { return static_cast<Self&>(*this); }
-  // The items of a range, which may lie in this very sequence.  Stand-ins for items, as
-  // std::vector<bool> gives them out, become items.
+  // Copies a range, which may be part of this sequence.  Proxy references, such as those of
+  // std::vector<bool>, are converted to values.
   template <typename Iter>
-  static std::vector<Item> Taken(Iter first, Iter last) {
+  static std::vector<Item> CopyRange(Iter first, Iter last) {
     using Traits = std::iterator_traits<Iter>;
     if constexpr (std::is_constructible_v<Item, typename Traits::reference>) {
       return std::vector<Item>(first, last);
@@ -125,7 +125,8 @@ class SeqRef : public ObjectRef {
     }
   }
   const Any* First() const { return seq() != nullptr ? seq()->begin() : nullptr; }
-  // As an address: there is no element before the first, nor any array in an empty sequence.
+  // Computed as an integer, because a pointer to before the first element, or relative to the null
+  // pointer of an empty sequence, is undefined behavior.
   static const Any* Before(const Any* item) {
     return reinterpret_cast<const Any*>(reinterpret_cast<uintptr_t>(item) - sizeof(Item));
   }

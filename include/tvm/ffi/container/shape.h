@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape: an immutable list of extents; ShapeView: extents that someone else owns.
+// Shape: an owned, immutable list of extents.  ShapeView: a borrowed list of extents.
 #ifndef TVM_FFI_CONTAINER_SHAPE_H_
 #define TVM_FFI_CONTAINER_SHAPE_H_
 
@@ -19,12 +19,12 @@ namespace detail {
 
 }  // namespace detail
 
-// Extents that somebody else owns.
+// A borrowed list of extents.
 class ShapeView {
  public:
   ShapeView() = default;
   ShapeView(const int64_t* data, size_t size) : cell_{data, size} {}
-  // Lives as long as the list: meant for arguments.
+  // Borrows the list, which a full expression keeps alive: use only for arguments.
   ShapeView(const std::initializer_list<int64_t>& other) : cell_{other.begin(), other.size()} {}
 
   const int64_t* data() const { return cell_.data; }
@@ -39,9 +39,9 @@ class ShapeView {
     if (i < 0 || static_cast<size_t>(i) >= size()) detail::ThrowShapeIndex(i, size());
     return cell_.data[i];
   }
-  // Number of elements; 1 without dimensions.
+  // Product of the extents, the number of elements; 1 if there are no extents.
   int64_t Product() const {
-    uint64_t product = 1;  // unsigned: beside an extent of 0, others may overflow
+    uint64_t product = 1;  // unsigned, because other extents may overflow if one is 0
     for (int64_t extent : *this) product *= static_cast<uint64_t>(extent);
     return static_cast<int64_t>(product);
   }
@@ -50,7 +50,7 @@ class ShapeView {
   TVMFFIShapeCell cell_{nullptr, 0};
 };
 
-// The object behind a Shape.
+// The object of a Shape.
 class ShapeObj : public Object, public TVMFFIShapeCell {
  public:
   using index_type = int64_t;
@@ -74,7 +74,7 @@ class ShapeObjStdImpl : public ShapeObj {
   Vector extents_;
 };
 
-// An owned object with room for `size` extents behind it.
+// Returns a new owned object, followed in memory by `size` uninitialized extents.
 inline ShapeObj* NewShapeObject(size_t size) {
   ObjectPtr<ShapeObj> shape = make_inplace_array_object<ShapeObj, int64_t>(size);
   shape->data = reinterpret_cast<int64_t*>(shape.get() + 1);
@@ -84,15 +84,15 @@ inline ShapeObj* NewShapeObject(size_t size) {
   return owned;
 }
 
-// The same; *extents receives the place to write them.
+// Same as NewShapeObject, but also stores the address of the extents in *extents.
 inline ObjectPtr<ShapeObj> MakeEmptyShape(size_t size, int64_t** extents) {
   ShapeObj* shape = NewShapeObject(size);
   *extents = reinterpret_cast<int64_t*>(shape + 1);
   return ObjectUnsafe::ObjectPtrFromOwned<ShapeObj>(shape);
 }
 
-// Extents have often been written just before.  They are read one by one, which volatile enforces,
-// because a block copy has to wait until such writes are complete.
+// Copies extents one by one, which volatile enforces.  The caller has often written them just
+// before, and a wider load would stall until these narrower stores have completed.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline ObjectPtr<ShapeObj> CopyShape(ShapeView from) {
   int64_t* extents;
   ObjectPtr<ShapeObj> shape = MakeEmptyShape(from.size(), &extents);
@@ -111,9 +111,9 @@ ObjectPtr<ShapeObj> MakeInplaceShape(Iter begin, Iter end) {
   return shape;
 }
 
-// Compact row-major strides, in elements.
+// Writes compact row-major strides, in elements.
 inline void FillStridesFromShape(ShapeView shape, int64_t* out_strides) {
-  uint64_t stride = 1;  // unsigned, as in Product()
+  uint64_t stride = 1;  // unsigned, as in ShapeView::Product
   for (size_t i = shape.size(); i > 0; --i) {
     out_strides[i - 1] = static_cast<int64_t>(stride);
     stride *= static_cast<uint64_t>(shape[i - 1]);
@@ -129,7 +129,7 @@ inline ObjectPtr<ShapeObj> MakeStridesFromShape(ShapeView shape) {
 
 }  // namespace detail
 
-// Extents of a tensor, immutable; at least 0 each.
+// The extents of a tensor, each at least 0; immutable.
 class Shape : public ObjectRef {
  public:
   using index_type = int64_t;
@@ -165,8 +165,9 @@ class Shape : public ObjectRef {
 
  private:
   explicit Shape(ObjectPtr<ShapeObj> shape) : ObjectRef(ObjectPtr<Object>(std::move(shape))) {}
-  // The loop is in line, because the caller knows the number of extents.  They are written one by
-  // one, which volatile enforces, because a block would cross a cache line in every second object.
+  // The loop is inlined, because the caller knows the number of extents at compile time.  It stores
+  // extents one by one, which volatile enforces, because in every second object a wider store would
+  // cross a cache line.
   static ObjectPtr<ShapeObj> FromList(std::initializer_list<int64_t> list) {
     int64_t* extents;
     ObjectPtr<ShapeObj> shape = detail::MakeEmptyShape(list.size(), &extents);
@@ -200,7 +201,7 @@ inline MessageStream& operator<<(MessageStream& out, const ShapeView& shape) {
 
 }  // namespace detail
 
-// Prints the extents, as in `[2, 3]`.
+// Prints the extents as `[2, 3]`.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const Shape& shape) {
@@ -212,7 +213,7 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
   return detail::PrintShape(out, shape);
 }
 
-// Also made from an Array or List of integers.
+// Conversion to Shape also accepts an Array or List of integers.
 template <>
 inline constexpr bool use_default_type_traits_v<Shape> = false;
 template <>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor owns n-dimensional data through an object; TensorView borrows it for the time of a call.
+// Tensor: an owned reference to a multi-dimensional array.  TensorView: a borrowed view of one.
 //
-// data_ptr() is the start of the allocation; the first element is byte_offset() behind it.  Extents
-// and strides count elements.
+// data_ptr() is the start of the allocation; the first element is byte_offset() bytes after it.
+// Extents and strides count elements.
 #ifndef TVM_FFI_CONTAINER_TENSOR_H_
 #define TVM_FFI_CONTAINER_TENSOR_H_
 
@@ -14,16 +14,17 @@
 namespace tvm {
 namespace ffi {
 
-// Whether device pointers can be offset on the host.
+// True if the host can do pointer arithmetic on addresses of the device.
 inline bool IsDirectAddressDevice(DLDevice device) {
   return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged ||
          device.device_type == kDLROCM || device.device_type == kDLROCMHost;
 }
 
-// Compact row-major; dimensions of extent 1 have no say, and empty tensors always are.
+// True if the tensor is compact and row-major.  Strides of dimensions of extent 1 are ignored;
+// empty tensors are always contiguous.
 inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  uint64_t expected = 1;  // unsigned: beside an extent of 0, others may overflow
+  uint64_t expected = 1;  // unsigned, because other extents may overflow if one is 0
   bool compact = true;
   for (int32_t i = tensor.ndim; i > 0; --i) {
     int64_t extent = tensor.shape[i - 1];
@@ -35,14 +36,14 @@ inline bool IsContiguous(const DLTensor& tensor) {
   return compact;
 }
 
-// Whether the first element is at a multiple of `alignment` bytes.
+// True if the address of the first element is a multiple of `alignment` bytes.
 inline bool IsAligned(const DLTensor& tensor, size_t alignment) {
   size_t address = static_cast<size_t>(tensor.byte_offset);
   if (IsDirectAddressDevice(tensor.device)) address += reinterpret_cast<size_t>(tensor.data);
   return address % alignment == 0;
 }
 
-// Bytes of `numel` elements, rounded up.
+// Returns the size of `numel` elements in bytes, rounded up.
 inline size_t GetDataSize(size_t numel, DLDataType dtype) {
   return (numel * dtype.bits * dtype.lanes + 7) / 8;
 }
@@ -60,7 +61,8 @@ namespace detail {
                  num_dimensions);
 }
 
-// Bytes of the elements.  Fails: ValueError for negative extents, and for a size that overflows.
+// Returns the size of the elements in bytes.  Fails: ValueError if an extent is negative or the
+// size overflows.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, DLDataType dtype) {
   uint64_t bits = uint64_t{dtype.bits} * dtype.lanes;
   bool is_empty = false;
@@ -70,7 +72,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, 
     is_empty = is_empty || shape[i] == 0;
     overflows = __builtin_mul_overflow(bits, static_cast<uint64_t>(shape[i]), &bits) || overflows;
   }
-  // Beside an extent of 0, others may be of any size.
+  // An overflow is not an error if another extent is 0.
   if (is_empty) return 0;
   if (overflows) ThrowDataSize(shape.size());
   return bits / 8 + (bits % 8 != 0);
@@ -78,19 +80,20 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, 
 
 }  // namespace detail
 
-// A ValueError for a shape that no tensor can have.
+// Returns the size of the elements in bytes.  Fails: ValueError if an extent is negative or the
+// size overflows.
 inline size_t GetDataSize(const DLTensor& tensor) {
   return detail::CheckedDataSize(ShapeView(tensor.shape, static_cast<size_t>(tensor.ndim)),
                                  tensor.dtype);
 }
 
-// The object behind a Tensor: a DLTensor that owns its memory, or keeps its owner.
+// The object of a Tensor: a DLTensor that owns its memory or a reference to the memory's owner.
 class TensorObj : public Object, public DLTensor {
  public:
   static constexpr int32_t _type_index = kTVMFFITensor;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFITensor, TensorObj, Object)
 
-  // A new managed tensor that retains this object; the caller runs its deleter.
+  // Return a new managed tensor that owns a reference to this object; the caller calls its deleter.
   DLManagedTensor* ToDLPack() const {
     DLManagedTensor* out;
     detail::CheckSafeCall(TVMFFITensorToDLPack(detail::ObjectUnsafe::GetHeader(this), &out));
@@ -117,7 +120,7 @@ namespace detail {
   ThrowError("ValueError", std::string_view(message));
 }
 
-// Position of dimension `index`, which counts from the end when it is negative.
+// Returns the position of dimension `index`; a negative index counts from the end.
 inline int64_t CheckDimension(int64_t index, int32_t ndim) {
   int64_t position = index < 0 ? index + ndim : index;
   if (TVM_FFI_PREDICT_FALSE(position < 0 || position >= ndim)) ThrowDimension(index, ndim);
@@ -125,11 +128,11 @@ inline int64_t CheckDimension(int64_t index, int32_t ndim) {
 }
 
 TVM_FFI_FAILURE_ inline int64_t CompactStride(const DLTensor& tensor, int64_t position) {
-  auto behind = static_cast<size_t>(position) + 1;
-  return ShapeView(tensor.shape + behind, static_cast<size_t>(tensor.ndim) - behind).Product();
+  auto next = static_cast<size_t>(position) + 1;
+  return ShapeView(tensor.shape + next, static_cast<size_t>(tensor.ndim) - next).Product();
 }
 
-// Moves the start of `tensor` by a number of elements.
+// Moves the first element of `tensor` by a number of elements.
 inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
   int64_t bits;
   if (__builtin_mul_overflow(elements, tensor->dtype.bits * tensor->dtype.lanes, &bits)) {
@@ -143,7 +146,7 @@ inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
   }
 }
 
-// `prototype` with another shape; borrows the arrays.
+// Returns `prototype` with the given shape and strides, whose arrays are borrowed.
 inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides,
                           int64_t element_offset) {
   if (shape.size() != strides.size()) {
@@ -157,7 +160,8 @@ inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides
   return prototype;
 }
 
-// What Tensor and TensorView can be asked; Self::dl_tensor() returns the DLTensor.
+// CRTP base with the accessors of Tensor and TensorView.  Self::GetDLTensorPtr() returns the
+// DLTensor.
 template <typename Self>
 class TensorAccessors {
  public:
@@ -178,7 +182,7 @@ class TensorAccessors {
     const DLTensor& tensor = dl();
     return tensor.shape[CheckDimension(index, tensor.ndim)];
   }
-  // Of a tensor without strides: those of a compact one.
+  // Returns the stride of a dimension; the compact stride if the tensor has no strides array.
   int64_t stride(int64_t index) const {
     const DLTensor& tensor = dl();
     int64_t position = CheckDimension(index, tensor.ndim);
@@ -194,7 +198,7 @@ class TensorAccessors {
   const DLTensor& dl() const { return *static_cast<const Self*>(this)->GetDLTensorPtr(); }
 };
 
-// A tensor whose allocator, then shape and strides, follow the object.
+// A tensor that contains its allocator and is followed in memory by shape and strides.
 template <typename TNDAlloc>
 class TensorObjFromNDAlloc : public TensorObj {
  public:
@@ -224,7 +228,7 @@ class TensorObjFromNDAlloc : public TensorObj {
 
 }  // namespace detail
 
-// A tensor that is owned, by reference; copies share the memory.  May be null.
+// Owned reference to a tensor; copies share the memory.  May be null.
 class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
  public:
   Tensor() = default;
@@ -236,7 +240,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
 
   const DLTensor* GetDLTensorPtr() const { return get(); }
 
-  // The same memory under another shape; the element offset counts from the present start.
+  // Returns a tensor on the same memory with another shape and strides.  element_offset is relative
+  // to this tensor's first element.
   template <typename Offset = std::nullopt_t, typename Int = int64_t>
   Tensor as_strided(ShapeView shape, ShapeView strides,
                     Offset element_offset = std::nullopt) const {
@@ -248,7 +253,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     return FromOwnedHandle(out);
   }
 
-  // Memory from alloc.AllocData(DLTensor*, extra...), released by alloc.FreeData(DLTensor*).
+  // Allocate a tensor with alloc.AllocData(DLTensor*, extra...), which sets `data`;
+  // alloc.FreeData(DLTensor*) frees the memory.
   template <typename TNDAlloc, typename... ExtraArgs>
   static Tensor FromNDAlloc(TNDAlloc alloc, ShapeView shape, DLDataType dtype, DLDevice device,
                             ExtraArgs&&... extra) {
@@ -264,7 +270,7 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     return NewFromNDAlloc(std::move(alloc), shape, strides.data(), dtype, device,
                           std::forward<ExtraArgs>(extra)...);
   }
-  // Memory from the environment, normally with env_alloc = TVMFFIEnvTensorAlloc.
+  // Allocates a tensor with env_alloc, normally TVMFFIEnvTensorAlloc.
   static Tensor FromEnvAlloc(int (*env_alloc)(DLTensor*, TVMFFIObjectHandle*), ShapeView shape,
                              DLDataType dtype, DLDevice device) {
     DLTensor prototype{};
@@ -276,7 +282,7 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     detail::CheckSafeCall(env_alloc(&prototype, &out));
     return FromOwnedHandle(out);
   }
-  // Takes ownership unless it throws.
+  // Convert a DLPack tensor.  Takes ownership of it unless the conversion throws.
   static Tensor FromDLPack(DLManagedTensor* tensor, size_t require_alignment = 0,
                            bool require_contiguous = false) {
     TVMFFIObjectHandle out;
@@ -304,7 +310,7 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     if (shape.size() > static_cast<size_t>(INT32_MAX)) {
       detail::ThrowTensorValue("too many dimensions");
     }
-    // Allocators multiply the extents without looking.
+    // Checked here, because allocators multiply the extents without an overflow check.
     detail::CheckedDataSize(shape, dtype);
     return Tensor(ObjectPtr<TensorObj>(
         make_inplace_array_object<detail::TensorObjFromNDAlloc<TNDAlloc>, int64_t>(
@@ -317,16 +323,16 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
   }
 };
 
-// A copy of a DLTensor: valid while the tensor it was made from lives.
+// A copy of a DLTensor; valid while the tensor that it was made from is alive.
 class TensorView : public detail::TensorAccessors<TensorView> {
  public:
   TensorView(const Tensor& tensor) : TensorView(tensor.GetDLTensorPtr()) {}  // NOLINT(*)
   TensorView(Tensor&&) = delete;                                     // the view would outlive it
   TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
 
-  // Not const, for C functions that take it so: the view says where data lies and owns none of it.
+  // Returns a non-const pointer, as many C functions require one.  The view does not own the data.
   DLTensor* GetDLTensorPtr() const { return const_cast<DLTensor*>(&tensor_); }
-  // Borrows the arrays.
+  // Same as Tensor::as_strided, but borrows the arrays of shape and strides.
   template <typename Offset = std::nullopt_t, typename Int = int64_t>
   TensorView as_strided(ShapeView shape, ShapeView strides,
                         Offset element_offset = std::nullopt) const {
@@ -345,7 +351,7 @@ class TensorView : public detail::TensorAccessors<TensorView> {
   DLTensor tensor_;
 };
 
-// Bytes of the elements.
+// Return the size of the elements in bytes.
 inline size_t GetDataSize(const Tensor& tensor) { return GetDataSize(*tensor.GetDLTensorPtr()); }
 inline size_t GetDataSize(const TensorView& tensor) {
   return GetDataSize(*tensor.GetDLTensorPtr());
@@ -355,7 +361,7 @@ inline size_t GetDataSize(const TensorView& tensor) {
 
 namespace detail {
 
-// The DLTensor that a view or a Tensor object refers to, else nullptr.
+// Returns the DLTensor of a DLTensor pointer or a Tensor object; nullptr for other values.
 inline DLTensor* FindDLTensor(const TVMFFIAny* src) {
   if (src->type_index == kTVMFFIDLTensorPtr) return static_cast<DLTensor*>(src->v_ptr);
   if (src->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(src->v_obj);
@@ -413,8 +419,8 @@ struct TensorViewTraits : DLTensorTraits {
   }
   static void MoveToAny(T, TVMFFIAny*) {
     static_assert(sizeof(T) == 0,
-                  "a TensorView does not own its tensor: no Any holds it and no function returns "
-                  "it; use Tensor");
+                  "a TensorView does not own its tensor: it cannot be stored in an Any or returned "
+                  "from a function; use Tensor");
   }
   static TensorView CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return TensorView(static_cast<DLTensor*>(src->v_ptr));
@@ -443,7 +449,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const TVMFFIA
   return tensor;
 }
 
-// The most frequent parameter: copied straight into the parameter, without an optional.
+// Fast path for the most frequent parameter type: constructs the parameter without a std::optional.
 template <>
 struct ArgumentReader<TensorView> {
   static TensorView Read(const TVMFFIAny* arg, int index, CallSite site) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuple<T...>: an ArrayObj of exactly sizeof...(T) elements with a type for each.
+// Tuple<T...>: an ArrayObj of exactly sizeof...(T) elements, each with its own type.
 #ifndef TVM_FFI_CONTAINER_TUPLE_H_
 #define TVM_FFI_CONTAINER_TUPLE_H_
 
@@ -29,12 +29,12 @@ struct TupleSubsumes<Tuple<T...>, Tuple<U...>> {
   static constexpr bool value = Check();
 };
 
-// Whether Tuple<T...> is made of these values, one for each element; the only argument of a
-// one-element tuple may also be a tuple to copy.
+// True if the constructor arguments Args are the elements of Tuple<T...>.  A single argument that
+// is itself such a tuple selects the copy or conversion constructor instead.
 template <typename Self, typename... Args>
-struct TupleTakes : std::false_type {};
+struct IsTupleOfElements : std::false_type {};
 template <typename... T, typename... Args>
-struct TupleTakes<Tuple<T...>, Args...> {
+struct IsTupleOfElements<Tuple<T...>, Args...> {
   template <typename... U>
   static constexpr bool IsCopy() {
     return ((std::is_base_of_v<Tuple<T...>, U> || TupleSubsumes<Tuple<T...>, U>::value ||
@@ -60,10 +60,11 @@ template <typename... T, typename... U>
 inline constexpr bool type_subsumes_v<Tuple<T...>, Tuple<U...>> =
     detail::TupleSubsumes<Tuple<T...>, Tuple<U...>>::value;
 
-// An Array whose element number I is of the type number I; immutable.
+// An immutable Array of fixed size; element I has the I-th type of T.
 template <typename... T>
 class Tuple : public ObjectRef {
-  static_assert(detail::all_storage_enabled_v<T...>, "Tuple holds what an Any can hold");
+  static_assert(detail::all_storage_enabled_v<T...>,
+                "Tuple requires element types that Any can store");
   template <size_t I>
   using Element = std::tuple_element_t<I, std::tuple<T...>>;
 
@@ -79,7 +80,7 @@ class Tuple : public ObjectRef {
   Tuple& operator=(const Tuple&) = default;
   Tuple& operator=(Tuple&&) noexcept = default;
   template <typename... Args,
-            typename = std::enable_if_t<detail::TupleTakes<Tuple, Args&&...>::value>>
+            typename = std::enable_if_t<detail::IsTupleOfElements<Tuple, Args&&...>::value>>
   explicit Tuple(Args&&... args) : ObjectRef(Make(Any(T(std::forward<Args>(args)))...)) {}
   template <typename... U,
             typename = std::enable_if_t<!std::is_same_v<Tuple, Tuple<U...>> &&
@@ -97,17 +98,17 @@ class Tuple : public ObjectRef {
   Element<I> get() const& {
     return detail::AnyUnsafe::CopyFromAnyViewAfterCheck<Element<I>>(get()->begin()[I]);
   }
-  // Leaves the element empty when nobody else can see it.
+  // Moves the element out of the tuple if this is the only reference to the array, else copies it.
   template <size_t I>
   Element<I> get() && {
     if (!unique()) return static_cast<const Tuple&>(*this).template get<I>();
-    // Elements are const only because arrays may be shared.
+    // Safe: arrays are const only because they may be shared, and this one is not.
     Any* elements = const_cast<Any*>(get()->begin());
     return detail::AnyUnsafe::MoveFromAnyAfterCheck<Element<I>>(std::move(elements[I]));
   }
   template <size_t I, typename U>
   void Set(U&& value) {
-    // Made first: the value may come out of this tuple.
+    // Converted first, because the value may be an element of this tuple.
     Any element(Element<I>(std::forward<U>(value)));
     if (!unique()) data_ = ArrayObj::CopyFrom(sizeof...(T), get());
     static_cast<ArrayObj*>(data_.get())->SetItemAfterCheck(I, std::move(element));
@@ -126,7 +127,7 @@ class Tuple : public ObjectRef {
 template <typename... Args>
 Tuple(Args&&...) -> Tuple<std::remove_cv_t<std::remove_reference_t<Args>>...>;
 
-// The element number I, as for std::get.
+// Return element I, like std::get.
 template <size_t I, typename... T>
 auto get(const Tuple<T...>& tuple) {
   return tuple.template get<I>();
@@ -145,19 +146,19 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
   using Base = ObjectRefTypeTraitsBase<Self>;
 
   static bool CheckAnyStrict(const TVMFFIAny* src) {
-    return HasShape(src) && FindMisfit(src, IsStrict(), Indices()) < 0;
+    return HasTupleSize(src) && FindMismatch(src, IsStrict(), Indices()) < 0;
   }
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
-    if (!HasShape(src)) return std::nullopt;
-    if (FindMisfit(src, IsStrict(), Indices()) < 0) return Base::CopyFromAnyViewAfterCheck(src);
+    if (!HasTupleSize(src)) return std::nullopt;
+    if (FindMismatch(src, IsStrict(), Indices()) < 0) return Base::CopyFromAnyViewAfterCheck(src);
     return Convert(src, Indices());
   }
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIArray) return TypeTraitsBase::GetMismatchTypeInfo(src);
-    if (!HasShape(src)) return "Array[size=" + std::to_string(Items(src)->size()) + "]";
-    Any held(AnyView::CopyFromTVMFFIAny(*src));
-    src = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(held);
-    int64_t index = FindMisfit(src, IsCastable(), Indices());
+    if (!HasTupleSize(src)) return "Array[size=" + std::to_string(Items(src)->size()) + "]";
+    Any source(AnyView::CopyFromTVMFFIAny(*src));
+    src = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(source);
+    int64_t index = FindMismatch(src, IsCastable(), Indices());
     if (index < 0) return TypeTraitsBase::GetMismatchTypeInfo(src);
     return "Array[index " + std::to_string(index) + ": " + Describe(src, index, Indices()) + "]";
   }
@@ -182,10 +183,10 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
   static const ArrayObj* Items(const TVMFFIAny* src) {
     return detail::ObjectUnsafe::RawObjectPtrFromUnowned<ArrayObj>(src->v_obj);
   }
-  static bool HasShape(const TVMFFIAny* src) {
+  static bool HasTupleSize(const TVMFFIAny* src) {
     return src->type_index == kTVMFFIArray && Items(src)->size() == sizeof...(T);
   }
-  // One check per element type.
+  // Tags that select the check of FindMismatch.
   struct IsStrict {};
   struct IsCastable {};
   template <typename E>
@@ -198,12 +199,12 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
   }
   // Index of the first element that does not fit; -1 if there is none.
   template <typename Tag, size_t... I>
-  static int64_t FindMisfit([[maybe_unused]] const TVMFFIAny* src, [[maybe_unused]] Tag tag,
-                            std::index_sequence<I...>) {
-    int64_t misfit = -1;
-    (void)((Fits<T>(Items(src)->begin()[I], tag) || (misfit = static_cast<int64_t>(I), false)) &&
+  static int64_t FindMismatch([[maybe_unused]] const TVMFFIAny* src, [[maybe_unused]] Tag tag,
+                              std::index_sequence<I...>) {
+    int64_t mismatch = -1;
+    (void)((Fits<T>(Items(src)->begin()[I], tag) || (mismatch = static_cast<int64_t>(I), false)) &&
            ...);
-    return misfit;
+    return mismatch;
   }
   template <typename E>
   static std::optional<E> Cast(detail::ElementToConvert<E> item) {
@@ -213,9 +214,9 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
   static std::optional<Self> Convert([[maybe_unused]] const TVMFFIAny* src,
                                      std::index_sequence<I...>) {
     std::tuple<std::optional<T>...> values;
-    ObjectPtr<ArrayObj> held = detail::ObjectUnsafe::ObjectPtrFromUnowned<ArrayObj>(src->v_obj);
+    ObjectPtr<ArrayObj> array = detail::ObjectUnsafe::ObjectPtrFromUnowned<ArrayObj>(src->v_obj);
     bool all =
-        ((std::get<I>(values) = Cast<T>(held->at(static_cast<int64_t>(I)))).has_value() && ...);
+        ((std::get<I>(values) = Cast<T>(array->at(static_cast<int64_t>(I)))).has_value() && ...);
     if (!all) return std::nullopt;
     return Self(*std::get<I>(std::move(values))...);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variant<V...>: a value of one of the types V, kept as an Any.
+// Variant<V...>: a value of one of the types V, stored as an Any.
 #ifndef TVM_FFI_CONTAINER_VARIANT_H_
 #define TVM_FFI_CONTAINER_VARIANT_H_
 
@@ -9,11 +9,12 @@
 namespace tvm {
 namespace ffi {
 
-// A value of one of the types V.  Conversions try them in this order.
+// A value of one of the types V.  A conversion tries the types in the order of V.
 template <typename... V>
 class Variant {
   static_assert(sizeof...(V) > 0, "a Variant has at least one alternative");
-  static_assert(detail::all_storage_enabled_v<V...>, "Variant holds what an Any can hold");
+  static_assert(detail::all_storage_enabled_v<V...>,
+                "Variant requires alternatives that Any can store");
 
  public:
   static constexpr bool _type_container_is_exact = false;
@@ -34,16 +35,17 @@ class Variant {
     return *this;
   }
 
-  // The value if it already is a T, else nothing.
+  // Returns the value if its type is T, without a conversion; otherwise std::nullopt.
   template <typename T, std::enable_if_t<detail::castable_v<T>, int> = 0>
   std::optional<T> as() const {
     return data_.template as<T>();
   }
+  // Returns the object if its class is T or derives from it; otherwise nullptr.
   template <typename T, std::enable_if_t<is_object_subclass_v<T>, int> = 0>
   const T* as() const {
     return data_.template as<T>();
   }
-  // The value as a T; a TypeError when it is none and does not convert.
+  // Return the value, converted to T.  Fails: TypeError if it does not convert.
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
   T get() const& {
     return data_.template cast<T>();
@@ -60,7 +62,7 @@ class Variant {
   bool same_as(const Variant& other) const { return data_.same_as(other.data_); }
 
  private:
-  // Takes a value that is known to be one of V.
+  // Constructor without a check; `data` must be a value of one of the types V.
   struct Checked {};
   Variant(Checked, Any data) : data_(std::move(data)) {}
 
@@ -69,7 +71,7 @@ class Variant {
   friend struct TypeTraits;
 };
 
-static_assert(sizeof(Variant<int64_t, String>) == sizeof(TVMFFIAny), "one Any");
+static_assert(sizeof(Variant<int64_t, String>) == sizeof(TVMFFIAny), "a Variant is one Any");
 
 template <typename... V>
 inline constexpr bool use_default_type_traits_v<Variant<V...>> = false;
@@ -98,7 +100,8 @@ struct TypeTraits<Variant<V...>> : TypeTraitsBase {
   static Self MoveFromAnyAfterCheck(TVMFFIAny* src) {
     return Self(typename Self::Checked(), detail::AnyUnsafe::MoveTVMFFIAnyToAny(src));
   }
-  // A value that is one of V stays what it is; else the first V it converts to.
+  // A value of one of the types V is not converted.  Other values are converted to the first type
+  // of V that accepts them.
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     std::optional<Self> result;
     if (CheckAnyStrict(src)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AccessPath: how to get from a root object to a value inside it, as in root.args[3]["name"].
+// AccessPath: the path from a root object to a value inside it, such as root.args[3]["name"].
 //
-// A path is its last step and a reference to the path before it, so paths share their beginnings.
+// A path consists of its last step and a reference to its parent path, so paths share prefixes.
 #ifndef TVM_FFI_REFLECTION_ACCESS_PATH_H_
 #define TVM_FFI_REFLECTION_ACCESS_PATH_H_
 
@@ -19,7 +19,8 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
-// The Missing forms name what one of two compared values lacks.
+// Kind of an access step.  The Missing kinds name a field, index or key that exists in only one of
+// two compared values.
 enum class AccessKind : int32_t {
   kAttr = 0,
   kArrayItem = 1,
@@ -74,12 +75,12 @@ inline bool AccessStepObj::StepEqual(const AccessStep& other) const {
 
 class AccessPath;
 
-// The way from a root to a part of it; paths share their beginnings.
+// The object of an AccessPath: a linked list from the last step to the root.
 class AccessPathObj : public Object {
  public:
   Optional<ObjectRef> parent;  // an AccessPath; empty at the root
-  Optional<AccessStep> step;   // from the parent to here; empty at the root
-  int32_t depth = 0;           // steps from the root
+  Optional<AccessStep> step;   // last step of the path; empty at the root
+  int32_t depth = 0;           // number of steps from the root
 
   AccessPathObj() = default;
   AccessPathObj(Optional<ObjectRef> parent, Optional<AccessStep> step, int32_t depth)
@@ -93,24 +94,25 @@ class AccessPathObj : public Object {
   AccessPath ArrayItemMissing(int64_t index) const;
   AccessPath MapItem(Any key) const;
   AccessPath MapItemMissing(Any key) const;
-  // From the root on.
+  // Returns the steps, starting at the root.
   Array<AccessStep> ToSteps() const;
   bool PathEqual(const AccessPath& other) const;
   bool IsPrefixOf(const AccessPath& other) const;
 
-  using NestsDeeply_ = void;  // a path may have any number of steps
+  using NestsDeeply_ = void;  // the number of steps is unlimited
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindConstTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.reflection.AccessPath", AccessPathObj, Object);
 
  private:
-  // Whoever makes an object from its fields, as readers of JSON graphs do, says what they are: a
-  // path is one step longer than its parent, or is refused.
+  // Returns the parent of a path that is not the root.  Checks the fields, because reflection, for
+  // example FromJSONGraph, can create a path with any field values.  Fails: ValueError if the
+  // parent or the step is missing, or the parent's depth is not one less.
   const AccessPathObj* ParentObj() const {
     const AccessPathObj* found = parent.has_value() ? (*parent).as<AccessPathObj>() : nullptr;
-    if (found == nullptr || !step.has_value() || found->depth != depth - 1) ThrowNoPath();
+    if (found == nullptr || !step.has_value() || found->depth != depth - 1) ThrowInvalidPath();
     return found;
   }
-  [[noreturn]] TVM_FFI_FAILURE_ static void ThrowNoPath() {
+  [[noreturn]] TVM_FFI_FAILURE_ static void ThrowInvalidPath() {
     TVM_FFI_THROW(ValueError) << "an access path needs a step, and a parent with one step less";
   }
   static bool AreEqual(const AccessPathObj* lhs, const AccessPathObj* rhs);
@@ -137,11 +139,11 @@ class AccessPath : public ObjectRef {
   friend class AccessPathObj;
 };
 
-// What differs on the left, and on the right.
+// Paths to a mismatch in the left and in the right of two compared values.
 using AccessPathPair = Tuple<AccessPath, AccessPath>;
 
 static_assert(sizeof(AccessStepObj) == 48 && sizeof(AccessPathObj) == 48,
-              "read by other libraries");
+              "other libraries read the fields");
 
 inline Optional<AccessPath> AccessPathObj::GetParent() const {
   if (!parent.has_value()) return std::nullopt;
@@ -149,7 +151,7 @@ inline Optional<AccessPath> AccessPathObj::GetParent() const {
 }
 
 inline AccessPath AccessPathObj::Extend(AccessStep next) const {
-  if (depth == INT32_MAX) ThrowNoPath();
+  if (depth == INT32_MAX) ThrowInvalidPath();
   return AccessPath(ObjectPtr<Object>(
       make_object<AccessPathObj>(GetRef<ObjectRef>(this), std::move(next), depth + 1)));
 }
@@ -176,21 +178,21 @@ inline AccessPath AccessPathObj::MapItemMissing(Any key) const {
 inline Array<AccessStep> AccessPathObj::ToSteps() const {
   std::vector<AccessStep> steps;
   for (const AccessPathObj* path = this; path->depth > 0;) {
-    const AccessPathObj* before = path->ParentObj();
+    const AccessPathObj* parent_path = path->ParentObj();
     steps.push_back(*path->step);
-    path = before;
+    path = parent_path;
   }
   return Array<AccessStep>(steps.rbegin(), steps.rend());
 }
 
-// Both have the same depth.
+// True if two paths of the same depth have equal steps.
 inline bool AccessPathObj::AreEqual(const AccessPathObj* lhs, const AccessPathObj* rhs) {
   while (lhs != rhs && lhs->depth > 0) {
-    const AccessPathObj* lhs_before = lhs->ParentObj();
-    const AccessPathObj* rhs_before = rhs->ParentObj();
+    const AccessPathObj* lhs_parent = lhs->ParentObj();
+    const AccessPathObj* rhs_parent = rhs->ParentObj();
     if (!(*lhs->step)->StepEqual(*rhs->step)) return false;
-    lhs = lhs_before;
-    rhs = rhs_before;
+    lhs = lhs_parent;
+    rhs = rhs_parent;
   }
   return true;
 }

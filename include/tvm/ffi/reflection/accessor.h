@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what types have registered: fields, methods and attributes.
+// Access to reflected fields, methods and type attributes.
 //
-// Field addresses are the address of the object's header plus the registered offset.  Pointers to
-// type infos and attribute columns stay valid for the life of the process.
+// The address of a field is the address of the object's header plus the field's registered offset.
+// Pointers to type infos and attribute columns stay valid until the process ends.
 #ifndef TVM_FFI_REFLECTION_ACCESSOR_H_
 #define TVM_FFI_REFLECTION_ACCESSOR_H_
 
@@ -13,7 +13,7 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
-// A view of a NUL-terminated text.
+// Returns a view of a NUL-terminated string.
 constexpr TVMFFIByteArray AsByteArray(const char* text) {
   return TVMFFIByteArray{text, std::char_traits<char>::length(text)};
 }
@@ -24,7 +24,8 @@ struct AttrKey {
   using ValueType = T;
   const char* name;
 
-  // Nothing when the type lacks the attribute; TypeError when the value is not a T.
+  // Converts an attribute value; returns std::nullopt for None, the value of types that do not have
+  // the attribute.  Fails: TypeError if the value is not a T.
   std::optional<T> ValueFrom(AnyView value) const {
     if (value == nullptr) return std::nullopt;
     return value.as_or_throw<T>();
@@ -33,6 +34,7 @@ struct AttrKey {
 
 }  // namespace reflection
 
+// Names and value types of the type attributes that the runtime and these headers use.
 // ORDER type-attr
 namespace type_attr {
 inline constexpr reflection::AttrKey<TypedFunction<ObjectRef()>> kNew{"__ffi_new__"};
@@ -50,7 +52,7 @@ inline constexpr reflection::AttrKey<reflection::NativeFunctionView<bool(const A
 
 namespace reflection {
 
-// Where older sources look for the names.
+// Alias for source code written for earlier releases.
 namespace type_attr = ::tvm::ffi::type_attr;
 
 namespace detail {
@@ -63,8 +65,8 @@ inline std::string_view TextOf(const TVMFFIByteArray& bytes) {
   ThrowError("RuntimeError", text);
 }
 
-// What a type has registered so far of one kind.  Other threads may register meanwhile: the count
-// is read first, since the block that it counts was stored before it.
+// The fields or methods that a type has registered so far.  Other threads may register more
+// concurrently, so the count is read first: registration stores the array before the count.
 template <typename Info>
 struct Members {
   const Info* begin;
@@ -72,9 +74,9 @@ struct Members {
 
   Members(const Info* const* infos, const int32_t* num_infos)
       : count(__atomic_load_n(num_infos, __ATOMIC_ACQUIRE)) {
-    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);  // may be a later block than the one counted
+    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);  // may be newer and longer than the count
   }
-  // The entry of this name, or nullptr.
+  // Returns the entry of this name, or nullptr.
   const Info* Find(std::string_view name) const {
     for (int32_t i = 0; i < count; ++i) {
       if (TextOf(begin[i].name) == name) return begin + i;
@@ -89,7 +91,7 @@ inline Members<TVMFFIFieldInfo> FieldsOf(const TypeInfo* type) {
 inline Members<TVMFFIMethodInfo> MethodsOf(const TypeInfo* type) {
   return {&type->methods, &type->num_methods};
 }
-// Null when none is registered yet.
+// Returns the metadata of a type, or nullptr if none is registered.
 inline const TVMFFITypeMetadata* MetadataOf(const TypeInfo* type) {
   return __atomic_load_n(&type->metadata, __ATOMIC_ACQUIRE);
 }
@@ -100,7 +102,7 @@ inline void* FieldAddress(const Object* object, const TVMFFIFieldInfo* info) {
 
 }  // namespace detail
 
-// A field of the type itself; those of ancestors are not searched.
+// Returns a field of a type; ancestors are not searched.  Fails: RuntimeError if it does not exist.
 inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char* field_name) {
   const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
   const TVMFFIFieldInfo* field = detail::FieldsOf(type).Find(field_name);
@@ -111,7 +113,8 @@ inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char
   return field;
 }
 
-// A method of the type itself; those of ancestors are not searched.
+// Returns a method of a type; ancestors are not searched.  Fails: RuntimeError if it does not
+// exist.
 inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const char* method_name) {
   const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
   const TVMFFIMethodInfo* method = detail::MethodsOf(type).Find(method_name);
@@ -122,13 +125,14 @@ inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const ch
   return method;
 }
 
-// The function that a type has registered as a method; the error names both.
+// Returns a method of a type as a Function; ancestors are not searched.  Fails: RuntimeError, which
+// names the type and the method, if it does not exist.
 inline Function GetMethod(std::string_view type_key, const char* method_name) {
   const TVMFFIMethodInfo* method = GetMethodInfo(type_key, method_name);
   return AnyView::CopyFromTVMFFIAny(method->method).cast<Function>();
 }
 
-// Stores *value in the field at `address`.  0, or -1 with a pending error.
+// Stores *value in the field at `address`.  Returns 0, or -1 with a pending error.
 inline int CallFieldSetter(const TVMFFIFieldInfo* info, void* address, const TVMFFIAny* value) {
   if ((info->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) == 0) {
     return reinterpret_cast<TVMFFIFieldSetter>(info->setter)(address, value);
@@ -139,30 +143,31 @@ inline int CallFieldSetter(const TVMFFIFieldInfo* info, void* address, const TVM
   TVMFFIAny result;
   detail::SetIntPayload(&result, kTVMFFINone, 0);
   int status = TVMFFIFunctionCall(info->setter, args, 2, &result);
-  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // drop what it returned
+  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // release the result
   return status;
 }
 
-// The same with the field's default, which must exist.
+// Stores the field's default, which must exist, in the field at `address`.  Returns 0, or -1 with a
+// pending error.
 inline int CallFieldSetterToDefault(const TVMFFIFieldInfo* info, void* address) {
   const TVMFFIAny* value = &info->default_value_or_factory;
   if ((info->flags & kTVMFFIFieldFlagBitMaskDefaultFromFactory) == 0) {
     return CallFieldSetter(info, address, value);
   }
-  TVMFFIAny made;
-  detail::SetIntPayload(&made, kTVMFFINone, 0);
-  int status = TVMFFIFunctionCall(value->v_obj, nullptr, 0, &made);
+  TVMFFIAny result;
+  detail::SetIntPayload(&result, kTVMFFINone, 0);
+  int status = TVMFFIFunctionCall(value->v_obj, nullptr, 0, &result);
   if (status != 0) return status;
-  Any owner = detail::AnyUnsafe::MoveTVMFFIAnyToAny(&made);
+  Any owner = detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);
   return CallFieldSetter(info, address, detail::AnyUnsafe::TVMFFIAnyPtrFromAny(owner));
 }
 
-// The same, but throws.
+// Same as CallFieldSetterToDefault, but throws the error.
 inline void SetFieldToDefault(const TVMFFIFieldInfo* info, void* address) {
   detail::CheckSafeCall(CallFieldSetterToDefault(info, address));
 }
 
-// Reads one field of objects.
+// Reads one field of any object of a type.
 class FieldGetter {
  public:
   explicit FieldGetter(const TVMFFIFieldInfo* info) : info_(info) {}
@@ -182,7 +187,7 @@ class FieldGetter {
   const TVMFFIFieldInfo* info_;
 };
 
-// Writes one field of objects, whether users may write it or not.
+// Writes one field of any object of a type, even if the field is registered as read-only.
 class FieldSetter {
  public:
   explicit FieldSetter(const TVMFFIFieldInfo* info) : info_(info) {}
@@ -202,7 +207,7 @@ class FieldSetter {
   const TVMFFIFieldInfo* info_;
 };
 
-// One attribute of all types.
+// One attribute of all types, as an array indexed by type index.
 class TypeAttrColumn {
  public:
   explicit TypeAttrColumn(std::string_view name) : column_(detail::FindAttrColumn(name)) {
@@ -213,7 +218,7 @@ class TypeAttrColumn {
   template <typename T>
   explicit TypeAttrColumn(const AttrKey<T>& key) : TypeAttrColumn(std::string_view(key.name)) {}
 
-  // None when the type lacks the attribute; ancestors are not consulted.
+  // Returns the attribute of a type, None if the type does not have it; ancestors are not searched.
   AnyView operator[](int32_t type_index) const {
     const TVMFFIAny* value = detail::FindAttr(column_, type_index);
     return value != nullptr ? AnyView::CopyFromTVMFFIAny(*value) : AnyView();
@@ -223,8 +228,9 @@ class TypeAttrColumn {
   const TVMFFITypeAttrColumn* column_;
 };
 
-// Calls callback(const TVMFFIFieldInfo*) for the fields of all ancestors, farthest first, and then
-// the type's own, until it returns true.  Returns whether it did.
+// Calls callback(const TVMFFIFieldInfo*) for each field until it returns true.  The fields of the
+// most distant ancestor come first, the fields of the type itself last.  Returns true if a callback
+// returned true.
 template <typename Callback>
 bool ForEachFieldInfoWithEarlyStop(const TypeInfo* type, Callback&& callback) {
   // ffi.Object, at depth 0, has no fields.
@@ -238,7 +244,8 @@ bool ForEachFieldInfoWithEarlyStop(const TypeInfo* type, Callback&& callback) {
   return false;
 }
 
-// The same for all fields.
+// Calls callback(const TVMFFIFieldInfo*) for all fields, in the order of
+// ForEachFieldInfoWithEarlyStop.
 template <typename Callback>
 void ForEachFieldInfo(const TypeInfo* type, Callback&& callback) {
   ForEachFieldInfoWithEarlyStop(type, [&](const TVMFFIFieldInfo* field) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making objects by reflection: an empty object, then its fields by name.
+// Creation of objects by reflection: default construction, then assignment of fields by name.
 #ifndef TVM_FFI_REFLECTION_CREATOR_H_
 #define TVM_FFI_REFLECTION_CREATOR_H_
 
@@ -12,32 +12,33 @@ namespace ffi {
 namespace reflection {
 namespace detail {
 
-// The type's "__ffi_new__" function, or nullptr.
+// Returns the type's "__ffi_new__" function, or nullptr.
 inline const TVMFFIAny* FindNew(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kNew.name, type_index);
 }
 
+// Throws an error with the message "<prefix><type key><suffix>".
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowForType(const char* kind, const TypeInfo* type,
-                                                       std::string_view before,
-                                                       std::string_view after) {
+                                                       std::string_view prefix,
+                                                       std::string_view suffix) {
   MessageStream text;
-  text << before << TextOf(type->type_key) << after;
+  text << prefix << TextOf(type->type_key) << suffix;
   ThrowError(kind, text);
 }
 
 }  // namespace detail
 }  // namespace reflection
 
-// Whether objects of the type can be made without arguments.
+// True if CreateEmptyObject can create an object of the type.
 inline bool HasCreator(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
   if (metadata != nullptr && metadata->creator != nullptr) return true;
   return reflection::detail::FindNew(type->type_index) != nullptr;
 }
 
-// A new object with its fields as the default constructor leaves them; RuntimeError when the type
-// has no such constructor.
+// Returns a new default-constructed object.  Fails: RuntimeError if the type has neither a native
+// creator nor "__ffi_new__".
 inline ObjectPtr<Object> CreateEmptyObject(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
   if (metadata != nullptr && metadata->creator != nullptr) {
@@ -57,7 +58,7 @@ inline ObjectPtr<Object> CreateEmptyObject(const TypeInfo* type) {
 
 namespace reflection {
 
-// Makes objects of one type from named field values.
+// Creates objects of one type from field names and values.
 class ObjectCreator {
  public:
   explicit ObjectCreator(std::string_view type_key)
@@ -69,8 +70,8 @@ class ObjectCreator {
                          "via reflection");
   }
 
-  // Fields that are not named get their default; TypeError when one has none, or when a name is
-  // not a field's.
+  // Returns a new object.  Fields without a value in `fields` get their default.  Fails: TypeError
+  // if such a field has no default, or if `fields` has a name that is not a field.
   Any operator()(const Map<String, Any>& fields) const {
     ObjectPtr<Object> object = CreateEmptyObject(type_);
     size_t used = 0;
@@ -117,7 +118,7 @@ class ObjectCreator {
 
 namespace detail {
 
-// The body of "__ffi_convert__".
+// Converts a value to the reference type T; the "__ffi_convert__" function of T's object type.
 template <typename T>
 Any FFIConvertFromAnyViewToObjectRef(AnyView value) {
   std::optional<T> converted = value.try_cast<T>();

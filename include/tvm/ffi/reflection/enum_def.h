@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EnumDef: defines one instance of an enumeration and its attributes.
+// EnumDef: defines one instance of an enumeration type and sets its attributes.
 //
 //   TVM_FFI_STATIC_INIT_BLOCK() {
 //     refl::EnumDef<ColorObj>("RED").set_attr("wavelength_nm", 700);
@@ -16,7 +16,7 @@ namespace ffi {
 namespace reflection {
 namespace detail {
 
-// The state of a type's instances, made and registered on first use.
+// Returns the registry of a type's instances; creates it on first use.
 inline EnumState GetOrMakeEnumState(int32_t type_index) {
   AnyView value = TypeAttrColumn(type_attr::kEnumState)[type_index];
   if (value == nullptr) {
@@ -24,7 +24,8 @@ inline EnumState GetOrMakeEnumState(int32_t type_index) {
     RegisterTypeAttr(type_index, type_attr::kEnumState.name, state);
     return state;
   }
-  // By its own index, not the class's: static initialization may not have reached that one.
+  // Calls the function instead of reading the class's static type index, which may not be
+  // initialized yet during static initialization.
   if (value.type_index() != EnumStateObj::_GetOrAllocRuntimeTypeIndex()) {
     TVM_FFI_THROW(TypeError) << "Expected `ffi.EnumState` in enum state column, but got `"
                              << value.GetTypeKey() << "`";
@@ -33,7 +34,7 @@ inline EnumState GetOrMakeEnumState(int32_t type_index) {
       ObjectUnsafe::ObjectPtrFromUnowned<Object>(value.CopyToTVMFFIAny().v_obj));
 }
 
-// Adds an instance under both of its indices.
+// Adds an instance under its integer and its string index.
 inline void AddEnumInstance(int32_t type_index, const EnumState& state, const ObjectRef& entry,
                             int64_t int_index, const String& str_index) {
   if (state->indexes.count(int_index) != 0 || state->indexes.count(str_index) != 0) {
@@ -49,22 +50,23 @@ inline void AddEnumInstance(int32_t type_index, const EnumState& state, const Ob
 
 }  // namespace detail
 
-// EnumCls is the class of the objects, or of references to them.
+// Defines the instance `name` of an enumeration when constructed.  EnumCls is the object class or
+// its reference class.
 template <typename EnumCls>
 class EnumDef {
   using ObjectClass = typename detail::EnumClass<EnumCls>::Object;
   static_assert(std::is_base_of_v<EnumObj, ObjectClass>, "EnumDef defines instances of enums");
 
  public:
-  // The integer index is the number of instances so far.
+  // Defines an instance whose integer index is the number of existing instances.
   explicit EnumDef(const char* name) : EnumDef(name, State()) {}
-  // The integer index is the value.
+  // Defines an instance of an IntEnum with the given value as its integer index.
   template <typename Int, typename = std::enable_if_t<std::is_integral_v<Int>>>
   EnumDef(const char* name, Int value) : EnumDef(name, static_cast<int64_t>(value), State()) {
     static_assert(std::is_base_of_v<IntEnumObj, ObjectClass>, "only an IntEnum has values");
   }
 
-  // Replaces what an earlier call has set.
+  // Set an attribute of the instance; replaces an earlier value.
   template <typename T>
   EnumDef& set_attr(const char* name, T&& value) {
     String key(name);
@@ -81,7 +83,7 @@ class EnumDef {
   EnumDef& set_attr(const AttrKey<T>& key, Value&& value) {
     return set_attr(key.name, std::forward<Value>(value));
   }
-  // A function that callers reach without packing their arguments.
+  // Sets an attribute to a native function that callers call directly, without packed arguments.
   template <auto kFunction, typename FType>
   EnumDef& set_native_fn_attr(const AttrKey<NativeFunctionView<FType>>& key) {
     return set_attr(key.name, NativeFunctionView<FType>::template FromNative<kFunction>());

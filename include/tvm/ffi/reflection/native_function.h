@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// NativeFunction: a hook that is a raw C++ pointer where possible and an ffi.Function otherwise.
+// NativeFunction: a hook stored as a raw C++ function pointer if possible, else as an ffi.Function.
 //
-// The pointer is an adapter TVMFFIAny(Args...) noexcept whose result is an owned value or an Error.
-// It crosses library boundaries as an OpaquePtr, so its calling convention is binary contract:
-// references travel as addresses, AnyView and pointers in registers.
+// The pointer refers to an adapter TVMFFIAny(Args...) noexcept that returns an owned value or an
+// Error.  Libraries exchange it as an OpaquePtr, so its calling convention is part of the binary
+// contract: references are passed as addresses, AnyView and pointers in registers.
 #ifndef TVM_FFI_REFLECTION_NATIVE_FUNCTION_H_
 #define TVM_FFI_REFLECTION_NATIVE_FUNCTION_H_
 
@@ -20,10 +20,10 @@ class NativeFunction;
 
 namespace detail {
 
-// What the rest of the API keeps to itself is at hand here, too.
+// Makes the names of ffi::detail visible in reflection::detail.
 using namespace ::tvm::ffi::detail;  // NOLINT(*)
 
-// The result of a plain or an Expected-returning function.
+// Result type of a hook: R for functions that return R or Expected<R>.
 template <typename R>
 struct HookResult {
   using type = R;
@@ -33,6 +33,7 @@ struct HookResult<Expected<R>> {
   using type = R;
 };
 
+// True if the platform ABI passes Arg as an address or in registers.
 template <typename Arg>
 inline constexpr bool is_hook_argument_v =
     std::is_lvalue_reference_v<Arg> ||
@@ -47,12 +48,13 @@ TVM_FFI_FAILURE_ inline Error PackedHookMismatch() {
              std::string_view("NativeFunctionView requires a non-null typed function"));
 }
 
-// The error that the exception being handled stands for.
+// Returns the exception that is being handled as an Error.
 TVM_FFI_FAILURE_ inline Error CurrentExceptionAsError() {
   RaiseCurrentException();
   return MoveFromSafeCallRaised();
 }
 
+// Adapter that calls kFunction and converts its result or exception to a TVMFFIAny.
 template <auto kFunction, typename FType>
 struct NativeAdapter;
 template <auto kFunction, typename R, typename... Args>
@@ -83,7 +85,7 @@ struct NativeAdapter<kFunction, R(Args...)> {
 template <typename R, typename... Args>
 Expected<R> CallHook(const TVMFFIAny* cell, Args... args) noexcept {
   static_assert((is_hook_argument_v<Args> && ...),
-                "parameters are references or plain values, which travel in registers");
+                "hook parameters must be references or trivially copyable values");
   if (TVM_FFI_PREDICT_TRUE(cell->type_index == kTVMFFIOpaquePtr)) {
     using Adapter = TVMFFIAny (*)(Args...);
     return ExpectedUnsafe::MoveFromTVMFFIAny<R>(
@@ -107,17 +109,18 @@ Expected<R> CallHook(const TVMFFIAny* cell, Args... args) noexcept {
 
 }  // namespace detail
 
-// Sources written for earlier releases use the old name.
+// Alias for source code written for earlier releases.
 namespace details = detail;
 
-// Borrowed.
+// Borrowed native function.
 template <typename R, typename... Args>
 class NativeFunctionView<R(Args...)> {
  public:
-  // What an OpaquePtr points to.
+  // Type of the adapter function that an OpaquePtr points to.
   using ABIType = TVMFFIAny (*)(Args...) noexcept;
 
-  // From a function that returns Expected<R> and does not throw, or R and may throw.
+  // Returns a view of kFunction, which returns Expected<R> and does not throw, or returns R and may
+  // throw.
   template <auto kFunction>
   static NativeFunctionView FromNative() {
     TVMFFIAny cell;
@@ -149,7 +152,7 @@ class NativeFunctionView<R(Args...)> {
   friend class NativeFunction<R(Args...)>;
 };
 
-// Owned.
+// Owned native function.
 template <typename R, typename... Args>
 class NativeFunction<R(Args...)> {
  public:
@@ -182,7 +185,7 @@ class NativeFunction<R(Args...)> {
 
 namespace detail {
 
-// What both traits share.
+// Common conversion traits of NativeFunctionView and NativeFunction.
 template <typename FType>
 struct NativeFunctionTraits : TypeTraitsBase {
   static bool CheckAnyStrict(const TVMFFIAny* src) {
@@ -216,7 +219,7 @@ struct TypeTraits<reflection::NativeFunctionView<FType>>
     if (!Base::CheckAnyStrict(src)) return std::nullopt;
     return View(*src);
   }
-  // The owner keeps the function: a view that took it would dangle.
+  // Borrows instead of moving, because a view cannot own the function.
   static View MoveFromAnyAfterCheck(TVMFFIAny* src) { return View(*src); }
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// OverloadObjectDef: ObjectDef whose methods may have several signatures under one name.
+// OverloadObjectDef: ObjectDef for classes with overloaded methods.
 //
-// The overloads of a name are one Function that tries them in order of registration.  Each keeps
-// its own entry in the type's method table, with its own signature.
+// All overloads of a name share one Function, which tries them in order of registration.  Each
+// overload has a separate entry with its signature in the type's method table.
 #ifndef TVM_FFI_REFLECTION_OVERLOAD_H_
 #define TVM_FFI_REFLECTION_OVERLOAD_H_
 
@@ -15,17 +15,18 @@ namespace ffi {
 namespace reflection {
 namespace detail {
 
-// A typed callable without its type.  Never leaves the library, so it needs no type index.
+// Type-erased overload.  Never leaves the library, so it does not need a type index.
 class OverloadBase : public Object {
  public:
-  // Why arguments do not fit: the first that does not, or their number when there is none.
+  // Reason mismatch the arguments do not match: the first argument that does not convert, or a
+  // wrong number of arguments if `describe` is null.
   struct Mismatch {
     int position = 0;
     std::string (*describe)(const TVMFFIAny*) = nullptr;
   };
   using FCall = void (*)(const OverloadBase*, const char* name, const AnyView*, int32_t, Any*);
-  // False, with the reason, when the arguments do not fit; an error that the callable throws
-  // passes. Without a place for the result it only tries to convert.
+  // Returns false and stores the reason if the arguments do not match.  Exceptions of the callable
+  // propagate.  If the result pointer is null, only converts the arguments.
   using FTryCall = bool (*)(const OverloadBase*, const AnyView*, int32_t, Any*, Mismatch*);
 
   FCall call = nullptr;
@@ -33,7 +34,7 @@ class OverloadBase : public Object {
   const Signature* signature = nullptr;
 };
 
-// One converted argument on its way into a call.
+// Storage for one converted argument of a call.
 template <typename T>
 class OverloadArgument {
  public:
@@ -69,6 +70,7 @@ using OverloadArgumentOf =
     OverloadArgument<std::conditional_t<is_any_v<std::remove_const_t<std::remove_reference_t<T>>>,
                                         AnyView, std::remove_const_t<std::remove_reference_t<T>>>>;
 
+// Overload of the callable type F.
 template <typename F>
 class TypedOverload : public OverloadBase {
   using Info = FunctionInfo<F>;
@@ -77,10 +79,10 @@ class TypedOverload : public OverloadBase {
   explicit TypedOverload(F f) : callable_(std::move(f)) {
     call = Call;
     try_call = [](const OverloadBase* self, const AnyView* args, int32_t num_args, Any* rv,
-                  Mismatch* why) {
+                  Mismatch* mismatch) {
       return static_cast<const TypedOverload*>(self)->TryCall(
           static_cast<typename Info::FType*>(nullptr), std::make_index_sequence<Info::num_args>(),
-          args, num_args, rv, why);
+          args, num_args, rv, mismatch);
     };
     signature = SignatureOf<typename Info::FType>::value;
   }
@@ -97,11 +99,11 @@ class TypedOverload : public OverloadBase {
 
   template <typename R, typename... Args, size_t... I>
   bool TryCall(R (*)(Args...), std::index_sequence<I...>, const AnyView* packed, int32_t num_args,
-               Any* rv, Mismatch* why) const {
+               Any* rv, Mismatch* mismatch) const {
     if (num_args != signature->num_parameters) return false;
     [[maybe_unused]] const auto* raw = reinterpret_cast<const TVMFFIAny*>(packed);
     std::tuple<OverloadArgumentOf<Args>...> args;
-    bool fits = (LoadOrExplain(&std::get<I>(args), raw + I, static_cast<int>(I), why) && ...);
+    bool fits = (LoadOrExplain(&std::get<I>(args), raw + I, static_cast<int>(I), mismatch) && ...);
     if (!fits || rv == nullptr) return fits;
     if constexpr (std::is_void_v<R>) {
       callable_(std::get<I>(args).Take()...);
@@ -111,10 +113,11 @@ class TypedOverload : public OverloadBase {
     return true;
   }
   template <typename Argument>
-  static bool LoadOrExplain(Argument* argument, const TVMFFIAny* raw, int position, Mismatch* why) {
+  static bool LoadOrExplain(Argument* argument, const TVMFFIAny* raw, int position,
+                            Mismatch* mismatch) {
     if (argument->Load(raw)) return true;
-    why->position = position;
-    why->describe = &Argument::Describe;
+    mismatch->position = position;
+    mismatch->describe = &Argument::Describe;
     return false;
   }
 
@@ -127,7 +130,7 @@ ObjectPtr<OverloadBase> CreateNewOverload(F&& f) {
   return make_object<TypedOverload<decltype(callable)>>(std::move(callable));
 }
 
-// The packed callable behind an overloaded name.
+// Packed callable of an overloaded name.
 class OverloadedFunction {
  public:
   explicit OverloadedFunction(std::string name) : name_(std::move(name)) {}
@@ -141,8 +144,8 @@ class OverloadedFunction {
       return;
     }
     for (const auto& overload : overloads_) {
-      OverloadBase::Mismatch why;
-      if (overload->try_call(overload.get(), args.data(), args.size(), rv, &why)) return;
+      OverloadBase::Mismatch mismatch;
+      if (overload->try_call(overload.get(), args.data(), args.size(), rv, &mismatch)) return;
     }
     ThrowNoMatch(args);
   }
@@ -159,22 +162,22 @@ class OverloadedFunction {
     ThrowError("TypeError", text);
   }
   void Explain(const OverloadBase& overload, PackedArgs args, MessageStream* text) const {
-    OverloadBase::Mismatch why;
-    overload.try_call(&overload, args.data(), args.size(), nullptr, &why);
-    if (why.describe == nullptr) {
+    OverloadBase::Mismatch mismatch;
+    overload.try_call(&overload, args.data(), args.size(), nullptr, &mismatch);
+    if (mismatch.describe == nullptr) {
       ExplainCall("number of arguments", overload, text);
       *text << overload.signature->num_parameters << " arguments";
       return;
     }
-    const auto* arg = reinterpret_cast<const TVMFFIAny*>(args.data()) + why.position;
-    ExplainCall("type on argument #" + std::to_string(why.position), overload, text);
+    const auto* arg = reinterpret_cast<const TVMFFIAny*>(args.data()) + mismatch.position;
+    ExplainCall("type on argument #" + std::to_string(mismatch.position), overload, text);
     *text << "`";
-    PutName(text, overload.signature->names[why.position]);
-    *text << "` but got `" << why.describe(arg) << "`";
+    PutName(text, overload.signature->names[mismatch.position]);
+    *text << "` but got `" << mismatch.describe(arg) << "`";
   }
-  void ExplainCall(const std::string& what, const OverloadBase& overload,
+  void ExplainCall(const std::string& subject, const OverloadBase& overload,
                    MessageStream* text) const {
-    *text << "Mismatched " << what << " when calling: `" << name_ << " ";
+    *text << "Mismatched " << subject << " when calling: `" << name_ << " ";
     FormatSignature(*overload.signature, text);
     *text << "`. Expected ";
   }
@@ -185,7 +188,7 @@ class OverloadedFunction {
 
 }  // namespace detail
 
-// As ObjectDef, for methods and constructors that share names.
+// Same as ObjectDef, but several methods or constructors may have the same name.
 template <typename Class>
 class OverloadObjectDef : private ObjectDef<Class> {
   using Base = ObjectDef<Class>;
@@ -241,7 +244,7 @@ class OverloadObjectDef : private ObjectDef<Class> {
   struct Entry {
     std::string name;
     Function function;
-    detail::OverloadedFunction* overloads;  // inside the function
+    detail::OverloadedFunction* overloads;  // borrowed; stored inside `function`
   };
 
   template <typename F, typename... Extra>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registration of global functions, types with their fields and methods, and type attributes.
+// Registration of global functions, fields and methods of types, and type attributes.
 //
 //   TVM_FFI_STATIC_INIT_BLOCK() {
 //     namespace refl = tvm::ffi::reflection;
@@ -16,22 +16,22 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
-// Registers global functions; a name that is taken is a RuntimeError.
+// Registers global functions.  Fails: RuntimeError if the name is already registered.
 class GlobalDef {
  public:
-  // A callable with convertible parameters.
+  // Registers a callable whose parameter and result types have conversions.
   template <typename F, typename... Extra>
   GlobalDef& def(const char* name, F&& f, Extra&&... extra) {
     return Register(name, detail::SchemaOf<F>(),
                     detail::MethodFunction(std::forward<F>(f), std::string(name)), extra...);
   }
-  // A callable that takes (PackedArgs, Any*).
+  // Registers a callable with the parameters (PackedArgs, Any*).
   template <typename F, typename... Extra>
   GlobalDef& def_packed(const char* name, F f, Extra&&... extra) {
     return Register(name, detail::SchemaOfKey(StaticTypeKey::kTVMFFIFunction),
                     Function::FromPacked(std::move(f)), extra...);
   }
-  // A member function, whose first parameter is then the object, or a callable.
+  // Registers a member function, with the object as first argument, or a callable.
   template <typename F, typename... Extra>
   GlobalDef& def_method(const char* name, F&& f, Extra&&... extra) {
     return def(name, std::forward<F>(f), std::forward<Extra>(extra)...);
@@ -49,7 +49,7 @@ class GlobalDef {
   }
 };
 
-// Creates the column, so that clients may look it up before anybody has a value for it.
+// Create an attribute column, so that lookups succeed before a type has a value in it.
 inline void EnsureTypeAttrColumn(std::string_view name) {
   TVMFFIByteArray bytes{name.data(), name.size()};
   TVMFFIAny none;
@@ -69,7 +69,7 @@ inline void RegisterTypeAttr(int32_t type_index, const char* name, AnyView value
   CheckSafeCall(TVMFFITypeRegisterAttr(type_index, &bytes, &raw));
 }
 
-// A value as it is, a callable as a Function named `full_name`.
+// Converts an attribute value to Any; a callable becomes a Function named `full_name`.
 template <typename T>
 Any AttrValue(T&& value, const std::string& full_name) {
   using Plain = std::decay_t<T>;
@@ -93,8 +93,9 @@ void RegisterConvert(int32_t type_index) {
 
 }  // namespace detail
 
-// Registers a type: its metadata when constructed, its members with def..., and when the statement
-// ends what follows from the class itself: how objects are made and copied.
+// Registers a type.  The constructor registers the type's metadata, each def... a member.  The
+// destructor, at the end of the statement, registers the attributes that follow from the class:
+// creation and shallow copy.
 template <typename Class>
 class ObjectDef {
  public:
@@ -112,36 +113,37 @@ class ObjectDef {
   }
   ObjectDef(const ObjectDef&) = delete;
   ObjectDef& operator=(const ObjectDef&) = delete;
-  // Throws what registration throws, unless a def has thrown already.
+  // Registration in the destructor may throw.  Skipped if a def has thrown.
   ~ObjectDef() noexcept(false) {
     if (std::uncaught_exceptions() == exceptions_before_) RegisterDerivedAttrs();
   }
 
-  // A field that users read.
+  // Registers a read-only field.
   template <typename T, typename BaseClass, typename... Extra>
   ObjectDef& def_ro(const char* name, T BaseClass::* member, const Extra&... extra) {
     RegisterField(name, member, 0, extra...);
     return *this;
   }
-  // A field that users read and write.
+  // Registers a writable field.
   template <typename T, typename BaseClass, typename... Extra>
   ObjectDef& def_rw(const char* name, T BaseClass::* member, const Extra&... extra) {
     static_assert(Class::_type_mutable, "only mutable classes have writable fields");
     RegisterField(name, member, kTVMFFIFieldFlagBitMaskWritable, extra...);
     return *this;
   }
-  // A method: a member function, or a callable whose first parameter is the object.
+  // Registers a method: a member function, or a callable whose first parameter is the object.
   template <typename F, typename... Extra>
   ObjectDef& def(const char* name, F&& f, const Extra&... extra) {
     RegisterMethod(name, 0, std::forward<F>(f), extra...);
     return *this;
   }
+  // Registers a static method.
   template <typename F, typename... Extra>
   ObjectDef& def_static(const char* name, F&& f, const Extra&... extra) {
     RegisterMethod(name, kTVMFFIFieldFlagBitMaskIsStaticMethod, std::forward<F>(f), extra...);
     return *this;
   }
-  // The constructor.
+  // Registers the constructor.
   template <typename... Args, typename... Extra>
   ObjectDef& def(init<Args...>, const Extra&... extra) {
     has_init_ = true;
@@ -150,7 +152,7 @@ class ObjectDef {
     detail::RegisterTypeAttr(type_index_, type_attr::kInit.name, function);
     return *this;
   }
-  // A value or a callable.
+  // Register a type attribute: a value, or a callable, which becomes a Function.
   template <typename T>
   ObjectDef& def_type_attr(const char* name, T&& value) {
     detail::RegisterTypeAttr(
@@ -162,7 +164,7 @@ class ObjectDef {
   ObjectDef& def_type_attr(const AttrKey<T>& key, Value&& value) {
     return def_type_attr(key.name, std::forward<Value>(value));
   }
-  // Conversion from other values as Ref's traits do it.
+  // Registers the conversions of TypeTraits<Ref> as "__ffi_convert__".
   template <typename Ref>
   ObjectDef& def_convert() {
     detail::RegisterConvert<Class, Ref>(type_index_);
@@ -207,7 +209,7 @@ class ObjectDef {
   }
 
   int32_t type_index_;
-  bool has_init_ = false;  // or the user declined one
+  bool has_init_ = false;  // a constructor is registered, or init(false) disabled it
 
  private:
   template <typename Extra>
@@ -238,13 +240,13 @@ class ObjectDef {
   int exceptions_before_ = std::uncaught_exceptions();
 };
 
-// Registers attributes of a type that is registered elsewhere.
+// Registers attributes of a type whose fields and methods are registered elsewhere.
 template <typename Class>
 class TypeAttrDef {
  public:
   TypeAttrDef() : type_index_(Class::_GetOrAllocRuntimeTypeIndex()) {}
 
-  // A value or a callable.
+  // Register an attribute: a value, or a callable, which becomes a Function.
   template <typename T>
   TypeAttrDef& def(const char* name, T&& value) {
     detail::RegisterTypeAttr(
@@ -256,18 +258,19 @@ class TypeAttrDef {
   TypeAttrDef& def(const AttrKey<T>& key, Value&& value) {
     return def(key.name, std::forward<Value>(value));
   }
+  // Registers a value.
   template <typename T>
   TypeAttrDef& attr(const char* name, const T& value) {
     detail::RegisterTypeAttr(type_index_, name, AnyView(value));
     return *this;
   }
-  // The value is converted to what the key says.
+  // Registers a value, converted to the key's value type.
   template <typename T, typename Value>
   TypeAttrDef& attr(const AttrKey<T>& key, Value&& value) {
     const T converted(std::forward<Value>(value));
     return attr(key.name, converted);
   }
-  // A function that callers reach without packing their arguments.
+  // Registers a native function that callers call directly, without packed arguments.
   template <auto kFunction, typename FType>
   TypeAttrDef& native_fn_attr(const AttrKey<NativeFunctionView<FType>>& key) {
     return attr(key.name, NativeFunctionView<FType>::template FromNative<kFunction>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of registry.h: what can be said about a field or method besides its name, and the C
-// functions that read, write and create.
+// Part of registry.h: traits of fields and methods, and the C functions that get and set fields and
+// create objects.
 #ifndef TVM_FFI_REFLECTION_REGISTRY_DETAIL_H_
 #define TVM_FFI_REFLECTION_REGISTRY_DETAIL_H_
 
@@ -12,22 +12,22 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
-// A trait is a trailing argument of def() with a member Apply(FieldInfoBuilder*),
-// Apply(MethodInfoBuilder*) or both.
+// Base class of traits.  A trait is a trailing argument of def() with a member function
+// Apply(FieldInfoBuilder*), Apply(MethodInfoBuilder*) or both.
 struct InfoTrait {};
 
 using _MetadataType = std::vector<std::pair<String, Any>>;
 
-// A C struct on its way to registration, with what will become its metadata text.
+// The registration struct of a field, plus the entries of its metadata.
 struct FieldInfoBuilder : TVMFFIFieldInfo {
   _MetadataType metadata_;
 };
-// The same for a method.
+// The registration struct of a method, plus the entries of its metadata.
 struct MethodInfoBuilder : TVMFFIMethodInfo {
   _MetadataType metadata_;
 };
 
-// Additional members of the metadata: values are int, bool or string.
+// Adds entries to the metadata; values are int, bool or string.
 class Metadata : public InfoTrait {
  public:
   Metadata(std::initializer_list<std::pair<String, Any>> pairs) : pairs_(pairs) {}
@@ -36,7 +36,7 @@ class Metadata : public InfoTrait {
   void Apply(Builder* info) const {
     for (const auto& pair : pairs_) info->metadata_.push_back(pair);
   }
-  // A JSON object with the members in this order.
+  // Returns a JSON object with the entries in the order of `pairs`.
   TVM_FFI_COLD_CODE static std::string ToJSON(const _MetadataType& pairs) {
     std::string json = "{";
     for (const auto& [key, value] : pairs) {
@@ -59,7 +59,7 @@ class Metadata : public InfoTrait {
   _MetadataType pairs_;
 };
 
-// The value that a field has when none is given.
+// Sets the default value of a field.
 class DefaultValue : public InfoTrait {
  public:
   explicit DefaultValue(Any value) : value_(std::move(value)) {}
@@ -71,10 +71,11 @@ class DefaultValue : public InfoTrait {
  private:
   Any value_;
 };
-// The same name in another spelling.
+// Alternative spelling of DefaultValue.
 using default_value = DefaultValue;
 
-// A function without arguments that makes the default anew for each object.
+// Sets the default factory of a field, a function without parameters that is called for each
+// object.
 class DefaultFactory : public InfoTrait {
  public:
   explicit DefaultFactory(Function factory) : factory_(std::move(factory)) {}
@@ -86,10 +87,10 @@ class DefaultFactory : public InfoTrait {
  private:
   Function factory_;
 };
-// The same name in another spelling.
+// Alternative spelling of DefaultFactory.
 using default_factory = DefaultFactory;
 
-// Sets bits of TVMFFIFieldFlagBitMask.
+// Sets bits of TVMFFIFieldFlagBitMask in the flags of a field.
 class AttachFieldFlag : public InfoTrait {
  public:
   explicit AttachFieldFlag(int32_t flag) : flag_(flag) {}
@@ -102,7 +103,7 @@ class AttachFieldFlag : public InfoTrait {
   static AttachFieldFlag SEqHashIgnore() {
     return AttachFieldFlag(kTVMFFIFieldFlagBitMaskSEqHashIgnore);
   }
-  // Names of earlier releases.
+  // Former names, kept for source code written for earlier releases.
   static AttachFieldFlag SEqHashDefRecursive() { return SEqHashDefPattern(); }
   static AttachFieldFlag SEqHashDefNonRecursive() { return SEqHashDefSimple(); }
 
@@ -113,11 +114,11 @@ class AttachFieldFlag : public InfoTrait {
 };
 
 namespace detail {
-// Sets a flag when the user's answer is `kSetWhen`.
+// Sets kFlag if the constructor argument equals kSetWhen.
 template <int32_t kFlag, bool kSetWhen>
 class FieldFlagSwitch : public InfoTrait {
  public:
-  explicit FieldFlagSwitch(bool answer) : is_set_(answer == kSetWhen) {}
+  explicit FieldFlagSwitch(bool enabled) : is_set_(enabled == kSetWhen) {}
   void Apply(FieldInfoBuilder* info) const {
     if (is_set_) info->flags |= kFlag;
   }
@@ -127,29 +128,29 @@ class FieldFlagSwitch : public InfoTrait {
 };
 }  // namespace detail
 
-// Whether a field is printed, compared, hashed; whether its init parameter is keyword-only.
+// Sets whether ReprPrint prints the field.
 class repr : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskReprOff, false> {
  public:
-  explicit repr(bool answer) : FieldFlagSwitch(answer) {}
+  explicit repr(bool enabled) : FieldFlagSwitch(enabled) {}
 };
-// Whether a field is compared by recursive comparison.
+// Sets whether recursive comparison compares the field.
 class compare : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskCompareOff, false> {
  public:
-  explicit compare(bool answer) : FieldFlagSwitch(answer) {}
+  explicit compare(bool enabled) : FieldFlagSwitch(enabled) {}
 };
-// Whether a field is hashed by recursive hash.
+// Sets whether recursive hashing includes the field.
 class hash : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskHashOff, false> {
  public:
-  explicit hash(bool answer) : FieldFlagSwitch(answer) {}
+  explicit hash(bool enabled) : FieldFlagSwitch(enabled) {}
 };
-// Whether the init parameter is keyword-only.
+// Sets whether the field's constructor parameter is keyword-only.
 class kw_only : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskKwOnly, true> {
  public:
-  explicit kw_only(bool answer) : FieldFlagSwitch(answer) {}
+  explicit kw_only(bool enabled) : FieldFlagSwitch(enabled) {}
 };
 
-// init<Args...>() declares a constructor; init(false) says that a type gets none automatically, or
-// that a field is not a parameter of the automatic one.
+// init<Args...>() declares a constructor.  init(false) disables the automatic constructor of a
+// type, or excludes a field from its parameters.
 template <typename... Args>
 class init : public InfoTrait {
  public:
@@ -174,9 +175,10 @@ inline constexpr bool is_init_v = false;
 template <typename... Args>
 inline constexpr bool is_init_v<init<Args...>> = true;
 
-// The overload of f whose parameters are Args, or else the only one whose parameters begin with
-// them.  A const member function needs const_ unless its parameters are Args and no other's are.
-// The qualifiers say in which order these are tried; the object itself has none.
+// Selects the overload whose parameters are Args, or else the only overload whose parameters begin
+// with Args.  const_ selects a const member function; it is needed unless exactly one overload has
+// the parameters Args.  The operators are called on a non-const object, so overload resolution
+// prefers those without qualifiers, then `const`, then `const volatile`.
 template <typename... Args>
 struct OverloadCast {
   template <typename R>
@@ -215,7 +217,7 @@ struct OverloadCast {
 
 // ---- Methods ----------------------------------------------------------------------------------
 
-// A member function as a callable whose first parameter is the receiver.
+// Callable of a member function, with the receiver as first parameter.
 template <typename F>
 struct MethodCallable;
 
@@ -306,7 +308,8 @@ void ApplyExtra(Builder* info, const Extra& extra) {
   }
 }
 
-// The metadata text; info->metadata views it, so the result must live until registration.
+// Returns the metadata as JSON.  The caller points info->metadata to the result, which must stay
+// alive until registration.
 template <typename Builder>
 TVM_FFI_COLD_CODE std::string FinishMetadata(Builder* info, const std::string& schema) {
   info->metadata_.insert(info->metadata_.begin(), {"type_schema", String(schema)});
@@ -330,15 +333,15 @@ MethodInfoBuilder MakeMethodInfo(const char* name, int64_t flags, const Function
 
 }  // namespace detail
 
-// Selects one overload: overload_cast<int, String>(&f), overload_cast<int>(&C::f, const_).
+// Select an overload: overload_cast<int, String>(&f), overload_cast<int>(&C::f, const_).
 template <typename... Args>
 inline detail::OverloadCast<Args...> overload_cast{};
 inline constexpr auto const_ = std::true_type{};
 
-// Distance from the object's header to the member.
+// Returns the offset of a member from the object's header, in bytes.
 template <typename Class, typename T>
 int64_t GetFieldByteOffsetToObject(T Class::* member) {
-  // The address is only computed with, never read.
+  // The pointer is used only to compute an offset and is never dereferenced.
   const Class* probe = reinterpret_cast<const Class*>(uintptr_t{64});
   int64_t from_start =
       static_cast<int64_t>(reinterpret_cast<uintptr_t>(&(probe->*member)) - uintptr_t{64});
