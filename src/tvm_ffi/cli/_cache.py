@@ -58,7 +58,7 @@ def _bytes(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command and return its exit status; 1 if there is no build of the name."""
+    """Run the command and return its exit status, which is 1 for an unknown name."""
     if options.action == "list":
         return _list(options)
     if options.action == "explain":

@@ -79,7 +79,7 @@ def check_entry(path: Path) -> bool:
 
 
 def check_folder(path: Path) -> None:
-    """Check an entry like `check_entry`; raise NotADirectoryError if it exists but is no folder."""
+    """Check an entry like `check_entry`; raise NotADirectoryError if it is not a folder."""
     if check_entry(path) and not path.is_dir():
         raise _not_a_folder(path, f"remove it with {_rm_command(path)}; it will be created again")
 
