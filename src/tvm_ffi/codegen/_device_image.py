@@ -112,7 +112,7 @@ class DeviceImage:
 
     @property
     def generation(self) -> tuple[int, str]:
-        """The architecture as number and suffix: ``(90, "a")``; ``(0, "")`` if unknown."""
+        """The architecture as number and suffix, ``(90, "a")``; ``(0, "")`` if unknown."""
         found = _ARCHITECTURE.fullmatch(self.architecture or "")
         return (int(found[1]), found[2]) if found else (0, "")
 
