@@ -652,7 +652,7 @@ typedef enum TVMFFIDefRegionKind TVM_FFI_ENUM_BASE_ {
  *   32      16     metadata              88      8      setter
  *   48      8      flags                 96      16     default_value_or_factory
  *   56      8      size                  112     4      field_static_type_index
- *   64      8      alignment             (120 in all) */
+ *   64      8      alignment             (120 bytes in total) */
 typedef struct TVMFFIFieldInfo {
   TVMFFIByteArray name;     /* unique within the type */
   TVMFFIByteArray doc;      /* documentation; may be empty */
@@ -674,7 +674,7 @@ typedef struct TVMFFIFieldInfo {
  *   offset  bytes  field                 offset  bytes  field
  *   0       16     name                  48      8      flags
  *   16      16     doc                   56      16     method
- *   32      16     metadata              (72 in all) */
+ *   32      16     metadata              (72 bytes in total) */
 typedef struct TVMFFIMethodInfo {
   TVMFFIByteArray name;     /* of a method: unique within the type; of a global function: the
                              * full name */
