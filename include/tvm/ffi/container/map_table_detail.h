@@ -76,7 +76,7 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
  private:
   const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
   // If this is the last strong reference to the table, the caller's variable no longer refers to
-  // it. Weak references are not counted.
+  // it.  Weak references are not counted.
   bool HasChanged() const {
     if (table_.use_count() == 1 || table_->data_ != data_ || table_->size_ != size_ ||
         table_->slots_ != slots_) {
@@ -429,7 +429,7 @@ inline bool MapBaseObj::TryPut(KVType* pair) {
 }
 
 // Erases pairs one by one, because the destructor of a value may use the table and change its
-// layout. The reference keeps the table alive if a destructor releases the caller's reference.
+// layout.  The reference keeps the table alive if a destructor releases the caller's reference.
 inline void MapBaseObj::clear() {
   ObjectPtr<MapBaseObj> keep_alive =
       detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(detail::ObjectUnsafe::GetHeader(this));

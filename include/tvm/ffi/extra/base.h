@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the headers in this folder have in common: parts of them are compiled into libtvm_ffi, under
-// C++ names that other libraries import.
+// TVM_FFI_EXTRA_CXX_API: export macro of the C++ API in libtvm_ffi.
+//
+// The headers in this folder declare C++ functions and classes that libtvm_ffi defines and other
+// libraries import by their mangled names.
 #ifndef TVM_FFI_EXTRA_BASE_H_
 #define TVM_FFI_EXTRA_BASE_H_
 
 #include <tvm/ffi/c_api.h>
 
-// Marks those parts.  cmake/exports.map lists their mangled names.
+// Marks the exported functions and classes.  cmake/exports.map lists their mangled names.
 #define TVM_FFI_EXTRA_CXX_API TVM_FFI_DLL
 
 #endif  // TVM_FFI_EXTRA_BASE_H_

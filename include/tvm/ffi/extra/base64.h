@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base64 with padding, as RFC 4648 section 4 defines it.
+// Base64 encoding with padding, defined by RFC 4648 section 4.
 #ifndef TVM_FFI_EXTRA_BASE64_H_
 #define TVM_FFI_EXTRA_BASE64_H_
 
@@ -8,7 +8,7 @@
 namespace tvm {
 namespace ffi {
 
-// Text in the alphabet of RFC 4648, with padding.
+// Return bytes as base64 text with padding.
 inline String Base64Encode(TVMFFIByteArray bytes) {
   constexpr const char* kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -31,7 +31,8 @@ inline String Base64Encode(const Bytes& data) {
 }
 
 namespace detail {
-// 0 for what is not a digit: callers of the contract rely on a decoder that does not validate.
+// Returns the value of a base64 digit; 0 for other characters, because existing callers rely on a
+// decoder that does not validate its input.
 inline uint32_t Base64DigitValue(char digit) {
   if (digit >= 'A' && digit <= 'Z') return static_cast<uint32_t>(digit - 'A');
   if (digit >= 'a' && digit <= 'z') return static_cast<uint32_t>(digit - 'a') + 26;
@@ -40,7 +41,8 @@ inline uint32_t Base64DigitValue(char digit) {
 }
 }  // namespace detail
 
-// The bytes of such a text.
+// Return the bytes of a base64 text with padding.  Fails: InternalError if the length is not a
+// multiple of 4.
 inline Bytes Base64Decode(TVMFFIByteArray text) {
   TVM_FFI_ICHECK_EQ(text.size % 4, 0) << "invalid base64 encoding";
   std::string bytes;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls on behalf of a host framework: what an adapter needs that makes our functions operators of
- * a graph compiler (`call_tvm_ffi`).  An adapter is a loop over it:
+ * C API for framework adapters: calls to functions from the operators of a graph compiler
+ * (`call_tvm_ffi`).  An operator calls a function in these steps:
  *
- *     1. find the function: the slot of its name once, what is in the slot in each call;
- *     2. describe the buffers in DLTensors on the stack, and arguments in an array of TVMFFIAny;
- *     3. TVMFFIHostCall, with the framework's stream and allocator;
- *     4. where the function returns tensors, TVMFFIHostMoveResults into the framework's buffers;
- *     5. after a failure, the error's text and status in the framework's own form.
+ *     1. Find the function: look up the slot of its name once, read the slot in each call.
+ *     2. Describe the buffers by DLTensors on the stack, the arguments by an array of TVMFFIAny.
+ *     3. Call TVMFFIHostCall with the framework's stream and allocator.
+ *     4. If the function returns tensors, copy them with TVMFFIHostMoveResults into the framework's
+ *        buffers.
+ *     5. After a failure, convert the error's text and status to the framework's error.
  *
- * Nothing here allocates while calls succeed.  These functions are additions of this
- * implementation to the contract; return codes, ownership and out-parameters follow the conventions
- * of tvm/ffi/c_api.h. */
+ * None of these functions allocates memory unless a call fails.  They are extensions of the
+ * specification by this implementation; return codes, ownership and out-parameters follow the
+ * conventions of tvm/ffi/c_api.h. */
 #ifndef TVM_FFI_EXTRA_C_HOST_CALL_H_
 #define TVM_FFI_EXTRA_C_HOST_CALL_H_
 
@@ -21,7 +22,7 @@
 extern "C" {
 #endif
 
-/* Where a host framework has its work: stream and allocator in effect while a function runs.
+/* The stream and the allocator of a host framework, in effect while a function runs.
  *
  *   offset  bytes  field
  *   0       8      struct_size
@@ -30,81 +31,84 @@ extern "C" {
  *   24      8      allocator       (32 in all) */
 typedef struct TVMFFIHostScope {
   size_t struct_size;        /* sizeof(TVMFFIHostScope): later versions may have more fields */
-  DLDevice device;           /* whose stream is set; device type 0: of none */
-  TVMFFIStreamHandle stream; /* the framework's; may be NULL */
-  DLPackManagedTensorAllocator allocator; /* the framework's; NULL: what is in effect stays */
+  DLDevice device;           /* device of the stream; device type 0: do not set a stream */
+  TVMFFIStreamHandle stream; /* the framework's stream; may be NULL */
+  DLPackManagedTensorAllocator allocator; /* NULL: do not change the allocator */
 } TVMFFIHostScope;
 
-/* The place of a global function under its name.  It stays when the function is replaced or
- * removed, and is there until the process ends. */
+/* Entry of a name in the table of global functions.  It remains valid until the process ends, also
+ * when the function is replaced or removed. */
 typedef struct TVMFFIHostSlot TVMFFIHostSlot;
 
-/* Return the slot of a name, which a host keeps.
+/* Return the slot of a name.  A host looks it up once and stores it.
  *
  * name   borrowed until the call returns.
  * out    receives the slot.
- * Fails: ValueError when no function is registered under the name.     Threads: any; no lock. */
+ * Fails: ValueError if no function is registered under the name.     Threads: any; no lock. */
 TVM_FFI_DLL int TVMFFIHostFindSlot(const TVMFFIByteArray* name, const TVMFFIHostSlot** out);
 
-/* Return the function that is in a slot at the moment; hosts ask in each call.
+/* Return the current function of a slot.  A host calls this in each call of the function.
  *
  * slot   from TVMFFIHostFindSlot.
- * out    receives a Function borrowed until the process ends: what hosts have found stays alive, as
- *        compiled programs hold no references.
- * Fails: ValueError when it was removed.     Threads: any; a lock the first time. */
+ * out    receives a Function borrowed until the process ends.  The runtime never destroys a
+ *        function that it has returned here, because compiled programs do not own references.
+ * Fails: ValueError if the function was removed.
+ * Threads: any; acquires a lock the first time. */
 TVM_FFI_DLL int TVMFFIHostSlotFunction(const TVMFFIHostSlot* slot, TVMFFIObjectHandle* out);
 
-/* Return the global function of a name: both of the above in one, for a host that keeps no slot.
+/* Return the global function of a name: TVMFFIHostFindSlot and TVMFFIHostSlotFunction in one call,
+ * for a host that does not store slots.
  *
  * name   borrowed until the call returns.
- * out    as above.
- * Fails: ValueError when there is no such function.     Threads: any; a lock the first time. */
+ * out    receives a Function borrowed until the process ends.
+ * Fails: ValueError if the function does not exist.
+ * Threads: any; acquires a lock the first time. */
 TVM_FFI_DLL int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out);
 
-/* Call a function with the host's stream and allocator, and put back afterwards what was in effect
- * before, also when the call fails.
+/* Call a function with the host's stream and allocator.  The previous ones are restored after the
+ * call, also if it fails.
  *
- * Tensors are best passed as DLTensor pointers (type index kTVMFFIDLTensorPtr) to descriptions on
- * the caller's stack: C and C++ functions take them as views, and Python functions get a tensor
- * that can be read and written as long as the call lasts, by whatever library.  Functions
- * that take owned tensors need a Tensor, for which the host has to say who keeps the memory.
+ * Tensors should be passed as DLTensor pointers (type index kTVMFFIDLTensorPtr) to structs on the
+ * caller's stack: C and C++ functions take them as views, and Python functions get a tensor that
+ * any library can read and write until the call returns.  Functions that take owned tensors need a
+ * Tensor, for which the host must define the owner of the memory.
  *
- * scope      NULL: call in the environment that is there.
+ * scope      stream and allocator to set; NULL: do not change the environment.
  * function   borrowed.
  * args       borrowed values.
  * num_args   at least 0.
  * result     receives an owned value; None before the call.
- * error      receives an owned Error when the call fails, also when the function returned nonzero
- *            without raising one, and is not touched otherwise.  The thread's error slot is empty
- *            afterwards.
- * Fails: as the function does; ValueError for a scope that describes none.
- * Threads: any; the environment is that of the calling thread. */
+ * error      receives an owned Error if the call fails, also if the function returned nonzero
+ *            without setting an error; unchanged otherwise.  The thread's error slot is empty after
+ *            the call.
+ * Fails: with the error of the function; ValueError for an invalid scope.
+ * Threads: any; sets the environment of the calling thread. */
 TVM_FFI_DLL int TVMFFIHostCall(const TVMFFIHostScope* scope, TVMFFIObjectHandle function,
                                TVMFFIAny* args, int32_t num_args, TVMFFIAny* result,
                                TVMFFIObjectHandle* error);
 
 /* Copy the tensors that a function returned into buffers of the host, in CPU memory.
  *
- * result        owned, and None afterwards, whatever happens: a Tensor for one output, an Array or
- *               List of them for any number.  What a function without outputs returned is released.
- * outputs       num_outputs descriptions of buffers, compact and row-major; borrowed.
+ * result        a Tensor for one output, or an Array or List of Tensors for any number of outputs;
+ *               any value for 0 outputs.  Consumed, and None afterwards, also on failure.
+ * outputs       num_outputs buffers, compact and row-major; borrowed.
  * num_outputs   at least 0.
- * Fails: TypeError when it is something else; ValueError when the number of tensors, a shape, an
- *        element type or a device differs, with what was expected and what came.
+ * Fails: TypeError if the result is not a tensor or a sequence of tensors; ValueError if the number
+ *        of tensors, a shape, a dtype or a device differs from the outputs.
  * Threads: any. */
 TVM_FFI_DLL int TVMFFIHostMoveResults(TVMFFIAny* result, const DLTensor* outputs,
                                       int32_t num_outputs);
 
-/* Write an error as text, "KIND: MESSAGE", as snprintf does.
+/* Write an error as the text "KIND: MESSAGE" to a buffer, with the conventions of snprintf.
  *
  * error      borrowed.
- * buffer     receives as much as fits, and a NUL; may be NULL when capacity is 0.
- * capacity   bytes of the buffer.
- * Returns: bytes of the whole text without the NUL.
+ * buffer     receives the text, truncated to fit, and a NUL; may be NULL if capacity is 0.
+ * capacity   size of the buffer in bytes.
+ * Returns: length of the untruncated text in bytes, without the NUL.
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL size_t TVMFFIHostErrorText(TVMFFIObjectHandle error, char* buffer, size_t capacity);
 
-/* Return what kind of failure an error is, in the numbers that XLA, TensorFlow and gRPC share:
+/* Return the status code of an error, with the numbers that XLA, TensorFlow and gRPC share:
  * 3 invalid argument (ValueError, TypeError), 5 not found (KeyError, AttributeError,
  * FileNotFoundError), 7 permission denied (PermissionError), 8 resource exhausted (MemoryError),
  * 11 out of range (IndexError), 12 unimplemented (NotImplementedError), 13 internal (all others).

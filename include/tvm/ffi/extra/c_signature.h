@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Signatures and documentation of functions that are written as symbols, in C or in C++:
+ * Macros that embed the signature and documentation of a function that is defined as a C symbol:
  *
  *     TVM_FFI_DLL_EXPORT int __tvm_ffi_scale(void* handle, const TVMFFIAny* args, ...) { ... }
  *     TVM_FFI_DLL_EXPORT_SIGNATURE(scale, "scale(x: inout float32[n], factor: float = 1.0)")
  *     TVM_FFI_DLL_EXPORT_DOC(scale, "Multiply each element.")
  *
- * Both stand at file scope, without a semicolon, once per function, and their text is a string
- * literal.  Each defines the symbol that a running library is asked by, and a row that tools read
- * from the file (docs/design/export-rows.md).  Functions that are exported with
- * TVM_FFI_DLL_EXPORT_TYPED_FUNC have macros of their own in tvm/ffi/function.h. */
+ * Use each macro at file scope, without a semicolon, at most once per function; the text is a
+ * string literal.  Each macro defines a symbol, through which a loaded library returns the text,
+ * and a row, which tools read from the library file (docs/design/export-rows.md).  For functions
+ * exported with TVM_FFI_DLL_EXPORT_TYPED_FUNC, use the macros in tvm/ffi/function.h instead. */
 #ifndef TVM_FFI_EXTRA_C_SIGNATURE_H_
 #define TVM_FFI_EXTRA_C_SIGNATURE_H_
 
@@ -23,14 +23,14 @@
 #define TVM_FFI_C_SYMBOL_ extern
 #endif
 
-/* Three addresses of texts: the function's name, a kind, and what the kind says. */
+/* One row for tools: NUL-terminated function name, kind of the text, and the text. */
 struct TVMFFICExportRow_ {
   const char* name;
   const char* kind;
   const char* text;
 };
 
-/* Return a text.
+/* Return a text as a string value.
  *
  * result   receives an owned string.
  * Fails:   out of memory.     Threads: any. */
@@ -41,8 +41,8 @@ static inline int TVMFFICReturnText_(const char* text, size_t size, TVMFFIAny* r
   return TVMFFIStringFromByteArray(&bytes, result);
 }
 
-/* Write a text as the inside of a JSON string; return the end of what was written.  At most six
- * bytes are written for each byte of the text. */
+/* Write a text, escaped for a JSON string, without quotes; return the end of the output.  Writes at
+ * most six bytes for each byte of the text. */
 static inline char* TVMFFICWriteJSON_(char* out, const char* text, size_t size) {
   static const char digits[] = "0123456789abcdef";
   size_t i;
@@ -61,7 +61,8 @@ static inline char* TVMFFICWriteJSON_(char* out, const char* text, size_t size) 
   return out;
 }
 
-/* Return {"signature":"TEXT"}.  Escaping is work of the call, so that no file holds the text twice.
+/* Return {"signature":"TEXT"}.  The text is escaped at run time, so that the library contains it
+ * only once.
  *
  * result   receives an owned string.
  * Fails:   out of memory.     Threads: any. */
@@ -92,8 +93,9 @@ static inline int TVMFFICReturnSignature_(const char* text, size_t size, TVMFFIA
     return Return(Text, sizeof(Text) - 1, result);                                       \
   }
 
-/* Not const: rows with and without addresses to relocate share the section.  Aligned: a compiler
- * may leave gaps otherwise. */
+/* The row is not const, because all rows of a section must have the same flags and the addresses in
+ * a row may need relocations.  It is aligned explicitly, because otherwise a compiler may leave
+ * gaps between rows. */
 #ifdef __ELF__
 #define TVM_FFI_C_ROW_(Variable, Name, Kind, Text)                                         \
   __attribute__((used, aligned(8),                                                         \
@@ -103,12 +105,12 @@ static inline int TVMFFICReturnSignature_(const char* text, size_t size, TVMFFIA
 #define TVM_FFI_C_ROW_(Variable, Name, Kind, Text)
 #endif
 
-/* The signature of __tvm_ffi_NAME, as text. */
+/* Embed the signature of __tvm_ffi_NAME. */
 #define TVM_FFI_DLL_EXPORT_SIGNATURE(Name, Text)                                          \
   TVM_FFI_C_TEXT_SYMBOL_(__tvm_ffi__metadata_##Name, TVMFFICReturnSignature_, "" Text "") \
   TVM_FFI_C_ROW_(TVMFFICDeclaration_##Name, #Name, "declaration", "" Text "")
 
-/* The documentation of __tvm_ffi_NAME. */
+/* Embed the documentation of __tvm_ffi_NAME. */
 #define TVM_FFI_DLL_EXPORT_DOC(Name, Text)                                      \
   TVM_FFI_C_TEXT_SYMBOL_(__tvm_ffi__doc_##Name, TVMFFICReturnText_, "" Text "") \
   TVM_FFI_C_ROW_(TVMFFICDoc_##Name, #Name, "doc", "" Text "")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Services for values of any type: text, copy, comparison and hash by content.
+// Repr, deep copy, comparison and hash by content, for values of any type.
 //
-// They walk through containers and through the registered fields of objects, ancestors' fields
-// first, whatever the nesting; cycles and shared parts are recognized.  Types adapt them with
-// hooks, the type attributes below.
+// These functions walk containers and the registered fields of objects, ancestors' fields first.
+// Nesting may be deep; cycles and shared children are detected.  A type can customize each function
+// with a hook, one of the type attributes below.
 #ifndef TVM_FFI_EXTRA_DATACLASS_H_
 #define TVM_FFI_EXTRA_DATACLASS_H_
 
@@ -19,54 +19,59 @@
 namespace tvm {
 namespace ffi {
 
-// ORDER type-attr.  Each hook gets a function that applies the service to a part.
+// Hooks.  The last argument of each hook is a function that processes a child.  ORDER type-attr.
 namespace type_attr {
-// The text of the object.
+// Returns the repr of an object.
 inline constexpr reflection::AttrKey<
     TypedFunction<String(const Object*, const TypedFunction<String(AnyView)>&)>>
     kRepr{"__ffi_repr__"};
-// Equal objects must get equal hashes: a type with kEq or kCompare has this one, too.
+// Returns the hash of an object.  Required for types with kEq or kCompare, because equal objects
+// must have equal hashes.
 inline constexpr reflection::AttrKey<
     TypedFunction<int64_t(const Object*, const TypedFunction<int64_t(AnyView)>&)>>
     kHash{"__ffi_hash__"};
-// Both objects are of the type.
+// Returns true if two objects of the type are equal.
 inline constexpr reflection::AttrKey<
     TypedFunction<bool(const Object*, const Object*, const TypedFunction<bool(AnyView, AnyView)>&)>>
     kEq{"__ffi_eq__"};
-// Negative, zero or positive.  Serves for equality as well when there is no kEq.
+// Returns a negative number, zero or a positive number for the order of two objects of the type.
+// Also defines equality if the type has no kEq.
 inline constexpr reflection::AttrKey<
     TypedFunction<int(const Object*, const Object*, const TypedFunction<int(AnyView, AnyView)>&)>>
     kCompare{"__ffi_compare__"};
 }  // namespace type_attr
 
-// A copy that shares with `value` only what cannot change: plain values, strings, bytes, shapes,
-// integers and enum members.  References inside the copy run as those inside the original.
+// Returns a deep copy of a value.  The copy shares only immutable objects with the original:
+// strings, bytes, shapes, big integers and enum instances.  An object that is referenced twice in
+// the original is copied once.
 // Fails: InternalError for an object whose type has no __ffi_shallow_copy__.
 TVM_FFI_EXTRA_CXX_API Any DeepCopy(const Any& value);
 
-// Text for people: 1, "text", (1, 2), [1, 2], {"key": 1}, type.key(field=1).  An object inside
-// itself shows as `...`.  With the environment variable TVM_FFI_REPR_WITH_ADDR=1, objects show
-// their addresses.
+// Returns a human-readable text such as 1, "text", (1, 2), [1, 2], {"key": 1}, type.key(field=1).
+// An object that contains itself is printed as `...` inside.  If the environment variable
+// TVM_FFI_REPR_WITH_ADDR is 1, the text contains the addresses of objects.
 TVM_FFI_EXTRA_CXX_API String ReprPrint(const Any& value);
 
-// Values that RecursiveEq finds equal have equal hashes.  Fields flagged HashOff or CompareOff do
-// not count.
+// Returns a hash of the content of a value; values that are equal by RecursiveEq have equal hashes.
+// Fields with the flag HashOff or CompareOff are ignored.
 // Fails: ValueError for a type that defines equality but no hash.
 TVM_FFI_EXTRA_CXX_API int64_t RecursiveHash(const Any& value);
 
-// Values of different types differ, 1 and 1.0 as well; NaN equals NaN.  Fields flagged CompareOff
-// do not count.  Objects of types that registered nothing are equal when they are the same.
+// Returns true if two values are equal by content.  Values of different types, such as 1 and 1.0,
+// are not equal; NaN equals NaN.  Fields with the flag CompareOff are ignored.  Objects of types
+// without registered fields are compared by identity.
 TVM_FFI_EXTRA_CXX_API bool RecursiveEq(const Any& lhs, const Any& rhs);
 
-// Order by the first part that differs; None comes before everything.
-// Fails: TypeError for different types, NaN, different maps and what else has no order; ValueError
-// for values that contain themselves.
+// Return the order of two values, which the first different children determine; None is less than
+// any other value.
+// Fails: TypeError for values without an order, such as values of different types, NaN and
+// different maps; ValueError for values that contain themselves.
 TVM_FFI_EXTRA_CXX_API bool RecursiveLt(const Any& lhs, const Any& rhs);
 TVM_FFI_EXTRA_CXX_API bool RecursiveLe(const Any& lhs, const Any& rhs);
 TVM_FFI_EXTRA_CXX_API bool RecursiveGt(const Any& lhs, const Any& rhs);
 TVM_FFI_EXTRA_CXX_API bool RecursiveGe(const Any& lhs, const Any& rhs);
 
-// Streams show values as ReprPrint does.
+// Print values with ReprPrint.
 inline std::ostream& operator<<(std::ostream& out, const Any& value) {
   return out << ReprPrint(value);
 }

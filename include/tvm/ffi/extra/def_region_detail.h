@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definition regions: where in a value variables are defined rather than used.
+// Definition regions: the fields of a value in which variables are defined, not used.
 //
-// The fields of types say so.  In a Pattern region every variable is a definition, those in the
-// types of variables included; in a Simple region only the variables that lie in it directly.
+// Flags of fields mark the regions.  In a Pattern region every variable is defined, including
+// variables inside the fields of other variables.  In a Simple region only variables that are not
+// inside another variable are defined.
 #ifndef TVM_FFI_EXTRA_DEF_REGION_DETAIL_H_
 #define TVM_FFI_EXTRA_DEF_REGION_DETAIL_H_
 
@@ -12,7 +13,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// What a field asks for.
+// Returns the region that the flags of a field request.
 inline TVMFFIDefRegionKind RegionOfField(const TVMFFIFieldInfo* field) {
   if ((field->flags & kTVMFFIFieldFlagBitMaskSEqHashDefSimple) != 0) {
     return kTVMFFIDefRegionKindSimple;
@@ -21,32 +22,33 @@ inline TVMFFIDefRegionKind RegionOfField(const TVMFFIFieldInfo* field) {
   return is_pattern ? kTVMFFIDefRegionKindPattern : kTVMFFIDefRegionKindNone;
 }
 
-// The region of a part that asks for `requested`.
+// Returns the region of a field that requests `requested` inside the region `current`.
 inline TVMFFIDefRegionKind NestedRegion(TVMFFIDefRegionKind current,
                                         TVMFFIDefRegionKind requested) {
   bool is_kept = current == kTVMFFIDefRegionKindPattern || requested == kTVMFFIDefRegionKindNone;
   return is_kept ? current : requested;
 }
 
-// The region of an object's content: a Simple region ends at the variables that it defines.
+// Returns the region of an object's fields: a Simple region ends at the variables that it defines.
 inline TVMFFIDefRegionKind ContentRegion(TVMFFIDefRegionKind region, TVMFFISEqHashKind kind) {
   bool ends = kind == kTVMFFISEqHashKindFreeVar && region == kTVMFFIDefRegionKindSimple;
   return ends ? kTVMFFIDefRegionKindNone : region;
 }
 
-// Changes the kind of region until the end of the scope, but not within a Pattern region.
+// Changes the region until the end of the scope; a Pattern region is not changed.
 class DefRegionScope {
  public:
-  DefRegionScope(TVMFFIDefRegionKind* kind, TVMFFIDefRegionKind value) : kind_(kind), old_(*kind) {
-    if (old_ != kTVMFFIDefRegionKindPattern) *kind = value;
+  DefRegionScope(TVMFFIDefRegionKind* kind, TVMFFIDefRegionKind value)
+      : kind_(kind), previous_(*kind) {
+    if (previous_ != kTVMFFIDefRegionKindPattern) *kind = value;
   }
-  ~DefRegionScope() { *kind_ = old_; }
+  ~DefRegionScope() { *kind_ = previous_; }
   DefRegionScope(const DefRegionScope&) = delete;
   DefRegionScope& operator=(const DefRegionScope&) = delete;
 
  private:
   TVMFFIDefRegionKind* kind_;
-  TVMFFIDefRegionKind old_;
+  TVMFFIDefRegionKind previous_;
 };
 
 }  // namespace detail

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // dtype_trait<T>::value: the DLDataType of a C++ element type.
 //
-// The types of CUDA and HIP are only named here: their headers come before or after this one, or
-// not at all.  `char`, whose sign differs between machines, and `long double` have no entry.
+// CUDA and HIP types are only declared here; their headers may be included before or after this
+// one, or not at all.  `char`, whose signedness depends on the platform, and `long double` have no
+// dtype.
 #ifndef TVM_FFI_EXTRA_DTYPE_H_
 #define TVM_FFI_EXTRA_DTYPE_H_
 
@@ -28,7 +29,8 @@ struct __hip_fp4x2_e2m1;
 namespace tvm {
 namespace ffi {
 
-// `dtype_trait<T>::value` is the DLDataType of a C++ or device type; without it T has none.
+// `dtype_trait<T>::value` is the DLDataType of a C++, CUDA or HIP type T; undefined for other
+// types.
 template <typename T>
 struct dtype_trait {};
 
@@ -48,7 +50,8 @@ struct IntDTypeConstant
   template <>                        \
   struct dtype_trait<T> : detail::__VA_ARGS__ {}
 
-// Spelled out type by type, because int64_t and long long are different types of one size.
+// One specialization per built-in type, because distinct types, such as long and long long, may
+// have the same size.
 TVM_FFI_DTYPE_TRAIT_(signed char, IntDTypeConstant<signed char>);
 TVM_FFI_DTYPE_TRAIT_(unsigned char, IntDTypeConstant<unsigned char>);
 TVM_FFI_DTYPE_TRAIT_(short, IntDTypeConstant<short>);                    // NOLINT(*)
@@ -69,7 +72,7 @@ TVM_FFI_DTYPE_TRAIT_(__nv_fp8_e4m3, DTypeConstant<kDLFloat8_e4m3fn, 8>);
 TVM_FFI_DTYPE_TRAIT_(__nv_fp8_e5m2, DTypeConstant<kDLFloat8_e5m2, 8>);
 TVM_FFI_DTYPE_TRAIT_(__nv_fp8_e8m0, DTypeConstant<kDLFloat8_e8m0fnu, 8>);
 TVM_FFI_DTYPE_TRAIT_(__nv_fp4_e2m1, DTypeConstant<kDLFloat4_e2m1fn, 4>);
-// Two values in one byte.
+// Two values in one byte: two lanes.
 TVM_FFI_DTYPE_TRAIT_(__nv_fp4x2_e2m1, DTypeConstant<kDLFloat4_e2m1fn, 4, 2>);
 
 TVM_FFI_DTYPE_TRAIT_(hip_bfloat16, DTypeConstant<kDLBfloat, 16>);

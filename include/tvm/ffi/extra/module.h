@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Module: named functions from one source, and other modules that it imports.
+// Module: a set of named functions, such as those of a library, and of imported modules.
 //
-// ModuleObj is binary contract beyond its layout: libraries derive from it, add data members behind
-// byte 48, and call and override its virtual functions by position.  The vtable and the type info
-// are emitted in libtvm_ffi alone, because ImportModule is defined there.
+// Not only the layout of ModuleObj is part of the binary contract, but also the order of its
+// virtual functions: libraries derive from it, add data members after byte 48, and call and
+// override virtual functions by position.  Only libtvm_ffi contains the vtable and the type info,
+// because it defines ImportModule, the key function.
 #ifndef TVM_FFI_EXTRA_MODULE_H_
 #define TVM_FFI_EXTRA_MODULE_H_
 
@@ -26,51 +27,56 @@ namespace detail {
 
 }  // namespace detail
 
-// Base class of kinds of modules; a client derives from it.
+// Base class of all modules; clients derive from it.
 class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
  public:
-  // ORDER module-vtable.  No virtual destructor: an object dies through its header's deleter.
+  // ORDER module-vtable.  No virtual destructor: the deleter in the object header destroys the
+  // object.
 
-  // Short name of the kind of module; a literal.
+  // Returns a short name of the kind of module; a string literal.
   virtual const char* kind() const = 0;
-  // Bits of Module::ModulePropertyMask.
+  // Returns bits of Module::ModulePropertyMask.
   virtual int GetPropertyMask() const { return 0; }
-  // The function of this name; it must keep alive what it needs of the module.
+  // Returns the function of this name.  The function must own references to everything in the
+  // module that it uses.
   virtual Optional<Function> GetFunction(const String& name) = 0;
   virtual bool ImplementsFunction(const String& name) { return GetFunction(name).has_value(); }
   virtual Optional<String> GetFunctionDoc(const String& /*name*/) { return std::nullopt; }
-  // JSON text.
+  // Returns the metadata of a function as JSON text.
   virtual Optional<String> GetFunctionMetadata(const String& /*name*/) { return std::nullopt; }
   virtual void WriteToFile(const String& /*file_name*/, const String& /*format*/) const {
     detail::ThrowModuleLacks(kind(), "WriteToFile");
   }
-  // The formats that WriteToFile accepts.
+  // Returns the formats that WriteToFile accepts.
   virtual Array<String> GetWriteFormats() const { return Array<String>(); }
-  // What the global function ffi.Module.load_from_bytes.KIND makes an equal module from.
+  // Returns the serialized module, from which the global function ffi.Module.load_from_bytes.KIND
+  // creates an equal module.
   virtual Bytes SaveToBytes() const { detail::ThrowModuleLacks(kind(), "SaveToBytes"); }
-  // Text of the source in this format, "" for the module's own; empty when there is none.
+  // Returns the source in a format; the format "" is the module's default.  Returns an empty string
+  // if there is no source.
   virtual String InspectSource(const String& /*format*/) const { return String(); }
-  // RuntimeError when the other module imports this one, directly or not.
+  // Adds an import.  Fails: RuntimeError if the other module imports this one, directly or
+  // indirectly.
   virtual void ImportModule(const Module& other);
   virtual void ClearImports();
 
-  // What the module itself answers, else, with query_imports, the first answer of its imports,
-  // depth first.
+  // Query the module itself.  If the result is empty and query_imports is true, query its imports
+  // depth first and return the first result.
   Optional<Function> GetFunction(const String& name, bool query_imports);
   bool ImplementsFunction(const String& name, bool query_imports);
   Optional<String> GetFunctionDoc(const String& name, bool query_imports);
   Optional<String> GetFunctionMetadata(const String& name, bool query_imports);
 
-  // Modules, in the order of their import.  Threads: not while another one imports; the field
-  // "imports_" may be read at any time.
+  // Returns the imported modules in the order of import.  Threads: not while another thread calls
+  // ImportModule; reading the reflected field "imports_" is always safe.
   const Array<Any>& imports() const { return imports_; }
 
-  // What libtvm_ffi itself does with modules.
+  // Internal operations of libtvm_ffi on modules.
   struct InternalUnsafe;
 
   static constexpr int32_t _type_index = kTVMFFIModule;
   static constexpr bool _type_mutable = true;
-  // Derived classes have no type index of their own: their objects are ffi.Module as well.
+  // Derived classes are not registered as types: their objects have the type index of ffi.Module.
   static constexpr bool _type_final = true;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIModule, ModuleObj, Object)
 
@@ -80,19 +86,19 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   Array<Any> imports_;
 
  private:
-  // What TVMFFIEnvModLookupFromImports lent to generated code.
+  // Owns the functions that TVMFFIEnvModLookupFromImports returned to generated code as borrowed.
   Map<String, Function> import_lookup_cache_;
 };
 
 static_assert(sizeof(ModuleObj) == 48, "vptr 8, header 24, imports 8, lookup cache 8");
 
-// Reference to a module: functions by name, and the modules that it imports.
+// Reference to a ModuleObj.
 class Module : public ObjectRef {
  public:
   enum ModulePropertyMask : int {
-    kBinarySerializable = 1,     // SaveToBytes works
-    kRunnable = 2,               // has functions to call
-    kCompilationExportable = 4,  // WriteToFile makes an object file or source
+    kBinarySerializable = 1,     // SaveToBytes is supported
+    kRunnable = 2,               // the module has functions that can be called
+    kCompilationExportable = 4,  // WriteToFile writes an object file or source
   };
 
   explicit Module(const ObjectPtr<ModuleObj>& object) : ObjectRef(object) {
@@ -100,22 +106,23 @@ class Module : public ObjectRef {
   }
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Module, ObjectRef, ModuleObj);
 
-  // The module that ffi.Module.load_from_file.EXT makes of the file; EXT is the file's extension.
+  // Loads a module with the global function ffi.Module.load_from_file.EXT, where EXT is the
+  // extension of the file name.
   TVM_FFI_EXTRA_CXX_API static Module LoadFromFile(const String& file_name);
-  // Calls back with each symbol that libraries receive when they are loaded: name and address, in
-  // the order of registration.
+  // Calls callback(name, address) for each symbol that the loader stores in libraries, in the order
+  // of registration with TVMFFIEnvModRegisterContextSymbol.
   TVM_FFI_EXTRA_CXX_API static void VisitContextSymbols(
       const TypedFunction<void(String, void*)>& callback);
 };
 
-// Names of symbols that libraries export.
+// Names and prefixes of symbols that libraries export.
 namespace symbol {
 
 inline constexpr const char* tvm_ffi_symbol_prefix = "__tvm_ffi_";
 inline constexpr const char* tvm_ffi_main = "__tvm_ffi_main";
-// A slot for the address of the library's ModuleObj.
+// Data slot in which the loader stores the address of the library's ModuleObj.
 inline constexpr const char* tvm_ffi_library_ctx = "__tvm_ffi__library_ctx";
-// Serialized modules that the library imports.
+// Serialized imports of the library's module.
 inline constexpr const char* tvm_ffi_library_bin = "__tvm_ffi__library_bin";
 inline constexpr const char* tvm_ffi_metadata_prefix = "__tvm_ffi__metadata_";
 inline constexpr const char* tvm_ffi_doc_prefix = "__tvm_ffi__doc_";

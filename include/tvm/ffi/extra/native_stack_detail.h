@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the calling thread's stack is nearly used up.
+// Stack overflow check for recursive structural visits.
 //
-// Structural visits run through hooks and callbacks, so that their depth is on the stack; values
-// may be nested deeper than that, and then a visit ends in an error.  The runtime measures; the
-// function that does is an attribute of ffi.Object, so that one without it is no failure.
+// Structural visits call hooks and callbacks recursively, so values that are nested too deep could
+// overflow the stack.  Instead, a visit fails when the calling thread's stack is nearly full.  The
+// runtime provides the check as an attribute of ffi.Object; a runtime without the attribute has no
+// limit.
 #ifndef TVM_FFI_EXTRA_NATIVE_STACK_DETAIL_H_
 #define TVM_FFI_EXTRA_NATIVE_STACK_DETAIL_H_
 
@@ -17,7 +18,7 @@ inline constexpr const char* kNativeStackIsLowAttr = "__native_stack_is_low__";
 
 using FNativeStackIsLow = bool (*)() noexcept;
 
-// Where the runtime does not measure.
+// Used if the runtime does not provide the check.
 inline bool NativeStackIsNeverLow() noexcept { return false; }
 
 TVM_FFI_FAILURE_ inline FNativeStackIsLow FindNativeStackIsLow() {
@@ -26,7 +27,7 @@ TVM_FFI_FAILURE_ inline FNativeStackIsLow FindNativeStackIsLow() {
   return reinterpret_cast<FNativeStackIsLow>(function->v_ptr);
 }
 
-// Whether there is no room for another level of recursion and the error that it may end in.
+// True if the rest of the stack is too small for another level of recursion and an error message.
 TVM_FFI_HIDDEN inline bool NativeStackIsLow() {
   static FNativeStackIsLow cell;
   FNativeStackIsLow is_low = __atomic_load_n(&cell, __ATOMIC_RELAXED);

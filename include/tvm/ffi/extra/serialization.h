@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values as JSON graphs: every distinct value is one node, so that shared objects stay shared.
+// Serialization of values as JSON graphs.  Each distinct value is one node, so that shared objects
+// stay shared.
 //
 //   {"root_index": 2,
 //    "nodes": [{"type": "int", "data": 1},
@@ -7,7 +8,7 @@
 //              {"type": "ffi.Array", "data": [0, 1]}],
 //    "metadata": ...}
 //
-// docs/design/json-graph.md lists the data of each type.
+// docs/design/json-graph.md describes the "data" of each type.
 #ifndef TVM_FFI_EXTRA_SERIALIZATION_H_
 #define TVM_FFI_EXTRA_SERIALIZATION_H_
 
@@ -19,19 +20,20 @@ namespace tvm {
 namespace ffi {
 
 namespace type_attr {
-// How values of a type become JSON data, and are made of it.
+// Convert an object to JSON data, and JSON data to an object.
 inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kDataToJson{"__data_to_json__"};
 inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kDataFromJson{
     "__data_from_json__"};
 }  // namespace type_attr
 
-// The graph of `value`; `metadata`, a JSON value, becomes part of it unless it is None.
-// Fails: TypeError for objects that reflection cannot create, unless they have a
+// Returns the JSON graph of a value.  `metadata`, a JSON value, is included unless it is None.
+// Fails: TypeError for objects that reflection cannot create, unless their type has
 // "__data_to_json__"; RuntimeError for pointers; ValueError for a value that contains itself.
 TVM_FFI_EXTRA_CXX_API json::Value ToJSONGraph(const Any& value, const Any& metadata = Any(nullptr));
 
-// The value of a graph.  Nodes that the root does not reach are not looked at.
-// Fails: ValueError for what is no graph; TypeError, RuntimeError when an object cannot be made.
+// Returns the value of a JSON graph.  Nodes that are not reachable from the root are ignored.
+// Fails: ValueError if `value` is not a valid graph; TypeError or RuntimeError if an object cannot
+// be created.
 TVM_FFI_EXTRA_CXX_API Any FromJSONGraph(const json::Value& value);
 
 }  // namespace ffi

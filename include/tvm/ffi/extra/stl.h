@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard containers and std::function as parameters and results.  Conversion always copies: a
-// call makes a new object for such an argument and owns it until it returns.
+// Conversions of standard library containers and std::function, for parameters and results.
+//
+// A conversion always copies.  A call creates a new object for such an argument and owns it until
+// the call returns.
 #ifndef TVM_FFI_EXTRA_STL_H_
 #define TVM_FFI_EXTRA_STL_H_
 
@@ -23,14 +25,14 @@ namespace detail {
 template <typename... T>
 inline constexpr bool all_castable_v = (castable_v<T> && ...);
 
-// An Array or List object, held while its elements are converted.  A List may change meanwhile, see
-// ElementToConvert.
+// Owned reference to an Array or List whose elements are being converted.  User code that a
+// conversion runs may change a List: see ElementToConvert.
 class StlElements {
  public:
   explicit StlElements(const TVMFFIAny* src)
       : object_(ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(src->v_obj)) {}
   size_t size() const { return object_->size(); }
-  // Of an element that is there.
+  // Converts element i, which must exist.
   template <typename T>
   std::optional<T> Cast(size_t i) const {
     ElementToConvert<T> item = object_->begin()[i];
@@ -41,7 +43,8 @@ class StlElements {
   ObjectPtr<SeqBaseObj> object_;
 };
 
-// False, and *out incomplete, when an element does not convert.
+// Appends the converted elements to *out.  Returns false if an element does not convert; *out is
+// then incomplete.
 template <typename T>
 bool CastElements(const StlElements& elements, std::vector<T>* out) {
   out->reserve(elements.size());
@@ -53,23 +56,23 @@ bool CastElements(const StlElements& elements, std::vector<T>* out) {
   return true;
 }
 
-// "a", "b" -> {"type":"<name>","args":[a<separator>b]}
+// Returns {"type":"<name>","args":[a<separator>b]} for the arguments a and b.
 inline std::string StlSchema(const char* name, std::initializer_list<std::string> args,
                              const char* separator) {
   std::string text = std::string("{\"type\":\"") + name + "\",\"args\":[";
-  const char* before = "";
+  const char* prefix = "";
   for (const std::string& arg : args) {
-    text += before + arg;
-    before = separator;
+    text += prefix + arg;
+    prefix = separator;
   }
   return text + "]}";
 }
 
-// Traits of a type that becomes a new object: Self supplies MoveToAny.
+// Base of the traits of types that are converted to a new object.  Self defines MoveToAny.
 template <typename Self, typename T>
 struct StlCopyTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
-  static constexpr bool kViewIsNewObject = true;  // Function's calls own it, see OwnArgument
+  static constexpr bool kViewIsNewObject = true;  // the call owns the object: see OwnArgument
   static void CopyToAnyView(const T& src, TVMFFIAny* result) { Self::MoveToAny(src, result); }
 
  protected:
@@ -118,7 +121,7 @@ struct TypeTraits<std::array<T, N>, std::enable_if_t<detail::castable_v<T>>>
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIArray) return std::nullopt;
     detail::StlElements elements(src);
-    // In a vector first, because T need not have a default.
+    // Collected in a vector first, because T may have no default constructor.
     std::vector<T> items;
     if (elements.size() != N || !detail::CastElements(elements, &items)) return std::nullopt;
     return Collect(&items, std::make_index_sequence<N>());
@@ -180,7 +183,7 @@ struct TypeTraits<std::tuple<T...>, std::enable_if_t<detail::all_castable_v<T...
 
 namespace detail {
 
-// A Map in either direction; a Dict is not taken.
+// Traits of standard maps: converted to and from Map; a Dict is not accepted.
 template <typename M>
 struct StlMapTraits : StlCopyTraits<TypeTraits<M>, M> {
   using K = typename M::key_type;
@@ -195,7 +198,7 @@ struct StlMapTraits : StlCopyTraits<TypeTraits<M>, M> {
   static std::optional<M> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIMap) return std::nullopt;
     std::optional<M> result(std::in_place);
-    // Held, so that it is copied rather than changed.
+    // Owns a reference, so that user code in a conversion copies the Map instead of changing it.
     Map<Any, Any> map(ObjectUnsafe::ObjectPtrFromUnowned<Object>(src->v_obj));
     for (const MapBaseObj::KVType& pair : *map.get()) {
       std::optional<K> key = pair.first.template try_cast<K>();
@@ -294,7 +297,8 @@ struct TypeTraits<std::variant<V...>, std::enable_if_t<detail::all_castable_v<V.
     Any owned = detail::AnyUnsafe::MoveTVMFFIAnyToAny(src);
     return CopyFromAnyViewAfterCheck(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(owned));
   }
-  // As Variant: the alternative that the value is, else the first that it converts to.
+  // Same as for Variant: the alternative whose type the value has, else the first alternative that
+  // it converts to.
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     std::optional<Self> result;
     if (!Try(src, /*strict=*/true, &result, Indices())) {
@@ -333,7 +337,7 @@ struct TypeTraits<std::variant<V...>, std::enable_if_t<detail::all_castable_v<V.
   }
 };
 
-// An empty std::function is None.
+// An empty std::function is converted to and from None.
 template <typename R, typename... Args>
 struct TypeTraits<std::function<R(Args...)>,
                   std::enable_if_t<detail::FunctionInfo<R(Args...)>::unpacked_supported>>
@@ -356,7 +360,7 @@ struct TypeTraits<std::function<R(Args...)>,
   }
   static std::string TypeStr() { return "std::function<" + Info::Sig() + ">"; }
   static std::string TypeSchema() {
-    // The schema of a Function under another name.
+    // Same as the schema of a Function, with another type name.
     constexpr std::string_view kFunction = "ffi.Function";
     std::string schema = Info::TypeSchema();
     return schema.replace(schema.find(kFunction), kFunction.size(), "std::function");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What structural visits and mutations share: callbacks chosen by the type of their first
-// parameter, callbacks in a table filled at run time, and what descents have in common.
+// Callbacks of structural visits and mutations, and common functions of their recursion.
+//
+// A callback is selected by the C++ type of its first parameter, or by a type index from a table
+// that is filled at run time.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_CALLBACK_DETAIL_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_CALLBACK_DETAIL_H_
 
@@ -16,7 +18,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// ---- Descent ----------------------------------------------------------------------------------
+// ---- Recursion --------------------------------------------------------------------------------
 
 inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
@@ -27,7 +29,7 @@ TVM_FFI_FAILURE_ inline Error StructuralTypeError(std::string_view message) {
   return MakeError("TypeError", message, std::string_view());
 }
 
-// Whether the stack does not suffice to descend into the value.
+// True if the rest of the stack is too small to recurse into the value.
 inline bool IsTooDeep(AnyView value) {
   return value.type_index() >= kTVMFFIStaticObjectBegin && NativeStackIsLow();
 }
@@ -38,7 +40,7 @@ TVM_FFI_FAILURE_ inline Error NestedTooDeepError() {
                    std::string_view());
 }
 
-// body(), whose result is an Expected; what it throws becomes the result.
+// Returns body(), an Expected; an exception becomes the Expected's error.
 template <typename Body>
 auto CatchAsExpected(Body&& body) noexcept -> decltype(body()) {
   try {
@@ -48,9 +50,9 @@ auto CatchAsExpected(Body&& body) noexcept -> decltype(body()) {
   }
 }
 
-// ---- Callbacks chosen by type -----------------------------------------------------------------
+// ---- Callbacks selected by C++ type -----------------------------------------------------------
 
-// The first parameter of a callback says which values it is for.
+// Properties of a callback.  It accepts the values that have the type of its first parameter.
 template <typename Callback>
 struct StructuralCallback {
   using Info = FunctionInfo<Callback>;
@@ -65,7 +67,7 @@ struct StructuralCallback {
       return AnyUnsafe::CheckAnyViewStrict<Value>(value);
     }
   }
-  // A value that it accepts.
+  // Converts a value that the callback accepts.
   static Value Convert(AnyView value) {
     if constexpr (std::is_same_v<Value, AnyView>) {
       return value;
@@ -75,8 +77,9 @@ struct StructuralCallback {
   }
 };
 
-// A callback of an engine that descends by itself: (value[, state...][, TVMFFIDefRegionKind]),
-// where the states are those of the engine's parent, all of them.
+// A callback (value[, state...][, TVMFFIDefRegionKind]) of an engine that does the recursion
+// itself.  The callback takes either none or all of the states that the engine's parent class
+// defines.
 template <typename Callback, typename States>
 struct WalkCallback : StructuralCallback<Callback> {
   using Base = StructuralCallback<Callback>;
@@ -87,13 +90,13 @@ struct WalkCallback : StructuralCallback<Callback> {
   static constexpr bool kTakesRegion =
       kNumArgs == 2 + kNumStates ||
       (kNumArgs == 2 && std::is_same_v<std::decay_t<Last>, TVMFFIDefRegionKind>);
-  static constexpr size_t kNumTaken = kNumArgs - 1 - (kTakesRegion ? 1 : 0);
-  static_assert(kNumTaken == 0 || kNumTaken == kNumStates,
+  static constexpr size_t kNumStatesPassed = kNumArgs - 1 - (kTakesRegion ? 1 : 0);
+  static_assert(kNumStatesPassed == 0 || kNumStatesPassed == kNumStates,
                 "a structural callback takes (value[, state...][, TVMFFIDefRegionKind])");
 
   static decltype(auto) Call(Callback& callback, AnyView value, States states,
                              TVMFFIDefRegionKind region) {
-    return CallWith(std::make_index_sequence<kNumTaken>(), callback, value, states, region);
+    return CallWith(std::make_index_sequence<kNumStatesPassed>(), callback, value, states, region);
   }
 
  private:
@@ -111,16 +114,17 @@ struct WalkCallback : StructuralCallback<Callback> {
 
 // ---- Callbacks in a table ---------------------------------------------------------------------
 
-// Pairs of a type index and a function; the first whose type the value has, or inherits, wins.
+// A list of (type index, function) pairs.  The first pair whose type is the value's type or one of
+// its ancestors is used.
 class TVM_FFI_HIDDEN StructuralCallbackTable {
  public:
   struct Entry {
     int32_t type_index;
-    bool takes_more;  // one argument more than the others; what it is depends on the traversal
+    bool takes_more;  // takes an additional argument, which the engine defines
     Function function;
   };
 
-  // ValueError when the function is null.
+  // Fails: ValueError if the function is null.
   void Add(int32_t type_index, Function function, bool takes_more) {
     if (function == nullptr) {
       ThrowError("ValueError", "callback " + std::to_string(entries_.size()) + " is None");
@@ -133,7 +137,7 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
     }
   }
 
-  // Null when there is none.
+  // Returns the entry for a value, or nullptr.
   const Entry* Find(AnyView value) const {
     for (const Entry& entry : entries_) {
       if (IsInstance(value.type_index(), entry.type_index)) return &entry;
@@ -142,7 +146,7 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
   }
 
  private:
-  // As RuntimeTypeIndexMatch, but `target` need not be the index of a type.
+  // Same as RuntimeTypeIndexMatch, but `target` may be an index without a registered type.
   static bool IsInstance(int32_t actual, int32_t target) {
     if (actual == target || target == kTVMFFIAny) return true;
     if (target == kTVMFFIStr) return actual == kTVMFFISmallStr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// StructuralEqual: equality of content, up to the names of variables.
+// StructuralEqual: equality by content, up to the names of bound variables.
 //
-// How objects of a type are compared is the type's TVMFFISEqHashKind; fields registered with
-// SEqHashDefPattern or SEqHashDefSimple define the variables in them.  Sequences, maps, shapes and
-// tensors are compared by content, in which NaN equals NaN and 0.0 differs from -0.0.
+// The TVMFFISEqHashKind of a type selects how its objects are compared.  Variables are defined in
+// fields that are registered with SEqHashDefPattern or SEqHashDefSimple.  Sequences, maps, shapes
+// and tensors are compared by content; NaN equals NaN, and 0.0 differs from -0.0.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_EQUAL_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_EQUAL_H_
 
@@ -14,28 +14,31 @@ namespace tvm {
 namespace ffi {
 
 namespace type_attr {
-// How a type compares its objects: (lhs, rhs, equal_children) -> bool.  equal_children(lhs, rhs,
-// TVMFFIDefRegionKind, field name) compares two values; the region kind None leaves the region as
-// it is, and the name is the step in paths to a mismatch.
+// Hook that compares two objects of a type: (lhs, rhs, equal_children) -> bool.
+// equal_children(lhs, rhs, TVMFFIDefRegionKind, field name) compares two children.  The region kind
+// None keeps the current region; the name becomes a step of the path to a mismatch.
 inline constexpr reflection::AttrKey<TypedFunction<bool(
     const Object*, const Object*, const TypedFunction<bool(AnyView, AnyView, int, AnyView)>&)>>
     kSEqual{"__s_equal__"};
 }  // namespace type_attr
 
-// Equality by content, as TVMFFISEqHashKind says for each type.
+// Structural equality of values.
 class StructuralEqual {
  public:
-  // map_free_vars         variables without a definition match any variable, consistently;
-  //                       otherwise only themselves.
-  // skip_tensor_content   only shape and dtype of tensors count.
-  // Fails: TypeError for types without a structural kind; InternalError for tensors whose content
-  // counts and that are not compact on the CPU; ValueError for nesting beyond 2^20 levels, as in a
-  // List that contains itself; what a hook throws.
+  // Returns true if two values are structurally equal.
+  //
+  // map_free_vars         if true, a variable without a definition may equal any variable, always
+  //                       the same one; if false, only itself.
+  // skip_tensor_content   if true, compare only shape and dtype of tensors.
+  // Fails: TypeError for types without a structural kind; InternalError for tensors that are not
+  // compact or not on the CPU, unless skip_tensor_content is true; ValueError for more than 2^20
+  // levels of nesting, such as a List that contains itself; errors of hooks.
   TVM_FFI_EXTRA_CXX_API static bool Equal(const Any& lhs, const Any& rhs,
                                           bool map_free_vars = false,
                                           bool skip_tensor_content = false);
 
-  // Where the values differ first, on the left and on the right; nothing when they are equal.
+  // Returns the paths to the first mismatch in lhs and in rhs; std::nullopt if the values are
+  // equal.
   TVM_FFI_EXTRA_CXX_API static Optional<reflection::AccessPathPair> GetFirstMismatch(
       const Any& lhs, const Any& rhs, bool map_free_vars = false, bool skip_tensor_content = false);
 

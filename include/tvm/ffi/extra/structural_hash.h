@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// StructuralHash: a hash of content, the same for all values that StructuralEqual calls equal.
+// StructuralHash: a hash by content; values that are equal by StructuralEqual have equal hashes.
 //
-// Hashes are stored and exchanged: every bit is contract.  The one exception from the first
-// sentence is contract, too: Bytes up to 7 bytes hash differently in their small and in their heap
-// form.
+// There is one exception: Bytes of up to 7 bytes have different hashes in their small form and in
+// their heap form.  Programs store and exchange hashes, so every bit of a hash, and the exception,
+// is part of the contract.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_HASH_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_HASH_H_
 
@@ -14,23 +14,25 @@ namespace tvm {
 namespace ffi {
 
 namespace type_attr {
-// How a type hashes its objects: (object, hash so far, hash_child) -> hash.  hash_child(value, hash
-// so far, TVMFFIDefRegionKind) returns the hash so far with that of the value added to it; the
-// region kind None leaves the region as it is.
+// Hook that hashes an object of a type: (object, hash, hash_child) -> hash, where the argument
+// `hash` is the hash before the object.  hash_child(child, hash, TVMFFIDefRegionKind) returns
+// `hash` combined with the hash of a child.  The region kind None keeps the current region.
 inline constexpr reflection::AttrKey<TypedFunction<int64_t(
     const Object*, int64_t, const TypedFunction<int64_t(AnyView, int64_t, int)>&)>>
     kSHash{"__s_hash__"};
 }  // namespace type_attr
 
-// Hash by content that fits StructuralEqual.
+// Structural hash of values.
 class StructuralHash {
  public:
-  // map_free_vars         variables that `value` uses without a definition count as defined where
-  //                       they are met first; otherwise they are hashed by address.
-  // skip_tensor_content   only shape and dtype of tensors count.
-  // Fails: TypeError for types without a structural kind; InternalError for tensors whose content
-  // counts and that are not compact on the CPU; ValueError for nesting beyond 2^20 levels, as in a
-  // List that contains itself; what a hook throws.
+  // Returns the structural hash of a value.
+  //
+  // map_free_vars         if true, the first use of a variable without a definition defines it; if
+  //                       false, such variables are hashed by address.
+  // skip_tensor_content   if true, hash only shape and dtype of tensors.
+  // Fails: TypeError for types without a structural kind; InternalError for tensors that are not
+  // compact or not on the CPU, unless skip_tensor_content is true; ValueError for more than 2^20
+  // levels of nesting, such as a List that contains itself; errors of hooks.
   TVM_FFI_EXTRA_CXX_API static uint64_t Hash(const Any& value, bool map_free_vars = false,
                                              bool skip_tensor_content = false);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// StructuralKey: a value that stands for its content as a key of maps.
+// StructuralKey: wraps a value for use as a map key that is compared by content.
 //
-// The hash is taken once; the key must not change afterwards.
+// The hash is computed once, so the value must not change afterwards.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_KEY_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_KEY_H_
 
@@ -11,7 +11,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object behind a StructuralKey.
+// The object of a StructuralKey.
 class StructuralKeyObj : public Object {
  public:
   Any key;
@@ -23,12 +23,12 @@ class StructuralKeyObj : public Object {
 
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.StructuralKey", StructuralKeyObj, Object);
 };
-static_assert(sizeof(StructuralKeyObj) == 48, "read by other libraries");
+static_assert(sizeof(StructuralKeyObj) == 48, "other libraries read the fields");
 
-// A value that is hashed and compared by content wherever it is a key.
+// A key that is hashed by StructuralHash and compared by StructuralEqual.
 class StructuralKey : public ObjectRef {
  public:
-  // Fails: as StructuralHash::Hash does.
+  // Fails: with the errors of StructuralHash::Hash.
   explicit StructuralKey(Any key)
       : ObjectRef(ObjectPtr<Object>(make_object<StructuralKeyObj>(std::move(key)))) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StructuralKey, ObjectRef, StructuralKeyObj);

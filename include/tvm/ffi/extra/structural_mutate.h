@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural mutation: a value with parts of it replaced, found as structural visits find them.
+// Structural mutation: replacement of children of a value, in the order of a structural visit.
 //
 //   Any result = StructuralMap<WalkOrder::kPostOrder>(std::move(root), [](const Add& add) {
 //     return Simplify(add);
 //   });
 //
-// Objects that others hold are copied before they change; what does not change stays shared.  A
-// container that nobody else holds changes in place.  A mutator is an object with a table of four
-// functions, which are binary contract like those of visitors.
+// Shared objects are copied before they are changed; unchanged children stay shared with the
+// original.  A container with a single reference is changed in place.  A mutator is an object with
+// a vtable of four functions, whose layout and calling convention are part of the binary contract.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_MUTATE_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_MUTATE_H_
 
@@ -20,10 +20,12 @@ namespace ffi {
 
 // ---- Engines ----------------------------------------------------------------------------------
 
-// Keeps what becomes of variables; keys stay alive, so that no other object takes their address.
+// Base class of engines with a table of variable replacements.  The table owns its keys, so that no
+// other object is allocated at a key's address.
 class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
  public:
-  // What callbacks of an engine get besides the value; a derived class has its own, and StateTuple.
+  // Types of the states that callbacks receive after the value.  A derived class can define its own
+  // StateTupleType together with StateTuple().
   using StateTupleType = std::tuple<>;
 
   explicit StructuralMapEngineBase(const StructuralMutatorVTable* vtable)
@@ -43,7 +45,7 @@ class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
       return Any();
     });
   }
-  // Adds a node to the path of a failure; does nothing to a success.
+  // Adds a node to the error context of a failed outcome; does nothing for other outcomes.
   static void UpdateVisitErrorContext(const Expected<Any>& outcome, AnyView node) noexcept {
     if (outcome.is_err()) detail::RecordFailedNode(outcome.error(), node);
   }
@@ -57,13 +59,15 @@ class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
   }
 };
 
-// Replaces values by what the first callback that takes them returns, and descends by itself: in
-// pre order into the replacement, in post order before the callback is called.  A callback is
-// (value[, state...][, TVMFFIDefRegionKind]) -> anything that an Any holds, Unchanged, an Expected
-// of those, or an Unexpected; the states are what Parent::StateTuple returns.
+// Replaces each value by the result of the first callback that accepts it, and does the recursion
+// itself: in pre-order it recurses into the replacement, in post-order before the callback is
+// called.  A callback takes (value[, state...][, TVMFFIDefRegionKind]), where the states are those
+// of Parent::StateTuple.  It returns a value that Any can store, Unchanged, an Expected of either,
+// or an Unexpected.
 template <typename Parent, WalkOrder order, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
-  static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>, "an engine keeps variables");
+  static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>,
+                "Parent must derive from StructuralMapEngineBase");
   static_assert(sizeof...(Callbacks) > 0, "StructuralMap requires at least one callback");
 
  public:
@@ -118,8 +122,8 @@ class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
   std::tuple<Callbacks...> callbacks_;
 };
 
-// A StructuralMapEngine whose callbacks are Functions, each for a type index.  Those of the first
-// list take (value), those of the second (value, kind of region).
+// A StructuralMapEngine whose callbacks are pairs of a type index and a Function.  The Functions in
+// `callbacks` take (value), those in `callbacks_with_region` take (value, TVMFFIDefRegionKind).
 template <typename Parent, WalkOrder order>
 class TVM_FFI_HIDDEN StructuralMapDynEngine
     : public StructuralMapEngine<Parent, order, detail::MapTableCallback> {
@@ -130,12 +134,13 @@ class TVM_FFI_HIDDEN StructuralMapDynEngine
             detail::MapTableCallback(callbacks, callbacks_with_region)) {}
 };
 
-// Leaves everything to the first callback that takes the value.  A callback is
-// (value, StructuralMutatorObj*[, InplaceMode]) -> as for StructuralMapEngine; it may also take a
-// Parent*.
+// Calls the first callback that accepts a value; the callback does the recursion.  A callback takes
+// (value, StructuralMutatorObj*[, InplaceMode]), or a Parent* as second parameter, and returns a
+// result as for StructuralMapEngine.
 template <typename Parent, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
-  static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>, "an engine keeps variables");
+  static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>,
+                "Parent must derive from StructuralMapEngineBase");
   static_assert(sizeof...(Callbacks) > 0, "StructuralMutate requires at least one callback");
 
  public:
@@ -185,29 +190,29 @@ class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
 
 // ---- Entry points -----------------------------------------------------------------------------
 
-// `root` with its parts replaced.  Move it in to have containers changed in place that only it
-// holds.
+// Returns `root` with values replaced by the callbacks' results: see StructuralMapEngine.  Move
+// `root` in to allow changes in place of containers that are not referenced elsewhere.
 template <WalkOrder order, typename... Callbacks>
 Expected<Any> StructuralMapExpected(Any root, Callbacks&&... callbacks) {
   using Engine = StructuralMapEngine<StructuralMapEngineBase, order, std::decay_t<Callbacks>...>;
   return detail::MutateRoot(make_object<Engine>(std::forward<Callbacks>(callbacks)...).get(),
                             std::move(root));
 }
-// The same, but throws.
+// Same as StructuralMapExpected, but throws errors.
 template <WalkOrder order, typename... Callbacks>
 Any StructuralMap(Any root, Callbacks&&... callbacks) {
   return StructuralMapExpected<order>(std::move(root), std::forward<Callbacks>(callbacks)...)
       .value();
 }
 
-// The same for callbacks that descend themselves.
+// Same as StructuralMapExpected, for callbacks that do the recursion: see StructuralMutateEngine.
 template <typename... Callbacks>
 Expected<Any> StructuralMutateExpected(Any root, Callbacks&&... callbacks) {
   using Engine = StructuralMutateEngine<StructuralMapEngineBase, std::decay_t<Callbacks>...>;
   return detail::MutateRoot(make_object<Engine>(std::forward<Callbacks>(callbacks)...).get(),
                             std::move(root));
 }
-// The same, but throws.
+// Same as StructuralMutateExpected, but throws errors.
 template <typename... Callbacks>
 Any StructuralMutate(Any root, Callbacks&&... callbacks) {
   return StructuralMutateExpected(std::move(root), std::forward<Callbacks>(callbacks)...).value();
@@ -216,9 +221,9 @@ Any StructuralMutate(Any root, Callbacks&&... callbacks) {
 }  // namespace ffi
 }  // namespace tvm
 
-// ---- For code that descends itself --------------------------------------------------------------
+// ---- Macros for callbacks that do the recursion -----------------------------------------------
 
-// Returns the error, if there is one, from the enclosing function; `expr` is an Expected.
+// Returns from the enclosing function with the error of `expr`, an Expected, if it has one.
 #define TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(expr)                                            \
   do {                                                                                       \
     auto&& tvm_ffi_mutate_outcome = (expr);                                                  \
@@ -227,8 +232,8 @@ Any StructuralMutate(Any root, Callbacks&&... callbacks) {
     }                                                                                        \
   } while (false)
 
-// Declares `Type Name` with the value of an Expected, or returns its error; a value that is no Type
-// is a TypeError.  Type may be an UnchangedOr.
+// Declares `Type Name` with the value of an Expected.  Returns from the enclosing function with the
+// Expected's error, or with a TypeError if the value is not a Type.  Type may be an UnchangedOr.
 #define TVM_FFI_S_MUTATE_ASSIGN_OR_RETURN(Type, Name, Expr)                                     \
   auto Name##_tvm_ffi_outcome = (Expr);                                                         \
   TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_tvm_ffi_outcome);                                  \
@@ -238,7 +243,7 @@ Any StructuralMutate(Any root, Callbacks&&... callbacks) {
   }                                                                                             \
   Type Name = ::tvm::ffi::detail::MoveOutOfOutcome<Type>(std::move(Name##_tvm_ffi_outcome))
 
-// The same without the check: the caller knows that the value is a Type.
+// Same as TVM_FFI_S_MUTATE_ASSIGN_OR_RETURN, but does not check that the value is a Type.
 #define TVM_FFI_UNSAFE_S_MUTATE_ASSIGN_OR_RETURN(Type, Name, Expr) \
   auto Name##_tvm_ffi_outcome = (Expr);                            \
   TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_tvm_ffi_outcome);     \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of structural_mutate.h: mutators with their default descent, and what engines are made of.
+// Part of structural_mutate.h: mutators, their default recursion, and functions for engines.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_MUTATE_DETAIL_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_MUTATE_DETAIL_H_
 
@@ -9,56 +9,56 @@
 namespace tvm {
 namespace ffi {
 
-// Whether the object that is mutated may be written to; otherwise a copy is.
+// Whether a mutation may change the object itself (kAllow) or must copy it (kDisallow).
 enum class InplaceMode : int { kDisallow = 0, kAllow = 1 };
 
 class StructuralMutatorObj;
 
-// Results are owned, and Errors on failure.
+// Functions of a mutator.  Each returns an owned value, or an Error on failure.
 using FStructuralMutateABI = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView value) noexcept;
 using FStructuralVarRemapGet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView var) noexcept;
 using FStructuralVarRemapSet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView var,
                                              AnyView value) noexcept;
 
-// What a mutator does; the order of its functions is contract.
+// Vtable of a mutator; the order of the functions is part of the binary contract.
 struct StructuralMutatorVTable {
-  // The new value, or Unchanged.
+  // Returns the new value, or Unchanged.
   FStructuralMutateABI mutate;
-  // The same for an object that only the caller holds and that may be written to.
+  // Same as mutate, but may change the object in place.  The caller has the only reference to it.
   FStructuralMutateABI maybe_inplace_mutate;
-  // What var_remap_set was told last about an object, else None.
+  // Returns the last value that var_remap_set stored for a variable, or None.
   FStructuralVarRemapGet var_remap_get;
-  // None.
+  // Stores the replacement of a variable; returns None.
   FStructuralVarRemapSet var_remap_set;
 };
 
-// How a type mutates its values: see type_attr::kStructuralMutate.
+// Hook that mutates the children of a value: see type_attr::kStructuralMutate.
 using FStructuralMutate =
     reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>;
 
-// Users derive from it with a table of their own.  Threads: one at a time.
+// Base class of mutators; a derived class defines a vtable.  Threads: one at a time.
 class StructuralMutatorObj : public Object {
  public:
   using MutatorObjType = StructuralMutatorObj;
 
-  // Mutates a value as this mutator does it; in place only when that is allowed and nobody else
-  // holds the value.
+  // Mutates a value with this mutator's vtable.  The value is changed in place only if `mode`
+  // allows it and there is no other reference to the value.
   UnchangedOr<Any> Mutate(AnyView value, InplaceMode mode = InplaceMode::kDisallow) {
     return MutateExpected(value, mode).value();
   }
   Expected<UnchangedOr<Any>> MutateExpected(AnyView value,
                                             InplaceMode mode = InplaceMode::kDisallow);
-  // Mutates with this mutator what the value holds: for the functions of mutators.  What is no
-  // object is returned as it is.
+  // Mutates the children of a value, with its type's hook or field by field.  Mutator functions
+  // call this for the default recursion.  Values that are not objects are returned unchanged.
   Expected<UnchangedOr<Any>> DefaultMutateExpected(AnyView value,
                                                    InplaceMode mode = InplaceMode::kDisallow);
 
-  // What becomes of a variable, or a shared node, wherever it is met: None when that is not known,
-  // Unchanged when it stays.  TypeError when `var` is no object.
+  // Get or set the replacement of a variable or shared node, which applies to all its uses: None if
+  // not set, Unchanged if the variable stays.  Fails: TypeError if `var` is not an object.
   Expected<Any> VarRemapGetExpected(AnyView var);
   Expected<void> VarRemapSetExpected(AnyView var, AnyView value);
 
-  // As for visitors.
+  // See StructuralVisitorObj.
   TVMFFIDefRegionKind def_region_kind() const { return def_region_mode_; }
   template <typename Callback>
   decltype(auto) WithDefRegionKind(TVMFFIDefRegionKind kind, Callback&& callback) {
@@ -71,7 +71,7 @@ class StructuralMutatorObj : public Object {
 
  protected:
   explicit StructuralMutatorObj(const StructuralMutatorVTable* vtable) : vtable_(vtable) {}
-  // A copy of only this part would be served by functions that expect the whole.
+  // Protected to prevent slicing: the vtable's functions expect the derived class.
   StructuralMutatorObj(const StructuralMutatorObj&) = default;
   StructuralMutatorObj& operator=(const StructuralMutatorObj&) = default;
 
@@ -79,7 +79,7 @@ class StructuralMutatorObj : public Object {
   TVMFFIDefRegionKind def_region_mode_ = kTVMFFIDefRegionKindNone;
 };
 
-static_assert(sizeof(StructuralMutatorObj) == 40, "read by other libraries");
+static_assert(sizeof(StructuralMutatorObj) == 40, "other libraries read the fields");
 
 // Reference to a StructuralMutatorObj.
 class StructuralMutator : public ObjectRef {
@@ -90,8 +90,9 @@ class StructuralMutator : public ObjectRef {
 };
 
 namespace type_attr {
-// How values of a type are mutated: calls mutator->MutateExpected for what they hold.  The second
-// may write to the value, which only its caller holds; a type without it uses the first.
+// Hooks that mutate a value of a type by calling mutator->MutateExpected for its children.
+// kStructuralMaybeInplaceMutate may change the value in place, because there is no other reference
+// to it; without it, kStructuralMutate is used.
 inline constexpr reflection::AttrKey<FStructuralMutate> kStructuralMutate{"__s_mutate__"};
 inline constexpr reflection::AttrKey<FStructuralMutate> kStructuralMaybeInplaceMutate{
     "__s_maybe_inplace_mutate__"};
@@ -101,12 +102,13 @@ namespace detail {
 
 using MutateOutcome = Expected<UnchangedOr<Any>>;
 
-// Every value fits: an Error is the failure, 13 is Unchanged.
+// Converts the result of a mutate function.  Every value is valid: an Error is a failure, a value
+// of type index kTVMFFIUnchanged is Unchanged.
 inline MutateOutcome TakeMutateOutcome(TVMFFIAny raw) {
   return ExpectedUnsafe::MoveFromTVMFFIAny<UnchangedOr<Any>>(raw);
 }
 
-// The result of a callback or hook, of whatever type.
+// Converts the result of a callback or hook.
 template <typename R>
 MutateOutcome ToMutateOutcome(R result) {
   if constexpr (is_unexpected_v<R>) {
@@ -120,7 +122,7 @@ MutateOutcome ToMutateOutcome(R result) {
 
 // ---- Hooks ------------------------------------------------------------------------------------
 
-// The hook of a type, or nullptr.
+// Returns the hook of a type, or nullptr.
 TVM_FFI_HIDDEN inline const TVMFFIAny* FindMutateHook(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kStructuralMutate.name, type_index);
@@ -144,8 +146,8 @@ inline MutateOutcome CallMutateHook(const TVMFFIAny* hook, const char* name,
 
 // ---- Fields -----------------------------------------------------------------------------------
 
-// A new object with the same fields.  What the hook returns is written to at the offsets of the
-// original's fields, so that it must be of the same type.
+// Returns a shallow copy of an object.  Checks that the hook's result has the same type, because
+// the caller writes to it at the field offsets of the original's type.
 inline ObjectRef CopyShallowly(AnyView value) {
   static const TVMFFITypeAttrColumn* column;
   const TVMFFIAny* copy = FindAttrIn(&column, type_attr::kShallowCopy.name, value.type_index());
@@ -171,7 +173,7 @@ inline void SetChangedField(const ObjectRef& object, const TypeInfo* type,
   set(object, value);
 }
 
-// Copies the object when the first of its fields changes.
+// Mutates the fields of an object.  Copies the object when the first field changes.
 inline MutateOutcome MutateFields(StructuralMutatorObj* mutator, AnyView value,
                                   const TypeInfo* type) {
   ObjectRef copy;
@@ -199,8 +201,8 @@ inline MutateOutcome MutateFields(StructuralMutatorObj* mutator, AnyView value,
   return UnchangedOr<Any>(std::move(copy));
 }
 
-// Variables and shared nodes are mutated once; wherever else they are met, the result is the same.
-// A variable outside of definitions that is not known is a use of one defined elsewhere.
+// Mutates a variable or shared node once and reuses the result for its other uses.  A variable that
+// has no stored result and is not in a definition region is defined elsewhere and stays unchanged.
 inline MutateOutcome MutateIdentity(StructuralMutatorObj* mutator, AnyView value,
                                     const TypeInfo* type) {
   Expected<Any> known = mutator->VarRemapGetExpected(value);
@@ -210,8 +212,9 @@ inline MutateOutcome MutateIdentity(StructuralMutatorObj* mutator, AnyView value
   if (is_variable && region == kTVMFFIDefRegionKindNone) return UnchangedOr<Any>(Unchanged());
   MutateOutcome outcome = MutateFields(mutator, value, type);
   if (outcome.is_err()) return outcome;
-  // A Simple region takes what the variable's fields mention for uses.  If that changes nothing, a
-  // Pattern region, which takes it for definitions, may still find something to change.
+  // In a Simple region the variables inside this variable's fields are uses.  If nothing changed,
+  // the result is not stored, because they are definitions in a Pattern region and may change
+  // there.
   const Any& result = ExpectedUnsafe::GetData(outcome);
   bool is_unchanged = result.type_index() == kTVMFFIUnchanged;
   if (is_variable && region == kTVMFFIDefRegionKindSimple && is_unchanged) return outcome;
@@ -238,15 +241,15 @@ inline MutateOutcome MutateObject(StructuralMutatorObj* mutator, AnyView value, 
   return MutateFields(mutator, value, type);
 }
 
-// StructuralMutatorObj::DefaultMutateExpected, for those who record failures themselves.
+// Same as StructuralMutatorObj::DefaultMutateExpected, but does not record the node of a failure.
 inline MutateOutcome DefaultMutate(StructuralMutatorObj* mutator, AnyView value, InplaceMode mode) {
   if (value.type_index() < kTVMFFIStaticObjectBegin) return UnchangedOr<Any>(Any(value));
   return CatchAsExpected([&] { return MutateObject(mutator, value, mode); });
 }
 
-// ---- Parts of engines -------------------------------------------------------------------------
+// ---- Functions for engines --------------------------------------------------------------------
 
-// The mutate function of an engine: errors learn where they were.
+// Calls an engine's mutate function and adds the value to the context of an error.
 template <typename MutateNode>
 TVMFFIAny DispatchMutate(AnyView value, MutateNode&& mutate_node) noexcept {
   MutateOutcome outcome = CatchAsExpected(std::forward<MutateNode>(mutate_node));
@@ -266,17 +269,18 @@ inline ObjectRef RemapKey(AnyView var) {
   return var.cast<ObjectRef>();
 }
 
-// second(first(value)), each called with a value and whether it may be written to.
+// Returns second(first(value)).  Each function takes a value and an InplaceMode.
 template <typename First, typename Second>
 MutateOutcome MutateInSequence(AnyView value, InplaceMode mode, First&& first, Second&& second) {
   MutateOutcome outcome = first(value, mode);
   if (outcome.is_err()) return outcome;
-  UnchangedOr<Any> between = std::move(outcome).value();
-  if (between.UnchangedOrSameAs(value)) {
-    between = Unchanged();  // or else it is a reference that keeps the value from being unique
+  UnchangedOr<Any> intermediate = std::move(outcome).value();
+  if (intermediate.UnchangedOrSameAs(value)) {
+    intermediate =
+        Unchanged();  // releases a second reference, which would prevent changes in place
     return second(value, mode);
   }
-  Any changed = std::move(between).ValueUnchecked();
+  Any changed = std::move(intermediate).ValueUnchecked();
   outcome = second(changed, InplaceMode::kAllow);
   if (outcome.type_index() == kTVMFFIUnchanged) return UnchangedOr<Any>(std::move(changed));
   return outcome;
@@ -289,7 +293,7 @@ inline Expected<Any> MutateRoot(StructuralMutatorObj* mutator, Any root) {
       ExpectedUnsafe::MoveToTVMFFIAny(std::move(outcome)));
 }
 
-// The callback of StructuralMapDynEngine.
+// Callback of StructuralMapDynEngine: calls the Function for the value's type.
 class TVM_FFI_HIDDEN MapTableCallback {
  public:
   MapTableCallback(const Array<Tuple<int, Function>>& callbacks,
@@ -308,7 +312,7 @@ class TVM_FFI_HIDDEN MapTableCallback {
   StructuralCallbackTable table_;
 };
 
-// ---- For macros -------------------------------------------------------------------------------
+// ---- Functions for macros ---------------------------------------------------------------------
 
 template <typename T>
 bool OutcomeHolds(const ExpectedBase& outcome) {

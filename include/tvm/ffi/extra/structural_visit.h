@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural visits: walks over everything that a value holds, as its type describes it.
+// Structural visits: recursive walks over a value and its children.
 //
 //   StructuralWalk<WalkOrder::kPreOrder>(root, [](const Var& var) {
 //     return IsBound(var) ? WalkResult::Advance() : WalkResult::Interrupt(VisitInterrupt(var));
 //   });
 //
-// A visitor is an object with a table of one function, which visits one value; the default descent
-// calls the "__s_visit__" hook of the value's type, or else visits its fields.  Hooks and tables
-// cross library boundaries as plain pointers, so their calling convention is binary contract.
+// A visitor is an object with a vtable of one function, which visits a value.  The default
+// recursion calls the "__s_visit__" hook of the value's type, or visits its fields if there is no
+// hook.  Libraries call hooks and vtable functions of other libraries through plain pointers, so
+// the calling convention is part of the binary contract.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_VISIT_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_VISIT_H_
 
@@ -20,7 +21,7 @@ namespace ffi {
 
 // ---- Interrupts -------------------------------------------------------------------------------
 
-// Ends a whole visit early and carries what it found.
+// The object of a VisitInterrupt.
 class VisitInterruptObj : public Object {
  public:
   Any value;
@@ -34,7 +35,7 @@ class VisitInterruptObj : public Object {
                                      Object)
 };
 
-// Reference to a VisitInterruptObj: ends a visit, with a value for whoever began it.
+// Ends a visit early and returns a value to the code that started the visit.
 class VisitInterrupt : public ObjectRef {
  public:
   explicit VisitInterrupt(Any value = nullptr)
@@ -46,34 +47,38 @@ class VisitInterrupt : public ObjectRef {
 
 class StructuralVisitorObj;
 
-// None to go on, a VisitInterrupt to stop, or an Error; owned.
+// Function that visits a value.  Returns an owned value: None to continue, a VisitInterrupt to
+// stop, or an Error.
 using FStructuralVisitABI = TVMFFIAny (*)(StructuralVisitorObj* visitor, AnyView value) noexcept;
 
-// How a type descends into its values: see type_attr::kStructuralVisit.
+// Hook that visits the children of a value: see type_attr::kStructuralVisit.
 using FStructuralVisit =
     reflection::NativeFunctionView<Optional<VisitInterrupt>(StructuralVisitorObj*, AnyView)>;
 
-// What a kind of visitors does with a value.
+// Vtable of a visitor.
 struct StructuralVisitorVTable {
   FStructuralVisitABI visit;
 };
 
-// Users derive from it with a table of their own.  Threads: one at a time.
+// Base class of visitors; a derived class defines a vtable.  Threads: one at a time.
 class StructuralVisitorObj : public Object {
  public:
   using VisitorObjType = StructuralVisitorObj;
-  // What callbacks of an engine get besides the value; a derived class has its own, and StateTuple.
+  // Types of the states that an engine passes to callbacks after the value.  A derived class can
+  // define its own StateTupleType together with StateTuple().
   using StateTupleType = std::tuple<>;
 
-  // Visits a value as this visitor does it.
+  // Visit a value with this visitor's vtable.
   Optional<VisitInterrupt> Visit(AnyView value) { return VisitExpected(value).value(); }
   Expected<Optional<VisitInterrupt>> VisitExpected(AnyView value);
-  // Visits with this visitor what the value holds: for the visit functions of visitors.
+  // Visits the children of a value, with its type's hook or field by field.  Visit functions call
+  // this for the default recursion.
   Expected<Optional<VisitInterrupt>> DefaultVisitExpected(AnyView value);
 
-  // Whether what is being visited lies in a field that defines variables.
+  // Returns the definition region of the value that is being visited.
   TVMFFIDefRegionKind def_region_kind() const { return def_region_mode_; }
-  // callback() within such a region; a Pattern region stays one, whatever is nested in it.
+  // Returns callback(), called in the region `kind`; inside a Pattern region, the region stays
+  // Pattern.
   template <typename Callback>
   decltype(auto) WithDefRegionKind(TVMFFIDefRegionKind kind, Callback&& callback) {
     detail::DefRegionScope scope(&def_region_mode_, kind);
@@ -85,7 +90,7 @@ class StructuralVisitorObj : public Object {
 
  protected:
   explicit StructuralVisitorObj(const StructuralVisitorVTable* vtable) : vtable_(vtable) {}
-  // A copy of only this part would be served by functions that expect the whole.
+  // Protected to prevent slicing: the vtable's functions expect the derived class.
   StructuralVisitorObj(const StructuralVisitorObj&) = default;
   StructuralVisitorObj& operator=(const StructuralVisitorObj&) = default;
 
@@ -95,7 +100,7 @@ class StructuralVisitorObj : public Object {
   TVMFFIDefRegionKind def_region_mode_ = kTVMFFIDefRegionKindNone;
 };
 
-static_assert(sizeof(StructuralVisitorObj) == 40, "read by other libraries");
+static_assert(sizeof(StructuralVisitorObj) == 40, "other libraries read the fields");
 
 // Reference to a StructuralVisitorObj.
 class StructuralVisitor : public ObjectRef {
@@ -106,7 +111,7 @@ class StructuralVisitor : public ObjectRef {
 };
 
 namespace type_attr {
-// How values of a type are descended into: calls visitor->VisitExpected for what they hold.
+// Hook that visits a value of a type by calling visitor->VisitExpected for its children.
 inline constexpr reflection::AttrKey<FStructuralVisit> kStructuralVisit{"__s_visit__"};
 }  // namespace type_attr
 
@@ -119,18 +124,18 @@ inline bool EndsVisit(const ExpectedBase& outcome) {
 }
 inline bool EndsVisit(const Optional<VisitInterrupt>& outcome) { return outcome.has_value(); }
 
-// What a visit function of whatever library has returned.
+// Checks and converts the result of a visit function, which may be in another library.
 inline VisitOutcome TakeVisitOutcome(TVMFFIAny raw) {
   if (TVM_FFI_PREDICT_FALSE(raw.type_index != kTVMFFINone && raw.type_index != kTVMFFIError &&
                             raw.type_index != kTVMFFIVisitInterrupt)) {
-    Any dropped = AnyUnsafe::MoveTVMFFIAnyRawToAny(raw);
-    return StructuralTypeError("a visit function returned `" + dropped.GetTypeKey() +
+    Any result = AnyUnsafe::MoveTVMFFIAnyRawToAny(raw);
+    return StructuralTypeError("a visit function returned `" + result.GetTypeKey() +
                                "`, which is neither None nor ffi.VisitInterrupt");
   }
   return ExpectedUnsafe::MoveFromTVMFFIAny<Optional<VisitInterrupt>>(raw);
 }
 
-// The "__s_visit__" hook of a type, or nullptr.
+// Returns the "__s_visit__" hook of a type, or nullptr.
 TVM_FFI_HIDDEN inline const TVMFFIAny* FindVisitHook(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kStructuralVisit.name, type_index);
@@ -184,8 +189,8 @@ inline Expected<Optional<VisitInterrupt>> StructuralVisitorObj::DefaultVisitExpe
 
 // ---- Engines ----------------------------------------------------------------------------------
 
-// What a walk does after a callback.  A callback of another language returns 0, or None, for
-// Advance, 1 for Skip, or the interrupt.
+// Result of a walk's callback: continue, skip the children, or interrupt the walk.  Callbacks in
+// other languages return 0 or None for Advance, 1 for Skip, or a VisitInterrupt.
 class WalkResult : public Variant<VisitInterrupt, int> {
  public:
   using Storage = Variant<VisitInterrupt, int>;
@@ -193,7 +198,7 @@ class WalkResult : public Variant<VisitInterrupt, int> {
   static constexpr int kSkipTag = 1;
 
   static WalkResult Advance() { return WalkResult(kAdvanceTag); }
-  // Do not visit what this value holds; in post order that has happened already.
+  // Do not visit the children of the value.  No effect in post-order, where they are visited first.
   static WalkResult Skip() { return WalkResult(kSkipTag); }
   static WalkResult Interrupt(VisitInterrupt interrupt = VisitInterrupt()) {
     return WalkResult(std::move(interrupt));
@@ -235,12 +240,12 @@ struct TypeTraits<WalkResult> : TypeTraitsBase {
   static std::string TypeSchema() { return Base::TypeSchema(); }
 };
 
-// Whether a callback sees a value before or after what it holds.
+// Whether a callback is called before (kPreOrder) or after (kPostOrder) the children are visited.
 enum class WalkOrder : int { kPreOrder = 0, kPostOrder = 1 };
 
 namespace detail {
 
-// The visit function of an engine: None is not a value to visit, and errors learn where they were.
+// Calls an engine's visit function, except for None, and adds the value to the context of an error.
 template <typename VisitNode>
 TVMFFIAny DispatchVisit(AnyView value, VisitNode&& visit_node) noexcept {
   if (value == nullptr) return AnyView().CopyToTVMFFIAny();
@@ -263,12 +268,13 @@ inline VisitOutcome AsVisitOutcome(Expected<WalkResult>&& result) {
 
 }  // namespace detail
 
-// Calls the first callback that takes the value, and descends by itself.  A callback is
-// (value[, state...][, TVMFFIDefRegionKind]) -> WalkResult or Expected<WalkResult>; the states are
-// what Parent::StateTuple returns.
+// Calls the first callback that accepts a value, and does the recursion itself.  A callback takes
+// (value[, state...][, TVMFFIDefRegionKind]), where the states are those of Parent::StateTuple, and
+// returns WalkResult or Expected<WalkResult>.
 template <typename Parent, WalkOrder order, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
-  static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>, "an engine is a visitor");
+  static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>,
+                "Parent must derive from StructuralVisitorObj");
   static_assert(sizeof...(Callbacks) > 0, "StructuralWalk requires at least one callback");
 
  public:
@@ -294,8 +300,8 @@ class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
       }
       return this->DefaultVisitExpected(value);
     } else {
-      Expected<Optional<VisitInterrupt>> below = this->DefaultVisitExpected(value);
-      if (detail::EndsVisit(below)) return below;
+      Expected<Optional<VisitInterrupt>> children = this->DefaultVisitExpected(value);
+      if (detail::EndsVisit(children)) return children;
       return detail::AsVisitOutcome(CallFirst(value));
     }
   }
@@ -322,12 +328,13 @@ class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
   std::tuple<Callbacks...> callbacks_;
 };
 
-// Leaves the descent to the first callback that takes the value.  A callback is
-// (value, StructuralVisitorObj*) -> Optional<VisitInterrupt>, or an Expected of it; it may also
-// take a Parent*.
+// Calls the first callback that accepts a value; the callback does the recursion.  A callback takes
+// (value, StructuralVisitorObj*), or a Parent* as second parameter, and returns
+// Optional<VisitInterrupt> or an Expected of it.
 template <typename Parent, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralVisitEngine : public Parent {
-  static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>, "an engine is a visitor");
+  static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>,
+                "Parent must derive from StructuralVisitorObj");
   static_assert(sizeof...(Callbacks) > 0, "StructuralVisit requires at least one callback");
 
  public:
@@ -370,27 +377,28 @@ class TVM_FFI_HIDDEN StructuralVisitEngine : public Parent {
 
 // ---- Entry points -----------------------------------------------------------------------------
 
-// Walks over `root`, which stays alive meanwhile, and returns the interrupt that ended it early.
+// Walks `root` and its children: see StructuralWalkEngine.  Returns the interrupt if a callback
+// interrupted the walk.  Owns a reference to `root` during the walk.
 template <WalkOrder order, typename... Callbacks>
 Expected<Optional<VisitInterrupt>> StructuralWalkExpected(AnyView root, Callbacks&&... callbacks) {
   using Engine = StructuralWalkEngine<StructuralVisitorObj, order, std::decay_t<Callbacks>...>;
   Any owned(root);
   return make_object<Engine>(std::forward<Callbacks>(callbacks)...)->VisitExpected(owned);
 }
-// The same, but throws.
+// Same as StructuralWalkExpected, but throws errors.
 template <WalkOrder order, typename... Callbacks>
 Optional<VisitInterrupt> StructuralWalk(AnyView root, Callbacks&&... callbacks) {
   return StructuralWalkExpected<order>(root, std::forward<Callbacks>(callbacks)...).value();
 }
 
-// The same for callbacks that descend themselves.
+// Same as StructuralWalkExpected, for callbacks that do the recursion: see StructuralVisitEngine.
 template <typename... Callbacks>
 Expected<Optional<VisitInterrupt>> StructuralVisitExpected(AnyView root, Callbacks&&... callbacks) {
   using Engine = StructuralVisitEngine<StructuralVisitorObj, std::decay_t<Callbacks>...>;
   Any owned(root);
   return make_object<Engine>(std::forward<Callbacks>(callbacks)...)->VisitExpected(owned);
 }
-// The same, but throws.
+// Same as StructuralVisitExpected, but throws errors.
 template <typename... Callbacks>
 Optional<VisitInterrupt> StructuralVisit(AnyView root, Callbacks&&... callbacks) {
   return StructuralVisitExpected(root, std::forward<Callbacks>(callbacks)...).value();
@@ -399,7 +407,8 @@ Optional<VisitInterrupt> StructuralVisit(AnyView root, Callbacks&&... callbacks)
 }  // namespace ffi
 }  // namespace tvm
 
-// Returns an interrupt or error from the enclosing function; `expr` is the result of a visit.
+// Returns from the enclosing function with the interrupt or error of `expr`, the result of a visit,
+// if it has one.
 #define TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(expr)                                       \
   do {                                                                                 \
     auto&& tvm_ffi_visit_outcome = (expr);                                             \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of structural_mutate.h: UnchangedOr<T>, the result of mutating a value.
 //
-// "Unchanged" is a type index of its own, so that a value that stays what it is costs no reference,
-// and so that None can be a result.
+// Unchanged has a separate type index, so that an unchanged value needs no new reference and None
+// is a valid new value.
 #ifndef TVM_FFI_EXTRA_UNCHANGED_DETAIL_H_
 #define TVM_FFI_EXTRA_UNCHANGED_DETAIL_H_
 
@@ -11,7 +11,7 @@
 namespace tvm {
 namespace ffi {
 
-// Says that a value stays what it is.
+// Result of a mutation that does not change the value.
 struct Unchanged {
   TVMFFIAny CopyToTVMFFIAny() const noexcept {
     TVMFFIAny data;
@@ -35,7 +35,7 @@ inline constexpr bool is_unchanged_or_v<UnchangedOr<T>> = true;
 
 inline Any MakeUnchanged() { return Unchanged(); }
 
-// Whether an UnchangedOr<T> is made from a U by way of T.
+// True if UnchangedOr<T> is constructed from a U by conversion to T.
 template <typename T, typename U>
 inline constexpr bool unchanged_or_converts_v =
     std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
@@ -44,11 +44,11 @@ inline constexpr bool unchanged_or_converts_v =
 
 }  // namespace detail
 
-// A new T, or the word that the old one stays.
+// A new value of type T, or Unchanged.
 template <typename T>
 class UnchangedOr {
   static_assert(detail::castable_v<T> && (std::is_same_v<T, Any> || TypeTraits<T>::storage_enabled),
-                "UnchangedOr holds what an Any can hold");
+                "UnchangedOr requires a type that Any can store");
 
  public:
   UnchangedOr(Unchanged) : data_(detail::MakeUnchanged()) {}  // NOLINT(*)
@@ -63,7 +63,7 @@ class UnchangedOr {
                                   : Any(T(std::move(other).ValueUnchecked()))) {}
 
   bool IsUnchanged() const { return data_.type_index() == kTVMFFIUnchanged; }
-  // Whether the value stays `original`, said or not.
+  // True if the result is Unchanged or identical to `original`.
   bool UnchangedOrSameAs(const T& original) const {
     if (IsUnchanged()) return true;
     if constexpr (std::is_same_v<T, Any>) {
@@ -76,9 +76,10 @@ class UnchangedOr {
     if (IsUnchanged()) return original;
     return std::move(*this).ValueUnchecked();
   }
-  // Only for one that is not unchanged.
+  // Returns the new value.  Only valid if IsUnchanged() is false.
   T ValueUnchecked() && { return detail::AnyUnsafe::MoveFromAnyAfterCheck<T>(std::move(data_)); }
-  // The value, or another UnchangedOr, if it already is a U: nothing, or a TypeError, when not.
+  // Return the result as a U, which may be another UnchangedOr, without a conversion.  If it is not
+  // a U, as() returns std::nullopt and as_or_throw() throws TypeError.
   template <typename U>
   std::optional<U> as() && {
     if (!detail::AnyUnsafe::CheckAnyStrict<U>(data_)) return std::nullopt;
@@ -94,7 +95,7 @@ class UnchangedOr {
   }
 
  private:
-  // Takes a value that is known to fit.
+  // Constructor without a check; `data` must be a T or Unchanged.
   struct Checked {};
   UnchangedOr(Checked, Any data) : data_(std::move(data)) {}
 
@@ -103,12 +104,12 @@ class UnchangedOr {
   friend struct TypeTraits;
 };
 
-static_assert(sizeof(UnchangedOr<Any>) == sizeof(TVMFFIAny), "one Any");
+static_assert(sizeof(UnchangedOr<Any>) == sizeof(TVMFFIAny), "an UnchangedOr is one Any");
 
 template <typename T, typename U>
 inline constexpr bool type_subsumes_v<UnchangedOr<T>, UnchangedOr<U>> = type_subsumes_v<T, U>;
 
-// A result type only: no cast makes a T of something else.
+// Only for results: does not convert other types to T.
 template <typename T>
 struct TypeTraits<UnchangedOr<T>> : TypeTraitsBase {
   using Self = UnchangedOr<T>;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// VisitErrorContext: where in a structure a visit failed.
+// VisitErrorContext: the objects that were being visited when a structural visit failed.
 //
-// While an error travels out of nested visits, each of them appends the object it was at; together
-// they lead from the object that failed to the root.  The context lives in the error's
-// extra_context handle, and what was there before is kept behind it.
+// As an error propagates out of nested visits, each visit appends its object, from the failed
+// object to the root.  The context is stored in the error's extra_context handle; it owns the
+// previous extra_context.
 #ifndef TVM_FFI_EXTRA_VISIT_ERROR_CONTEXT_H_
 #define TVM_FFI_EXTRA_VISIT_ERROR_CONTEXT_H_
 
@@ -15,19 +15,19 @@
 namespace tvm {
 namespace ffi {
 
-// The object behind a VisitErrorContext.
+// The object of a VisitErrorContext.
 class VisitErrorContextObj : public Object {
  public:
   List<ObjectRef> reverse_visit_pattern;   // the failed object first, the root last
-  Optional<ObjectRef> prev_error_context;  // the extra_context that this one has replaced
+  Optional<ObjectRef> prev_error_context;  // the error's previous extra_context
 
   static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.VisitErrorContext", VisitErrorContextObj, Object);
 };
 
-static_assert(sizeof(VisitErrorContextObj) == 40, "read by other libraries");
+static_assert(sizeof(VisitErrorContextObj) == 40, "other libraries read the fields");
 
-// Where an error arose: the objects that were being visited.
+// Reference to a VisitErrorContextObj.
 class VisitErrorContext : public ObjectRef {
  public:
   explicit VisitErrorContext(ObjectPtr<VisitErrorContextObj> context)
@@ -39,11 +39,11 @@ class VisitErrorContext : public ObjectRef {
     return context->as<VisitErrorContext>();
   }
 
-  // The paths from `root` to the failed object that pass the objects of the context in their
-  // order; there may be others between them, for a visit need not record each.  Several where the
-  // object is shared, none when it is not below `root`.  With `allow_prefix` also the paths on
-  // which a beginning of that order is found and that end, without the rest, at an object that
-  // holds no further ones.
+  // Returns the access paths from `root` to the failed object that contain the context's objects in
+  // order, the root first.  A path may contain other objects between them, because a visit need not
+  // record every object.  There are several paths if the object is shared, and none if it is not
+  // reachable from `root`.  With allow_prefix, also returns incomplete paths: they contain at least
+  // the first of the context's objects, and the next one was not found below their end.
   TVM_FFI_EXTRA_CXX_API static Array<reflection::AccessPath> FindAccessPaths(
       const ObjectRef& root, const VisitErrorContext& context, bool allow_prefix = false);
 
@@ -58,8 +58,8 @@ TVM_FFI_FAILURE_ inline VisitErrorContext MakeVisitErrorContext(const ObjectRef&
   return VisitErrorContext(std::move(context));
 }
 
-// Appends `node` to the error's context; an error without one gets it.  The runtime's MemoryError
-// stays as it is: all threads may share one object.
+// Appends `node` to the error's context; creates the context if the error has none.  A MemoryError
+// is not changed, because the runtime may share one preallocated error between all threads.
 TVM_FFI_FAILURE_ inline void UpdateVisitErrorContext(Error& error, const ObjectRef& node) {
   if (error.kind() == "MemoryError") return;
   Optional<VisitErrorContext> existing = VisitErrorContext::TryGetFromError(error);
@@ -74,14 +74,14 @@ TVM_FFI_FAILURE_ inline void UpdateVisitErrorContext(Error& error, const ObjectR
   cell->extra_context = ObjectUnsafe::MoveObjectRefToTVMFFIObjectPtr(std::move(context));
 }
 
-// The same for a value: only objects are recorded.
+// Same as UpdateVisitErrorContext for an ObjectRef, but ignores values that are not objects.
 TVM_FFI_FAILURE_ inline void UpdateVisitErrorContext(Error& error, AnyView node) {
   if (node.type_index() < kTVMFFIStaticObjectBegin) return;
   UpdateVisitErrorContext(error, node.as_or_throw<ObjectRef>());
 }
 
-// Records that the visit of `node` ended in this error, unless whoever made or passed the error
-// has just done so.  Without memory for it the error stays as it is.
+// Appends `node`, whose visit failed, to the error's context, unless it is already the last entry.
+// If that fails for lack of memory, the error is not changed.
 TVM_FFI_FAILURE_ inline void RecordFailedNode(Error error, AnyView node) noexcept {
   if (node.type_index() < kTVMFFIStaticObjectBegin) return;
   try {
@@ -95,7 +95,7 @@ TVM_FFI_FAILURE_ inline void RecordFailedNode(Error error, AnyView node) noexcep
   }
 }
 
-// The left side of `thrower <<= message` in TVM_FFI_VISIT_THROW.
+// Left operand of `thrower <<= message` in TVM_FFI_VISIT_THROW.
 struct TVM_FFI_HIDDEN VisitErrorThrower {
   const char* kind;
   const TVMFFIByteArray* backtrace;
@@ -111,7 +111,8 @@ struct TVM_FFI_HIDDEN VisitErrorThrower {
 }  // namespace ffi
 }  // namespace tvm
 
-// Bracket code that visits `node`, an object reference: errors pass and carry it.
+// Enclose code that visits `node`, an object reference.  An error propagates, with `node` added to
+// its context.
 #define TVM_FFI_VISIT_BEGIN() try {
 #define TVM_FFI_VISIT_END(node)                                               \
   }                                                                           \
@@ -120,7 +121,8 @@ struct TVM_FFI_HIDDEN VisitErrorThrower {
     throw;                                                                    \
   }
 
-// The same at the end of a function that returns an Expected: errors become its result.
+// Same as TVM_FFI_VISIT_END, for a function that returns an Expected: returns the error instead of
+// throwing it.
 #define TVM_FFI_VISIT_END_RETURN_EXPECTED(node)                               \
   }                                                                           \
   catch (::tvm::ffi::Error & tvm_ffi_visit_error) {                           \
@@ -128,7 +130,7 @@ struct TVM_FFI_HIDDEN VisitErrorThrower {
     return tvm_ffi_visit_error;                                               \
   }
 
-// TVM_FFI_VISIT_THROW(ValueError, node) << "text"; the error carries `node` from the start.
+// TVM_FFI_VISIT_THROW(ValueError, node) << "text" throws an error whose context contains `node`.
 #define TVM_FFI_VISIT_THROW(ErrorKind, node)                                              \
   ::tvm::ffi::detail::VisitErrorThrower{                                                  \
       #ErrorKind, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0), (node)} <<= \

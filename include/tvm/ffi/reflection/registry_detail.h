@@ -176,9 +176,9 @@ template <typename... Args>
 inline constexpr bool is_init_v<init<Args...>> = true;
 
 // Selects the overload whose parameters are Args, or else the only overload whose parameters begin
-// with Args.  const_ selects a const member function; it is needed unless exactly one overload has
-// the parameters Args.  The operators are called on a non-const object, so overload resolution
-// prefers those without qualifiers, then `const`, then `const volatile`.
+// with Args.  const_ selects a const member function; it can be omitted if that is the only
+// overload with the parameters Args.  The operators are called on a non-const object, so overload
+// resolution prefers those without qualifiers, then `const`, then `const volatile`.
 template <typename... Args>
 struct OverloadCast {
   template <typename R>

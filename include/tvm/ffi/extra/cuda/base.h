@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What code that calls CUDA needs first: status codes as exceptions, and an extent of a launch that
-// does not depend on the compiler.
+// CUDA error checks, and dim3 for launch grids.
+//
+// The macro TVM_FFI_CHECK_CUDA_ERROR converts status codes of the CUDA runtime API to exceptions.
+// tvm::ffi::dim3 has the same layout in host compilers and in nvcc.
 #ifndef TVM_FFI_EXTRA_CUDA_BASE_H_
 #define TVM_FFI_EXTRA_CUDA_BASE_H_
 
 #include <cuda_runtime.h>
 #include <tvm/ffi/error.h>
 
-#include <tuple>  // published sources of kernels count on it
+#include <tuple>  // published kernel sources rely on this include
 
 namespace tvm {
 namespace ffi {
 
-// Threads of a block, or blocks of a grid, along each axis.
+// Number of threads of a block, or blocks of a grid, along each axis.
 struct dim3 {
   unsigned int x;
   unsigned int y;
@@ -27,12 +29,12 @@ struct dim3 {
 
 namespace detail {
 
-// RuntimeError "<before><name> (<code>): <text>".
-[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCudaStatus(const char* before, const char* name,
+// Throws RuntimeError "<prefix><name> (<code>): <text>".
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCudaStatus(const char* prefix, const char* name,
                                                           int code, const char* text,
                                                           const TVMFFIByteArray* backtrace) {
   MessageStream message;
-  message << before << name << " (" << code << "): " << text;
+  message << prefix << name << " (" << code << "): " << text;
   throw MakeError("RuntimeError", message.view(),
                   std::string_view(backtrace->data, backtrace->size));
 }
@@ -47,7 +49,8 @@ namespace detail {
 }  // namespace ffi
 }  // namespace tvm
 
-// A statement: evaluates a call of the runtime API once, and throws what it reports.
+// Statement that calls a CUDA runtime API function and throws RuntimeError if it fails.  Evaluates
+// `stmt` once.
 #define TVM_FFI_CHECK_CUDA_ERROR(stmt)                                                      \
   do {                                                                                      \
     ::cudaError_t tvm_ffi_cuda_status = (stmt);                                             \

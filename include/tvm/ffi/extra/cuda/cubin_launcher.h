@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels out of a cubin: a CUDA image that was compiled earlier and travels inside this library.
+// CubinModule, CubinKernel: launch kernels of a cubin, a compiled CUDA device image, that can be
+// embedded in the library.
 //
 //   TVM_FFI_EMBED_CUBIN(scale);
 //   ...
@@ -7,8 +8,8 @@
 //   void* args[] = {&x, &n};  // the address of each argument
 //   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(kernel.Launch(args, grid, block, stream));
 //
-// Modules and kernels serve all devices; a launch takes place on the one that is current on the
-// calling thread, see CUDADeviceGuard.
+// A module and its kernels can be used on all devices.  A kernel is launched on the current device
+// of the calling thread: see CUDADeviceGuard.
 #ifndef TVM_FFI_EXTRA_CUDA_CUBIN_LAUNCHER_H_
 #define TVM_FFI_EXTRA_CUDA_CUBIN_LAUNCHER_H_
 
@@ -23,10 +24,10 @@ namespace tvm {
 namespace ffi {
 inline namespace TVM_FFI_CUBIN_API_VARIANT_ {
 
-// A kernel of a module, which must outlive it; a moved-from kernel is empty.
+// A kernel of a CubinModule, which must outlive the kernel.  A moved-from kernel is empty.
 class CubinKernel {
  public:
-  // RuntimeError when the library has no kernel of this name.
+  // Fails: RuntimeError if the library has no kernel of this name.
   CubinKernel(cuda_api::LibraryHandle library, const char* name) {
     cuda_api::ResultType status = cuda_api::GetKernel(&kernel_, library, name);
     if (TVM_FFI_PREDICT_FALSE(status != cuda_api::kSuccess)) ThrowNotFound(status, name);
@@ -37,13 +38,15 @@ class CubinKernel {
     return *this;
   }
 
-  // args: the address of each argument, read before the call returns.  The status is the launch's
-  // own; what the kernel does wrong is reported by a later call.
+  // Launches the kernel.  `args` contains the address of each argument; the arguments are copied
+  // before the call returns.  The result is the status of the launch; a later CUDA call reports
+  // errors of the kernel.
   cuda_api::ResultType Launch(void** args, dim3 grid, dim3 block, cuda_api::StreamHandle stream,
                               uint32_t dyn_smem_bytes = 0) const {
     return cuda_api::LaunchKernel(kernel_, args, grid, block, stream, dyn_smem_bytes);
   }
-  // With launch attributes, a cluster for one; cuda_api::ConstructLaunchConfig fills a config.
+  // Launches the kernel with launch attributes, such as a cluster size: see
+  // cuda_api::ConstructLaunchConfig.
   cuda_api::ResultType LaunchEx(void** args, const cuda_api::LaunchConfig& config) const {
     return cuda_api::LaunchKernelEx(kernel_, args, config);
   }
@@ -61,38 +64,41 @@ class CubinKernel {
                                 << "): " << text << " (kernel `" << name << "`)";
   }
 
-  // Lets launches on one device ask for `bytes`, or, when that is -1, for all that is left there.
+  // Allows launches on a device to use `bytes` of dynamic shared memory; -1 means the device's
+  // maximum minus the kernel's static shared memory.
   cuda_api::ResultType AllowDynamicSharedMemory(int64_t bytes, cuda_api::DeviceHandle device) const;
   void AllowDynamicSharedMemoryEverywhere(int64_t bytes, const char* name) const;
 
   cuda_api::KernelHandle kernel_ = nullptr;
 };
 
-// A loaded image, which is unloaded with the object; a moved-from module is empty.
+// A loaded device image, which the destructor unloads.  A moved-from module is empty.
 class CubinModule {
  public:
-  // RuntimeError when CUDA cannot load the image: a cubin, a fatbin, or PTX that ends in a NUL.
+  // Load a device image: a cubin, a fatbin, or NUL-terminated PTX.  Fails: RuntimeError if CUDA
+  // cannot load it.
   explicit CubinModule(const Bytes& image) { Load(image.data()); }
   explicit CubinModule(const char* image) { Load(image); }
   explicit CubinModule(const unsigned char* image) { Load(image); }
   CubinModule(CubinModule&& other) noexcept : library_(std::exchange(other.library_, nullptr)) {}
   CubinModule& operator=(CubinModule&& other) noexcept {
-    CubinModule taken(std::move(other));
-    std::swap(library_, taken.library_);
+    CubinModule moved(std::move(other));
+    std::swap(library_, moved.library_);
     return *this;
   }
-  // Whether that works is of no use to anyone: it fails when CUDA itself ended before.
+  // The status is ignored: unloading fails if CUDA was shut down before.
   ~CubinModule() {
     if (library_ != nullptr) static_cast<void>(cuda_api::UnloadLibrary(library_));
   }
 
-  // RuntimeError when the image has no kernel of this name.
+  // Return a kernel.  Fails: RuntimeError if the image has no kernel of this name.
   CubinKernel GetKernel(const char* name) const { return CubinKernel(library_, name); }
   CubinKernel operator[](const char* name) const { return CubinKernel(library_, name); }
 
-  // The same for launches that need more dynamic shared memory than the 48 KiB which every kernel
-  // may have: dynamic_smem_max bytes or, when it is -1, as many as the kernel's static shared
-  // memory leaves on the device.  Devices that refuse are passed over; RuntimeError when all do.
+  // Returns a kernel that may use more dynamic shared memory than the default limit of 48 KiB:
+  // dynamic_smem_max bytes, or, if it is -1, the device's maximum minus the kernel's static shared
+  // memory.  Devices that do not support this much are ignored.  Fails: RuntimeError if no device
+  // supports it.
   CubinKernel GetKernelWithMaxDynamicSharedMemory(const char* name,
                                                   int64_t dynamic_smem_max = -1) const {
     CubinKernel kernel(library_, name);
@@ -147,18 +153,19 @@ inline void CubinKernel::AllowDynamicSharedMemoryEverywhere(int64_t bytes, const
 }  // namespace ffi
 }  // namespace tvm
 
-// ---- Images inside the library ----------------------------------------------------------------
-// Both macros stand at namespace scope.  The module is loaded when it is first asked for, and stays
-// loaded: when static objects are destroyed, CUDA may not be called any more.
+// ---- Images embedded in the library -----------------------------------------------------------
+// Use both macros at namespace scope.  The module is loaded on first use and never unloaded,
+// because CUDA must not be called while static objects are destroyed.
 
-// The image is linked in under the symbol __tvm_ffi__cubin_<name>, with __tvm_ffi__cubin_<name>_end
-// behind it.  Hidden: another library may have a cubin of the same name.
+// Declares an image that is linked into the library between the symbols __tvm_ffi__cubin_<name> and
+// __tvm_ffi__cubin_<name>_end.  They are hidden, because another library may have a cubin of the
+// same name.
 #define TVM_FFI_EMBED_CUBIN(name)                                       \
   extern "C" TVM_FFI_HIDDEN const char __tvm_ffi__cubin_##name[];       \
   extern "C" TVM_FFI_HIDDEN const char __tvm_ffi__cubin_##name##_end[]; \
   TVM_FFI_EMBED_CUBIN_MODULE_(EmbedCubinModule_##name, __tvm_ffi__cubin_##name)
 
-// The image is in an array of this file, or whatever else a CubinModule is made from.
+// Declares an image from an array, or from another constructor argument of CubinModule.
 #define TVM_FFI_EMBED_CUBIN_FROM_BYTES(name, bytes) \
   TVM_FFI_EMBED_CUBIN_MODULE_(EmbedCubinModule_##name, bytes)
 
@@ -182,7 +189,8 @@ inline void CubinKernel::AllowDynamicSharedMemoryEverywhere(int64_t bytes, const
   };                                                                            \
   }
 
-// A CubinKernel; keep it in a static variable, finding it is not free.
+// Returns a CubinKernel of an embedded image.  Store it in a static variable, because each lookup
+// has a cost.
 #define TVM_FFI_EMBED_CUBIN_GET_KERNEL(name, kernel_name) \
   (EmbedCubinModule_##name::Global()->mod[kernel_name])
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDADeviceGuard: a device is current on the calling thread until the end of the scope.
+// CUDADeviceGuard: sets the calling thread's current CUDA device until the end of a scope.
 #ifndef TVM_FFI_EXTRA_CUDA_DEVICE_GUARD_H_
 #define TVM_FFI_EXTRA_CUDA_DEVICE_GUARD_H_
 
@@ -8,7 +8,8 @@
 namespace tvm {
 namespace ffi {
 
-// Costs one look at the current device when it is the right one already.
+// Sets the current device and restores the previous one.  If the device is already current, only
+// queries it.
 class CUDADeviceGuard {
  public:
   TVM_FFI_HIDDEN explicit CUDADeviceGuard(int device_index) : device_index_(device_index) {
@@ -20,8 +21,8 @@ class CUDADeviceGuard {
   CUDADeviceGuard(const CUDADeviceGuard&) = delete;
   CUDADeviceGuard& operator=(const CUDADeviceGuard&) = delete;
 
-  // Throws when the device cannot be restored, unless an exception is on its way already: two at a
-  // time would end the process.
+  // Throws if the device cannot be restored, but not while another exception propagates, which
+  // would terminate the process.
   TVM_FFI_HIDDEN ~CUDADeviceGuard() noexcept(false) {
     if (previous_index_ == device_index_) return;
     ::cudaError_t status = ::cudaSetDevice(previous_index_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver API under the names of unified_api.h, which includes this file.
+// CUDA driver API variant of unified_api.h, which includes this file.
 #ifndef TVM_FFI_EXTRA_CUDA_INTERNAL_DRIVER_API_H_
 #define TVM_FFI_EXTRA_CUDA_INTERNAL_DRIVER_API_H_
 
@@ -23,7 +23,7 @@ constexpr ResultType kSuccess = ::CUDA_SUCCESS;
 constexpr DeviceAttrType kMaxSharedMemoryPerBlock =
     ::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
 
-// Both texts are valid for every code, also for one that the driver does not know.
+// Stores the name and description of a status; valid also for codes that the driver does not know.
 inline void GetErrorString(ResultType status, const char** name, const char** text) {
   if (::cuGetErrorName(status, name) != kSuccess) *name = "unrecognized error code";
   if (::cuGetErrorString(status, text) != kSuccess) *text = "unrecognized error code";
@@ -45,7 +45,7 @@ inline ResultType GetKernel(KernelHandle* kernel, LibraryHandle library, const c
   return ::cuLibraryGetKernel(kernel, library, name);
 }
 
-// Bytes of static shared memory that a block of the kernel has.
+// Stores the static shared memory of a block of the kernel, in bytes.
 inline ResultType GetKernelSharedMem(KernelHandle kernel, int& bytes, DeviceHandle device) {
   return ::cuKernelGetAttribute(&bytes, ::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel, device);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime API of CUDA 12.8 and later under the names of unified_api.h, which includes this
+// CUDA runtime API variant of unified_api.h, for CUDA 12.8 and later; unified_api.h includes this
 // file.
 #ifndef TVM_FFI_EXTRA_CUDA_INTERNAL_RUNTIME_API_H_
 #define TVM_FFI_EXTRA_CUDA_INTERNAL_RUNTIME_API_H_
@@ -22,7 +22,7 @@ using DeviceAttrType = ::cudaDeviceAttr;
 constexpr ResultType kSuccess = ::cudaSuccess;
 constexpr DeviceAttrType kMaxSharedMemoryPerBlock = ::cudaDevAttrMaxSharedMemoryPerBlockOptin;
 
-// Both texts are valid for every code, also for one that the runtime does not know.
+// Stores the name and description of a status; valid also for codes that the runtime does not know.
 inline void GetErrorString(ResultType status, const char** name, const char** text) {
   *name = ::cudaGetErrorName(status);
   *text = ::cudaGetErrorString(status);
@@ -45,8 +45,9 @@ inline ResultType GetKernel(KernelHandle* kernel, LibraryHandle library, const c
   return ::cudaLibraryGetKernel(kernel, library, name);
 }
 
-// Bytes of static shared memory that a block of the kernel has.  The runtime API answers for the
-// current device only, and making another one current would create a context there.
+// Stores the static shared memory of a block of the kernel, in bytes.  Always queries the current
+// device, as the runtime API has no parameter for it, and a change of the current device would
+// create a context on that device.
 inline ResultType GetKernelSharedMem(KernelHandle kernel, int& bytes, DeviceHandle) {
   ::cudaFuncAttributes attributes;
   ResultType status = ::cudaFuncGetAttributes(&attributes, static_cast<const void*>(kernel));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading and launching cubins: one spelling for the CUDA driver API and the runtime API.
+// Loading and launching of cubins with either the CUDA driver API or the CUDA runtime API.
 //
-// With both, a library is loaded once for all devices.  Its code reaches a device when a kernel is
-// first used there, and a launch takes place on the device that is current on the calling thread.
+// In both variants, a library is loaded once for all devices.  CUDA copies its code to a device
+// when a kernel is first used there.  A kernel is launched on the current device of the calling
+// thread.
 #ifndef TVM_FFI_EXTRA_CUDA_INTERNAL_UNIFIED_API_H_
 #define TVM_FFI_EXTRA_CUDA_INTERNAL_UNIFIED_API_H_
 
 #include <cuda_runtime.h>
 
-// 1: driver API, link with -lcuda.  0: runtime API, which can load cubins since CUDA 12.8.
+// 1: driver API, needs -lcuda.  0: runtime API, which can load cubins since CUDA 12.8.
 #ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 #if CUDART_VERSION >= 12080
 #define TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API 0
@@ -17,8 +18,8 @@
 #endif
 #endif
 
-// Types and calls of the variants differ where linkers see one name: an inline namespace around
-// everything that depends on the variant lets both meet in a program.
+// An inline namespace contains everything that depends on the variant.  It gives the two variants
+// different symbols, so that a program can contain code compiled with either.
 #if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 #include <tvm/ffi/extra/cuda/internal/driver_api.h>
 #define TVM_FFI_CUBIN_API_VARIANT_ driver_api
@@ -30,7 +31,8 @@
 #define TVM_FFI_CUBIN_API_VARIANT_ runtime_api
 #endif
 
-// A statement: evaluates a call of this API once, and throws what it reports.
+// Statement that calls a cuda_api function and throws RuntimeError if it fails.  Evaluates `stmt`
+// once.
 #define TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(stmt)                                        \
   do {                                                                                       \
     ::tvm::ffi::cuda_api::ResultType tvm_ffi_cubin_status = (stmt);                          \
@@ -61,8 +63,8 @@ inline DeviceHandle GetDeviceHandle(int device_id) {
   return device;
 }
 
-// Fills `config` for LaunchKernelEx.  With more than one block along the cluster it refers to
-// `attribute`, which must then live as long.
+// Fills `config` for LaunchKernelEx.  If cluster_dim is greater than 1, `config` borrows
+// `attribute`, which must then outlive it.
 inline ResultType ConstructLaunchConfig(KernelHandle, StreamHandle stream, uint32_t dyn_smem_bytes,
                                         dim3 grid, dim3 block, int cluster_dim,
                                         LaunchConfig& config, LaunchAttrType& attribute) {
