@@ -45,7 +45,7 @@ CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 help:
 	@echo "make quickstart   build everything, then run a C kernel from Python and from C"
 	@echo "make test         all tests and checks: test-c test-python lint; 15 minutes on 2 cores"
-	@echo "make quick        lint tests, core C++ tests if built, core Python tests; under a minute once built"
+	@echo "make quick        lint tests, core C++ tests if built, core Python tests; under a minute on a built tree"
 	@echo "make test-c       C and C++ tests; needs doctest"
 	@echo "make test-python  Python tests; PYTEST_ARGS='tests/python -k tensor' selects some of them"
 	@echo "make lint         formatters, linters and mypy; they change nothing"
