@@ -20,9 +20,8 @@ const char* NameOf(ImageFormat format);
 // Detects the format of an image and checks that it is complete.  format: the expected format, or
 // "" for any.
 //
-// Fails: ValueError for an unknown format name, bytes of no known or of another format, and
-// truncated
-//        bytes.
+// Fails: ValueError for an unknown format name, for bytes in an unknown or different format,
+//        and for truncated bytes.
 ImageFormat CheckImage(std::string_view bytes, std::string_view format);
 
 }  // namespace tvm::ffi::extra::cuda

@@ -48,9 +48,8 @@ struct SavedModule {
 // runtimes can read it.
 std::string EncodeModule(const SavedModule& module);
 
-// Fails: ValueError "corrupt saved CUDA module at byte N of M: ...".  Uses memory in proportion to
-// the
-//        number of bytes.
+// Fails: ValueError "corrupt saved CUDA module at byte N of M: ...".
+// Uses memory in proportion to the number of bytes.
 SavedModule DecodeModule(std::string_view bytes);
 
 }  // namespace tvm::ffi::extra::cuda

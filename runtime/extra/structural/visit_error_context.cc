@@ -25,14 +25,12 @@ constexpr size_t kMaxPaths = 4096;
 // Depth-first search with an explicit stack for paths that contain the objects of the pattern in
 // order.
 //
-// 1. If an object on the path is the next object of the pattern, the pattern advances.  Other
-// objects
-//    between two objects of the pattern are ignored.
+// 1. If an object on the path is the next object of the pattern, the pattern advances.
+//    Other objects between two objects of the pattern are ignored.
 // 2. A path ends with the last object of the pattern.
-// 3. If the rest of the pattern was not found below an object, the object is not searched again for
-// the
-//    same or a longer rest, so shared objects cost no extra time.  Objects that are on the path
-//    already are skipped.
+// 3. If the rest of the pattern was not found below an object, the object is not searched
+//    again for the same or a longer rest, so shared objects cost no extra time.
+//    Objects that are on the path already are skipped.
 class PathSearch {
  public:
   PathSearch(const List<ObjectRef>& reverse_pattern, bool allow_prefix)
