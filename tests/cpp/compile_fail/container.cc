@@ -22,13 +22,13 @@ auto size = sizeof(List<String>);
 // REJECTED
 auto size = sizeof(List<const char*>);
 
-// CASE map_with_keys_that_are_c_strings: Map and Dict require key and value types that Any can store
+// CASE map_with_keys_that_are_c_strings: key and value types that Any can store
 // ACCEPTED
 auto size = sizeof(Map<String, int64_t>);
 // REJECTED
 auto size = sizeof(Map<const char*, int64_t>);
 
-// CASE dict_with_values_that_are_c_strings: Map and Dict require key and value types that Any can store
+// CASE dict_with_values_that_are_c_strings: key and value types that Any can store
 // ACCEPTED
 auto size = sizeof(Dict<String, String>);
 // REJECTED
