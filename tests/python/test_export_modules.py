@@ -258,7 +258,7 @@ def test_what_is_written_of_a_tree():
             r"a loaded library \(test_export_\) cannot be put into another one",
         ),
     ],
-    ids=["no-way", "circle", "library"],
+    ids=["no-way", "cycle", "library"],
 )
 def test_trees_that_cannot_be_exported(code_object, tmp_path, make, message):
     with pytest.raises(ValueError, match=message):
@@ -268,7 +268,7 @@ def test_trees_that_cannot_be_exported(code_object, tmp_path, make, message):
 
 def test_an_import_that_would_import_the_module_itself(tmp_path):
     root = Table(b"root")
-    with pytest.raises(ValueError, match=r"circle.*: '.*table' -> '.*table' -> '.*table'$"):
+    with pytest.raises(ValueError, match=r"cycle.*: '.*table' -> '.*table' -> '.*table'$"):
         tvm_ffi.export_library(tmp_path / "out.so", root, imports=[Table(b"above", root)])
 
 

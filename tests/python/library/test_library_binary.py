@@ -261,7 +261,7 @@ XY = u64(1) + b"x" + u64(1) + b"y"
         pytest.param(
             with_total(u64(4, 0, 1, 2, 3, 3, 1, 2, 1), LIB, XY, XY),
             "modules import in a cycle: 1 -> 2 -> 1",
-            id="circle",
+            id="cycle",
         ),
     ],
 )
@@ -286,7 +286,7 @@ def test_a_long_chain_needs_no_recursion():
     chain.append(EmbeddedModule("_lib", None))
     assert decode(encode(chain)) == chain
     chain[-1] = EmbeddedModule("_lib", None, (0,))
-    with pytest.raises(ValueError, match=r"circle: 0 -> 1 -> 2 -> 3 -> \.\.\. -> 19999 -> 20000"):
+    with pytest.raises(ValueError, match=r"cycle: 0 -> 1 -> 2 -> 3 -> \.\.\. -> 19999 -> 20000"):
         encode(chain)
 
 
@@ -299,7 +299,7 @@ def test_a_long_chain_needs_no_recursion():
         ([EmbeddedModule("x", None)], r"module 0 \('x'\) must have a payload"),
         ([EmbeddedModule("x", b"", (1,))], r"module 0 \('x'\) imports module 1, but there are 1"),
         ([EmbeddedModule("x", b"", (-1,))], "imports module -1"),
-        ([EmbeddedModule("x", b"", (0,))], "circle: 0 -> 0"),
+        ([EmbeddedModule("x", b"", (0,))], "cycle: 0 -> 0"),
     ],
 )
 def test_what_cannot_be_written(modules, message):
