@@ -1042,7 +1042,7 @@ def test_function_of_what_is_no_module_is_refused():
         ({"names": (1,)}, "must be a str"),
     ],
 )
-def test_plan_of_a_call_that_does_not_fit_itself_is_refused(changes, message):
+def test_argument_binder_with_inconsistent_arguments_is_refused(changes, message):
     """Calls read its parts without a look at their lengths."""
     parts = {
         "signature": None, "names": ("x",), "defaults": (1,), "converters": (None,),
