@@ -2,7 +2,7 @@
 from abc import ABCMeta
 from ctypes import c_void_p
 from types import FrameType, TracebackType
-from typing import Any, Callable
+from typing import Any, Callable, final
 
 def show_in(module: str, *things: Any) -> None: ...
 def add_plain_type(type_index: int) -> None: ...
@@ -46,6 +46,7 @@ class ObjectRValueRef:
 class OpaquePyObject(CObject):
     def pyobject(self) -> Any: ...
 
+@final
 class Hooks:
     object_text: Callable[[Any, int, int], Any]
     graph_text: Callable[[Any, Any], Any]

@@ -266,7 +266,7 @@ def test_function_of_what_is_no_module_is_refused():
         ({"names": (1,)}, "must be a str"),
     ],
 )
-def test_plan_of_a_call_that_does_not_fit_itself_is_refused(changes, message):
+def test_argument_binder_with_inconsistent_arguments_is_refused(changes, message):
     """Calls read the tuples of a plan without a length check."""
     parts = {
         "signature": None, "names": ("x",), "defaults": (1,), "converters": (None,),
