@@ -15,8 +15,8 @@ cdef class CContainerBase(CObject):
 
 # Let the wrapper hold what `make` makes of the items, or of keys and values, in place of an
 # earlier container.
-cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1
-cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1
+cdef int fill_from_sequence(CContainerBase self, CObject make, object items) except -1
+cdef int fill_from_mapping(CContainerBase self, CObject make, object mapping) except -1
 
 
 cdef inline bint needs_guard(abi.TVMFFIObjectHandle handle) noexcept:

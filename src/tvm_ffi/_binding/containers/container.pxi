@@ -20,8 +20,8 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, Guard, add_harmless_type, begin_borrowing, begin_guard, check,
-    end_borrowing, end_guard, handle_of, hold, object_locks, wrap_object,
+    Borrowing, CObject, Guard, add_nonblocking_type, begin_borrowing, begin_guard, check,
+    end_borrowing, end_guard, handle_of, object_locks, replace_handle, wrap_object,
 )
 from tvm_ffi._binding.tensor cimport choose_stream
 
@@ -55,7 +55,7 @@ cdef extern from *:
     }
 
     /* Whether the function of the runtime, of no arguments, says so. */
-    static int tvm_ffi_says(TVMFFIObjectHandle question) {
+    static int tvm_ffi_call_predicate(TVMFFIObjectHandle question) {
       TVMFFIAny answer = {0};
       return TVMFFIFunctionGetCellPtr(question)->safe_call(question, NULL, 0, &answer) == 0 &&
              answer.v_int64 != 0;
@@ -65,7 +65,7 @@ cdef extern from *:
       int limit = TVM_FFI_MAX_NESTING;
       if (Py_EnterRecursiveCall(" while converting a container") != 0) return -1;
       if (++tvm_ffi_nesting <= TVM_FFI_SAFE_NESTING) return 0;
-      if (tvm_ffi_says(stack_is_low)) limit = tvm_ffi_nesting - 1;
+      if (tvm_ffi_call_predicate(stack_is_low)) limit = tvm_ffi_nesting - 1;
       if (tvm_ffi_nesting <= limit) return 0;
       tvm_ffi_leave_container();
       PyErr_Format(PyExc_RecursionError, "nesting deeper than %d while converting a container%s",
@@ -74,7 +74,7 @@ cdef extern from *:
     }
     """
     bint is_within_64_bits "tvm_ffi_is_within_64_bits"(PyObject* number) noexcept
-    bint says "tvm_ffi_says"(abi.TVMFFIObjectHandle question) noexcept
+    bint call_predicate "tvm_ffi_call_predicate"(abi.TVMFFIObjectHandle question) noexcept
     # -1 with an exception set
     int enter_container "tvm_ffi_enter_container"(abi.TVMFFIObjectHandle stack_is_low) noexcept
     void leave_container "tvm_ffi_leave_container"() noexcept
@@ -87,7 +87,7 @@ cdef CObject _stack_is_low = unseen_function("pytvmffi.StackIsLow")
 cdef enum:
     MAX_STACK_ITEMS = 16  # containers of more are built on the heap
     MAX_SEARCHED = 1024   # containers searched for a device; they may contain themselves
-    MAX_LOOKED_AT = 16    # elements looked at before a container is destroyed
+    MAX_INSPECTED = 16    # elements looked at before a container is destroyed
 
 
 cdef class CContainerBase(CObject):
@@ -140,7 +140,7 @@ cdef int _build_in(
         code = abi.TVMFFIFunctionCall(make.chandle, args, <int32_t>count, result)
     end_borrowing(borrowings, &borrowing)
     if code == 0 and outer != NULL:
-        _inherit(outer, &state)
+        _merge_state(outer, &state)
     release_temporaries(&state, view_free_list())
     return code
 
@@ -179,7 +179,7 @@ cdef inline void _share_stream(CallState* to, const CallState* source) noexcept:
     to.stream = source.stream
 
 
-cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
+cdef void _merge_state(CallState* outer, const CallState* inner) noexcept:
     if outer.exchange_api == NULL:
         outer.exchange_api = inner.exchange_api
     _share_stream(outer, inner)  # which began with what the outer one has decided
@@ -188,19 +188,19 @@ cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
 cdef int _build_sequence(
     CObject make, object items, CallState* outer, abi.TVMFFIAny* result
 ) except -1:
-    cdef tuple row
+    cdef tuple copied
     if (
         not GIL_IS_OPTIONAL and PyList_CheckExact(items)
-        and _are_plain(PySequence_Fast_ITEMS(items), len(<list>items))
+        and _convert_without_python(PySequence_Fast_ITEMS(items), len(<list>items))
     ):
         return _build(make, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
     # A copy: converting an item may run code that changes the list, and so may other threads where
     # they are not kept out.
-    row = PySequence_Tuple(items)
-    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+    copied = PySequence_Tuple(items)
+    return _build(make, PySequence_Fast_ITEMS(copied), len(copied), outer, result)
 
 
-cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
+cdef bint _convert_without_python(PyObject** items, Py_ssize_t count) noexcept:
     """Whether converting the items runs no Python code, whose effects would have to be feared.
 
     Nor makes a Python object: that may start a collection, whose callbacks run code.
@@ -225,7 +225,7 @@ cdef int _build_mapping(
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
     cdef Py_ssize_t count = 0, position = 0
-    cdef tuple row
+    cdef tuple items
     if (
         not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping)
         and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS
@@ -233,62 +233,64 @@ cdef int _build_mapping(
         while next_item(<PyObject*>mapping, &position, &key, &value):
             few[count], few[count + 1] = key, value
             count += 2
-        if _are_plain(few, count):
+        if _convert_without_python(few, count):
             return _build(make, few, count, outer, result)
-    row = _row_of(mapping)
-    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+    items = _flatten_mapping(mapping)
+    return _build(make, PySequence_Fast_ITEMS(items), len(items), outer, result)
 
 
-cdef tuple _row_of(object mapping):
+cdef tuple _flatten_mapping(object mapping):
     """Key, value, key, value, ... of a mapping; a copy, as for sequences.
 
     A tuple: the collector shows lists to everybody, and who clears one frees what is converted.
     """
     cdef list pairs = []
     if not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping):
-        return _row_of_dict(mapping)
+        return _flatten_dict(mapping)
     for first, second in list(mapping.items()):  # what is no pair is an error
         pairs += (first, second)
     return tuple(pairs)
 
 
-cdef tuple _row_of_dict(dict items):
+cdef tuple _flatten_dict(dict mapping):
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
     cdef Py_ssize_t count = 0, position = 0
-    cdef tuple row = ()
-    while len(row) != 2 * len(items):  # asking for memory may run code that changes the dict
-        row = PyTuple_New(2 * len(items))
-    while next_item(<PyObject*>items, &position, &key, &value):
+    cdef tuple items = ()
+    while len(items) != 2 * len(mapping):  # asking for memory may run code that changes the dict
+        items = PyTuple_New(2 * len(mapping))
+    while next_item(<PyObject*>mapping, &position, &key, &value):
         Py_INCREF(<object>key)  # the tuple takes both
         Py_INCREF(<object>value)
-        PyTuple_SET_ITEM(row, count, <object>key)
-        PyTuple_SET_ITEM(row, count + 1, <object>value)
+        PyTuple_SET_ITEM(items, count, <object>key)
+        PyTuple_SET_ITEM(items, count + 1, <object>value)
         count += 2
-    return row
+    return items
 
 
-cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state) except -1:
+cdef int _set_container(
+    CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state
+) except -1:
     """Let the wrapper hold a new container, in place of an earlier one."""
-    hold(self, made)
+    replace_handle(self, made)
     self.exchange_api = state.exchange_api
     return 0
 
 
-cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1:
+cdef int fill_from_sequence(CContainerBase self, CObject make, object items) except -1:
     cdef CallState state
     cdef abi.TVMFFIAny made
     begin_conversion(&state, NULL)
     _build_sequence(make, items, &state, &made)
-    return _hold_new(self, made.v_obj, &state)
+    return _set_container(self, made.v_obj, &state)
 
 
-cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1:
+cdef int fill_from_mapping(CContainerBase self, CObject make, object mapping) except -1:
     cdef CallState state
     cdef abi.TVMFFIAny made
     begin_conversion(&state, NULL)
     _build_mapping(make, mapping, &state, &made)
-    return _hold_new(self, made.v_obj, &state)
+    return _set_container(self, made.v_obj, &state)
 
 
 # ---- Python to native and back -------------------------------------------------------------
@@ -340,9 +342,9 @@ cdef bint _find_device(
     if is_guarded:
         begin_guard(&guard, _locks, handle)
     if index == abi.kTVMFFIArray or index == abi.kTVMFFIList:
-        is_found = _find_device_in_row(seq_cell(handle), budget, out)
+        is_found = _find_device_in_sequence(seq_cell(handle), budget, out)
     elif index == abi.kTVMFFIMap or index == abi.kTVMFFIDict:
-        is_found = _find_device_in_table(map_cell(handle), budget, out)
+        is_found = _find_device_in_mapping(map_cell(handle), budget, out)
     if is_guarded:
         end_guard(&guard)
     return is_found
@@ -350,22 +352,24 @@ cdef bint _find_device(
 
 # Without the GIL both may change after each element: the guard of one inside interrupts theirs.
 
-cdef bint _find_device_in_row(const SeqCell* row, int64_t* budget, abi.DLDevice* out) noexcept:
+cdef bint _find_device_in_sequence(
+    const SeqCell* sequence, int64_t* budget, abi.DLDevice* out
+) noexcept:
     cdef int64_t position = 0
-    while position < row.size:
-        if _find_device_in(&row.data[position], budget, out):
+    while position < sequence.size:
+        if _find_device_in(&sequence.data[position], budget, out):
             return True
         position += 1
     return False
 
 
-cdef bint _find_device_in_table(
-    const MapCell* table, int64_t* budget, abi.DLDevice* out
+cdef bint _find_device_in_mapping(
+    const MapCell* mapping, int64_t* budget, abi.DLDevice* out
 ) noexcept:
-    cdef uint64_t _position, slot = first_slot(table)
+    cdef uint64_t _position, slot = first_slot(mapping)
     cdef Pair* pair
-    for _position in range(table.size):
-        pair = next_pair(table, &slot)
+    for _position in range(mapping.size):
+        pair = next_pair(mapping, &slot)
         if pair == NULL:
             break
         if _find_device_in(&pair.value, budget, out):
@@ -382,7 +386,7 @@ cdef bint _find_device_in(
     if index < abi.kTVMFFIStaticObjectBegin:
         return False
     if index in (abi.kTVMFFIArray, abi.kTVMFFIList, abi.kTVMFFIMap, abi.kTVMFFIDict):
-        if budget[0] <= 0 or says(_stack_is_low.chandle):
+        if budget[0] <= 0 or call_predicate(_stack_is_low.chandle):
             return False
         budget[0] -= 1
     if not GIL_IS_OPTIONAL:
@@ -429,7 +433,7 @@ cdef inline bint _is_plain_element(const abi.TVMFFIAny* element) noexcept:
 cdef bint _has_plain_elements(abi.TVMFFIObject* sequence) noexcept:
     cdef SeqCell* cell = seq_cell(sequence)
     cdef int64_t i
-    if cell.size > MAX_LOOKED_AT:
+    if cell.size > MAX_INSPECTED:
         return False
     for i in range(cell.size):
         if not _is_plain_element(&cell.data[i]):
@@ -441,7 +445,7 @@ cdef bint _has_plain_pairs(abi.TVMFFIObject* mapping) noexcept:
     cdef MapCell* cell = map_cell(mapping)
     cdef uint64_t _position, slot
     cdef Pair* pair
-    if 2 * cell.size > MAX_LOOKED_AT:
+    if 2 * cell.size > MAX_INSPECTED:
         return False
     slot = first_slot(cell)
     for _position in range(cell.size):
@@ -457,7 +461,7 @@ add_unpacker(abi.kTVMFFIArray, _unpack_container)
 add_unpacker(abi.kTVMFFIList, _unpack_container)
 add_unpacker(abi.kTVMFFIMap, _unpack_container)
 add_unpacker(abi.kTVMFFIDict, _unpack_container)
-add_harmless_type(abi.kTVMFFIArray, _has_plain_elements)
-add_harmless_type(abi.kTVMFFIList, _has_plain_elements)
-add_harmless_type(abi.kTVMFFIMap, _has_plain_pairs)
-add_harmless_type(abi.kTVMFFIDict, _has_plain_pairs)
+add_nonblocking_type(abi.kTVMFFIArray, _has_plain_elements)
+add_nonblocking_type(abi.kTVMFFIList, _has_plain_elements)
+add_nonblocking_type(abi.kTVMFFIMap, _has_plain_pairs)
+add_nonblocking_type(abi.kTVMFFIDict, _has_plain_pairs)

@@ -14,8 +14,8 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.interpreter cimport load_count, store_count
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, end_borrowing, end_guard,
-    handle_of, read_objects_of,
+    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, declare_readable_types,
+    end_borrowing, end_guard, handle_of,
 )
 
 from tvm_ffi._binding.call import find_global_func, unseen_function
@@ -38,7 +38,7 @@ cdef class MappingBase(CContainerBase):
     def __init_from_row__(self, list row):
         """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
         make = _make_dict if isinstance(self, DictBase) else _make_map
-        hold_sequence(self, make, row)
+        fill_from_sequence(self, make, row)
 
     def __len__(self):
         return size_of(handle_of(self))
@@ -122,14 +122,14 @@ cdef class MapBase(MappingBase):
     """Construction of Map."""
 
     def __init__(self, input_dict):
-        hold_mapping(self, _make_map, input_dict)
+        fill_from_mapping(self, _make_map, input_dict)
 
 
 cdef class DictBase(MappingBase):
     """Construction of Dict."""
 
     def __init__(self, input_dict=None):
-        hold_mapping(self, _make_dict, {} if input_dict is None else input_dict)
+        fill_from_mapping(self, _make_dict, {} if input_dict is None else input_dict)
 
 
 @cython.binding(False)
@@ -217,6 +217,6 @@ cdef class MappingIterator:
         return first, unpack_element(&value, self.mapping)
 
 
-read_objects_of(MappingBase, abi.kTVMFFIMap, abi.kTVMFFIDict)
-read_objects_of(MapBase, abi.kTVMFFIMap, abi.kTVMFFIMap)
-read_objects_of(DictBase, abi.kTVMFFIDict, abi.kTVMFFIDict)
+declare_readable_types(MappingBase, abi.kTVMFFIMap, abi.kTVMFFIDict)
+declare_readable_types(MapBase, abi.kTVMFFIMap, abi.kTVMFFIMap)
+declare_readable_types(DictBase, abi.kTVMFFIDict, abi.kTVMFFIDict)

@@ -21,8 +21,8 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.interpreter cimport advance, load_flag, store_flag
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, end_borrowing, end_guard,
-    handle_of, read_objects_of,
+    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, declare_readable_types,
+    end_borrowing, end_guard, handle_of,
 )
 
 from tvm_ffi._binding.call import unseen_function
@@ -44,14 +44,14 @@ cdef inline bint _take_at(
     """Take the element at a position; False when there is none."""
     cdef SeqCell* cell = seq_cell(handle)
     cdef Guard guard
-    cdef bint is_there
+    cdef bint exists
     if needs_guard(handle):
         begin_guard(&guard, _locks, handle)
-        is_there = 0 <= position < cell.size
-        if is_there:
+        exists = 0 <= position < cell.size
+        if exists:
             take_element(&cell.data[position], owned)
         end_guard(&guard)
-        return is_there
+        return exists
     if not 0 <= position < cell.size:
         return False
     take_element(&cell.data[position], owned)
@@ -128,14 +128,14 @@ cdef class ArrayBase(SequenceBase):
     """Construction of Array."""
 
     def __init__(self, input_list):
-        hold_sequence(self, _make_array, input_list)
+        fill_from_sequence(self, _make_array, input_list)
 
 
 cdef class ListBase(SequenceBase):
     """Construction of List."""
 
     def __init__(self, input_list=()):
-        hold_sequence(self, _make_list, input_list)
+        fill_from_sequence(self, _make_list, input_list)
 
     def __setitem__(self, index, value):
         cdef Py_ssize_t start = 0, stop = 0, step = 0
@@ -143,7 +143,7 @@ cdef class ListBase(SequenceBase):
             PySlice_Unpack(index, &start, &stop, &step)
             _replace(self, start, stop, step, _list_of(value))
         else:
-            _put(self, _set_item, _index_of(index), value)
+            _store(self, _set_item, _index_of(index), value)
 
     def __delitem__(self, index):
         cdef Py_ssize_t start = 0, stop = 0, step = 0
@@ -155,7 +155,7 @@ cdef class ListBase(SequenceBase):
 
     def insert(self, index, value):
         """Insert before a position; one that is out of range counts as the nearest end."""
-        _put(self, _insert, PyNumber_AsSsize_t(index, NULL), value)
+        _store(self, _insert, PyNumber_AsSsize_t(index, NULL), value)
 
     def extend(self, values):
         """Add elements at the end; the list itself may be given."""
@@ -164,7 +164,7 @@ cdef class ListBase(SequenceBase):
 
 cdef ListBase _list_of(object values):
     cdef ListBase made = ListBase.__new__(ListBase)
-    hold_sequence(made, _make_list, values)
+    fill_from_sequence(made, _make_list, values)
     return made
 
 
@@ -180,7 +180,7 @@ cdef inline void _pack_number(abi.TVMFFIAny* out, int64_t number) noexcept:
     out.v_int64 = number
 
 
-cdef inline int _change(CObject function, abi.TVMFFIAny* args, int num_args) noexcept:
+cdef inline int _call_change(CObject function, abi.TVMFFIAny* args, int num_args) noexcept:
     """Call a function of the runtime that changes a list.  Returns a code for `check`."""
     cdef abi.TVMFFIAny result
     result.type_index = abi.kTVMFFINone
@@ -189,13 +189,13 @@ cdef inline int _change(CObject function, abi.TVMFFIAny* args, int num_args) noe
     return abi.TVMFFIFunctionCall(function.chandle, args, num_args, &result)
 
 
-cdef int _refuse_position(int64_t size, Py_ssize_t index) noexcept:
+cdef int _raise_index_error(int64_t size, Py_ssize_t index) noexcept:
     PyErr_Format(
         PyExc_IndexError, b"Index out of range. size: %zd, got index %zd", <Py_ssize_t>size, index)
     return -2
 
 
-cdef int _put(ListBase self, CObject function, Py_ssize_t index, object value) except -1:
+cdef int _store(ListBase self, CObject function, Py_ssize_t index, object value) except -1:
     """Call `function`, which is to set or to insert an element."""
     cdef const Packer* packer = packer_of(<PyObject*>value)
     cdef abi.TVMFFIObject* temporaries[2]
@@ -218,7 +218,7 @@ cdef int _put(ListBase self, CObject function, Py_ssize_t index, object value) e
         handle = handle_of(self)
         pack_object(&args[0], abi.kTVMFFIList, handle)
         begin_guard(&guard, _locks, handle)
-        code = _put_at(function, index, args)
+        code = _store_at(function, index, args)
         end_guard(&guard)
         check(code)
     finally:
@@ -227,16 +227,16 @@ cdef int _put(ListBase self, CObject function, Py_ssize_t index, object value) e
     return 0
 
 
-cdef int _put_at(CObject function, Py_ssize_t index, abi.TVMFFIAny* args) noexcept:
+cdef int _store_at(CObject function, Py_ssize_t index, abi.TVMFFIAny* args) noexcept:
     """The same with the list and the element in their places.  Returns a code for `check`."""
     cdef int64_t size = seq_cell(args[0].v_obj).size
     cdef int64_t position = index + size if index < 0 else index
     if function is _insert:
         position = min(max(position, 0), size)
     elif not 0 <= position < size:
-        return _refuse_position(size, index)
+        return _raise_index_error(size, index)
     _pack_number(&args[1], position)
-    return _change(function, args, 3)
+    return _call_change(function, args, 3)
 
 
 cdef int _erase(ListBase self, Py_ssize_t index) except -1:
@@ -255,9 +255,9 @@ cdef int _erase(ListBase self, Py_ssize_t index) except -1:
     if 0 <= position < size:
         pack_object(&args[0], abi.kTVMFFIList, handle)
         _pack_number(&args[1], position)
-        code = _change(_erase_one, args, 2)
+        code = _call_change(_erase_one, args, 2)
     else:
-        code = _refuse_position(size, index)
+        code = _raise_index_error(size, index)
     end_guard(&guard)
     end_borrowing(borrowings, &borrowing)
     return check(code)
@@ -298,9 +298,9 @@ cdef int _replace_range(
     _pack_number(&args[1], start)
     _pack_number(&args[2], max(start, stop))
     if replacement == NULL:
-        return _change(_erase_range, args, 3)
+        return _call_change(_erase_range, args, 3)
     pack_object(&args[3], abi.kTVMFFIList, replacement)
-    return _change(_replace_slice, args, 4)
+    return _call_change(_replace_slice, args, 4)
 
 
 cdef int _replace_steps(
@@ -356,7 +356,7 @@ cdef int _replace_steps(
     _pack_number(&args[1], 0)
     _pack_number(&args[2], size)
     pack_object(&args[3], abi.kTVMFFIList, made.v_obj)
-    code = _change(_replace_slice, args, 4)
+    code = _call_change(_replace_slice, args, 4)
     abi.TVMFFIObjectDecRef(made.v_obj)
     return code
 
@@ -395,6 +395,6 @@ cdef class _SequenceIterator:
         return max(size_of(handle_of(self.sequence)) - load_position(&self.position), 0)
 
 
-read_objects_of(SequenceBase, abi.kTVMFFIArray, abi.kTVMFFIList)
-read_objects_of(ArrayBase, abi.kTVMFFIArray, abi.kTVMFFIArray)
-read_objects_of(ListBase, abi.kTVMFFIList, abi.kTVMFFIList)
+declare_readable_types(SequenceBase, abi.kTVMFFIArray, abi.kTVMFFIList)
+declare_readable_types(ArrayBase, abi.kTVMFFIArray, abi.kTVMFFIArray)
+declare_readable_types(ListBase, abi.kTVMFFIList, abi.kTVMFFIList)

@@ -223,12 +223,12 @@ cdef class FFIProperty:
 
     def __set__(self, obj, value):
         if self.frozen or self.fset is None:
-            raise AttributeError(self._refusal(obj, "setter"))
+            raise AttributeError(self._access_error(obj, "setter"))
         self.set(obj, value)
 
     def __delete__(self, obj):
         if self.fdel is None:
-            raise AttributeError(self._refusal(obj, "deleter"))
+            raise AttributeError(self._access_error(obj, "deleter"))
         self.fdel(obj)
 
     def set(self, obj, value):
@@ -236,9 +236,9 @@ cdef class FFIProperty:
         if type(self.fset) is FieldSetter:
             (<FieldSetter>self.fset).write(obj, value)
         elif self.fset is None:
-            raise AttributeError(self._refusal(obj, "setter"))
+            raise AttributeError(self._access_error(obj, "setter"))
         else:
             self.fset(obj, value)
 
-    cdef str _refusal(self, object obj, str missing):
+    cdef str _access_error(self, object obj, str missing):
         return f"property {self.name!r} of {type(obj).__name__!r} object has no {missing}"

@@ -25,7 +25,7 @@ cdef enum _Storage:
     STORE_OBJECT  # one owned reference, or NULL
     STORE_VALUE   # an owned value of 16 bytes
 
-cdef enum _Accepted:
+cdef enum _AcceptedKind:
     ACCEPT_NOTHING = 0  # Python decides
     ACCEPT_ANY
     ACCEPT_INDEX        # values of one type index
@@ -36,7 +36,7 @@ cdef enum _Accepted:
 # Kept for ever, as the fields are.
 cdef struct _Rule:
     _Storage storage
-    _Accepted accepted
+    _AcceptedKind accepted
     bint accepts_none
     int32_t index       # of ACCEPT_INDEX and ACCEPT_INSTANCE
     int32_t depth       # of the latter
@@ -69,7 +69,7 @@ cdef inline bint _is_accepted(const _Rule* rule, const abi.TVMFFIAny* value) noe
     return rule.accepted == ACCEPT_ANY
 
 
-cdef int _put(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcept nogil:
+cdef int _replace_content(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcept nogil:
     """Replace the field's content by an owned value of its type."""
     cdef abi.TVMFFIObject* previous = NULL
     cdef abi.TVMFFIAny* target
@@ -104,7 +104,7 @@ cdef int _store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noex
         return _store_converted(rule, field, value)
     if abi.TVMFFIAnyViewToOwnedAny(value, &owned) != 0:
         return -1
-    return _put(rule.storage, field, &owned)
+    return _replace_content(rule.storage, field, &owned)
 
 
 cdef int _store_converted(
@@ -120,7 +120,7 @@ cdef int _store_converted(
 # Seen as a C function that returns -1 with an exception set: `try` needs memory, which may be what
 # is missing.
 ctypedef int (*_Convert)(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noexcept
-cdef _Convert _convert = <_Convert>_convert_and_put
+cdef _Convert _convert = <_Convert>_convert_and_store
 
 
 cdef int _enter_conversion(
@@ -151,7 +151,7 @@ cdef class Refusal:
         self.text = text.encode("utf-8", "backslashreplace")
 
 
-cdef int _convert_and_put(const _Rule* rule, void* field, const abi.TVMFFIAny* value) except -1:
+cdef int _convert_and_store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) except -1:
     """0, or 1 with a native error pending."""
     cdef abi.TVMFFIAny owned
     cdef object converted
@@ -164,7 +164,7 @@ cdef int _convert_and_put(const _Rule* rule, void* field, const abi.TVMFFIAny* v
         check(-2)
     if rule.storage == STORE_OBJECT and 0 < owned.type_index < abi.kTVMFFIStaticObjectBegin:
         raise TypeError(f"expected an object, got {type(converted).__name__}")
-    return _put(rule.storage, field, &owned)
+    return _replace_content(rule.storage, field, &owned)
 
 
 # ---- Plain types: one C function each ------------------------------------------------------------
@@ -263,7 +263,7 @@ cdef _Rule* _plain_rule(str origin) noexcept:
 
 
 cdef void _init_rule(
-    _Rule* rule, _Storage storage, _Accepted accepted, int32_t index, bint accepts_none
+    _Rule* rule, _Storage storage, _AcceptedKind accepted, int32_t index, bint accepts_none
 ) noexcept:
     rule.storage = storage
     rule.accepted = accepted
