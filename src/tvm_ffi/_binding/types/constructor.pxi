@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constructors of classes that stand for native types."""
+"""Constructors (``__init__``) of classes that are registered for native types."""
 
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
@@ -14,22 +14,24 @@ from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, 
 
 
 cdef class Constructor:
-    """``__init__`` of a class that stands for a native type: makes the object natively.
+    """The ``__init__`` of a registered class: creates the native object.
 
     Parameters
     ----------
     construct : Function
-        The type's constructor.
+        The native constructor of the type.
     cls : type
         The class.
     info : TypeInfo
         The type.
-    kwargs_marker, missing : Object
-        What precedes named arguments, and what stands for a value that is not given.
+    kwargs_marker : Object
+        Native argument that separates positional arguments from pairs of name and value.
+    missing : Object
+        Default of keyword arguments; an argument with this value is not passed.
     post_construct : callable, optional
-        ``post_construct(self)`` is called when the object is there.
+        ``post_construct(self)`` is called after the object is created.
     keeps_constructed : bool
-        Whether an object of a derived type, which its own class has constructed, is left as it is.
+        Do nothing for an object of a derived type that its own class has created already.
     reference_fields : tuple of FieldGetter, optional
         Fields that may hold Python values.
     """
@@ -53,7 +55,7 @@ cdef class Constructor:
         self.reference_fields = reference_fields
 
     def __call__(self, *args, **kwargs):
-        # Seen by `callable`; calls take the pointer above.
+        # Makes `callable` return True; calls go through the vectorcall pointer.
         return PyVectorcall_Call(self, args, <PyObject*>kwargs)
 
     def __get__(self, obj, owner):
@@ -63,7 +65,7 @@ cdef class Constructor:
 cdef PyObject* _construct(
     PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The vectorcall entry of Constructor; no traceback entry of its own, as in Function."""
+    """Vectorcall entry of Constructor; adds no traceback entry, like Function."""
     cdef Constructor constructor = <Constructor>callable
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef int code
@@ -117,7 +119,7 @@ cdef inline PyObject* _none() noexcept:
 
 
 cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
-    """0 for an object to be constructed, 1 for one to be left as it is, -1 with an exception set."""
+    """Return 0 to construct the object, 1 to keep it unchanged.  Fails: -1, an exception set."""
     try:
         info = getattr(type(<object>receiver), "__tvm_ffi_type_info__", None)
         if info is constructor.info and isinstance(<object>receiver, CObject):
@@ -141,7 +143,7 @@ cdef bint _is_constructed(Constructor constructor, receiver) except -1:
 cdef PyObject* _construct_with_names(
     Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    """The values by position, then the kwargs_marker, then names and values in turn."""
+    """Pass positional values, the marker, then alternating names and values."""
     cdef list arguments = []
     cdef Py_ssize_t i
     cdef tuple all_args

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lets the garbage collector see Python values that fields of a native object hold.
+"""Reference links: garbage collection of Python values in fields of native objects.
 
-An object of a type defined in Python may hold, by way of native references, a callable or any other
-Python value that refers to the object again:
+A field of a native object may refer to a native function that owns a Python callable, or to an
+opaque object that owns another Python value.  If that value refers to the wrapper, this is a cycle:
 
-    Python object --> native object --> native function --> callable --> Python object
+    wrapper --> native object --> native function --> callable --> wrapper
 
-The collector does not see the second and the third arrow, so the circle would stay for ever.  The
-Python object therefore has a link, which has a reference to the native function itself, and the
-Python object reports what that holds while it is no one else's: nothing but the link and the field
-has the function, and the Python object is the only owner of the object with the field.
+The garbage collector cannot see the second and third arrow, so it would never free the cycle.  The
+wrapper therefore has a reference link, which owns a second reference to the native function.  The
+wrapper's `tp_traverse` reports the callable while only the link and the field own the function, and
+the wrapper is the only owner of the native object.
 
-Native code may write the field meanwhile, on threads that know no GIL.  So the link looks at the
-field's pointer alone and follows only its own references, which stay valid.
+Native threads without the GIL may write the field during a traversal.  So the link only compares
+the field's pointer, and dereferences only references that it owns.
 
-The link goes with the handle (`declare_handle_state`), so that it never looks at the fields of an
-object that its wrapper does not hold.
+The link is handle state (`declare_handle_state`): it is removed when the wrapper's handle changes,
+so it never reads fields of an object that its wrapper does not hold.
 """
 
 from cpython.object cimport PyTypeObject, inquiry, traverseproc, visitproc
@@ -33,11 +33,11 @@ cdef extern from *:
     #include <tvm/ffi/c_api.h>
 
     typedef struct {
-      TVMFFIObject** slot; /* the pointer in the field */
-      TVMFFIObject* target; /* owned: the function, or the opaque object, that it field */
+      TVMFFIObject** slot;  /* address of the pointer in the field */
+      TVMFFIObject* target; /* owned; function or opaque object in the field */
     } TVMFFILinkedField;
 
-    /* The link of a new object is NULL, which Cython does not expect. */
+    /* The link of a new wrapper is NULL, which Cython does not expect in an object field. */
     #define tvm_ffi_link_of(owner) (owner)->link
     #define tvm_ffi_replace_link(owner, new_link) \\
       __atomic_exchange_n(&(owner)->link, new_link, __ATOMIC_ACQ_REL)
@@ -49,7 +49,7 @@ cdef extern from *:
 
     static int tvm_ffi_is_exclusive(const TVMFFILinkedField* field, int is_only_owner) {
       TVMFFIObject* present;
-      if (tvm_ffi_has_owners(field->target, 1)) return 1; /* the field has got something else */
+      if (tvm_ffi_has_owners(field->target, 1)) return 1; /* the field has changed */
       if (!is_only_owner) return 0;
       present = __atomic_load_n(field->slot, __ATOMIC_ACQUIRE);
       return present == field->target && tvm_ffi_has_owners(field->target, 2);
@@ -59,20 +59,21 @@ cdef extern from *:
         abi.TVMFFIObject** slot
         abi.TVMFFIObject* target
     PyObject* link_of "tvm_ffi_link_of"(LinkedObject owner) noexcept
-    # Both owned.
+    # Consumes the reference to the new link; returns the reference to the previous one.
     PyObject* replace_link "tvm_ffi_replace_link"(LinkedObject owner, PyObject* new_link) noexcept
-    # Whether nobody else has the target, where the object with the field has one owner or more.
+    # Return True if the link is the only owner of the target, or the link and the field are and the
+    # wrapper is the only owner of the native object.
     bint is_exclusive "tvm_ffi_is_exclusive"(
         const LinkedField* field, bint is_only_owner) noexcept
 
 cdef traverseproc _traverse_fields = NULL
 
 
-# Made and filled below alone; nothing else can be done with it.
+# Not accessible from Python.
 cdef class _ReferenceLink:
-    """The Python values in fields of a native object, as long as one wrapper holds that."""
+    """Reference link: owns references to the targets of fields that own Python values."""
 
-    cdef abi.TVMFFIObjectHandle owner  # the object; the address says only which one it is
+    cdef abi.TVMFFIObjectHandle owner  # the native object; not owned, only compared
     cdef LinkedField* fields
     cdef Py_ssize_t num_fields
 
@@ -84,7 +85,7 @@ cdef class _ReferenceLink:
 
 
 cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* header) noexcept:
-    """Where a field has its reference; NULL when its value is none."""
+    """Return the address of the pointer in a field, or NULL if the value is not an object."""
     cdef char* address = <char*>header + getter.offset
     cdef abi.TVMFFIAny* value = <abi.TVMFFIAny*>address
     if getter.size == sizeof(void*):
@@ -93,10 +94,10 @@ cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* head
 
 
 cdef int _check_getter(getter) except -1:
-    """Refuse what is no field that may have a reference."""
+    """Raise TypeError for a getter that is not of a field that may hold an object."""
     cdef FieldGetter field
     if not isinstance(getter, FieldGetter):
-        raise TypeError(f"__ffi_holders__ must have getters of fields, got {getter!r}")
+        raise TypeError(f"__ffi_holders__: expected field getters, got {getter!r}")
     field = <FieldGetter>getter
     if field.size == sizeof(void*) and (
         not 0 <= field.static_type_index < abi.kTVMFFIStaticObjectBegin
@@ -130,7 +131,7 @@ cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
     new_link.fields = <LinkedField*>calloc(len(getters) + 1, sizeof(LinkedField))
     if new_link.fields == NULL:
         raise MemoryError()
-    # Again, since no code of others runs from here until the end.
+    # Read again: the allocation may have run code, and no other code runs from here on.
     header = <abi.TVMFFIObject*>owner.chandle
     if header == NULL:
         return 0
@@ -146,7 +147,7 @@ cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
 
 
 cdef bint _has_python_values(abi.TVMFFIObject* header, tuple getters) noexcept:
-    """Whether a field of the object owns a Python value; seldom one does."""
+    """Return True if a field of the object owns a Python value, which is rare."""
     cdef abi.TVMFFIObject** slot
     for getter in getters:
         slot = _reference_in(<FieldGetter>getter, header)
@@ -171,12 +172,12 @@ cdef void _add_fields(
 
 
 def relink(owner) -> None:
-    """Look again at the fields of an object that may hold Python fields.
+    """Update the reference link of a wrapper after a field may have changed.
 
     Parameters
     ----------
     owner : CObject
-        The object; its class names the fields.
+        The wrapper; ``__ffi_holders__`` of its class contains the getters of the fields.
     """
     getters = getattr(type(owner), "__ffi_holders__", None)
     if getters is not None and isinstance(owner, LinkedObject):
@@ -184,7 +185,7 @@ def relink(owner) -> None:
 
 
 cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
-    # Casts only: a variable would count as a reference while the collector counts.
+    # Use casts, not object variables, which would add references while the collector counts them.
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
     cdef PyObject* link = link_of(<LinkedObject>self)
     cdef int stop = _traverse_fields(self, visit, arg)
@@ -205,7 +206,7 @@ cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _clear(PyObject* self) noexcept:
-    """Let go of an object with values whose cycle nobody refers to."""
+    """Clear a wrapper that is in an unreachable cycle."""
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
     if link_of(<LinkedObject>self) != NULL:
         if header != NULL and has_one_owner(header):
