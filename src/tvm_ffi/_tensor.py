@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ._binding.containers import Shape
-from ._binding.object import show_in
+from ._binding.object import set_public_module
 from ._binding.tensor import from_dlpack
 from ._binding.values import Device, device_class
 from ._internal.lazy import TYPE_CHECKING
@@ -17,7 +17,7 @@ else:  # for annotations read at run time: the base class of the enumeration
 
 __all__ = ["Shape", "device", "from_dlpack"]
 
-show_in("tvm_ffi", Shape)
+set_public_module("tvm_ffi", Shape)
 attach_lazy_type_info("ffi.Shape", Shape)
 
 

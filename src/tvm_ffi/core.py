@@ -20,7 +20,7 @@ from ._binding.object import (
 from ._binding.object import error_from_exception as _convert_to_ffi_error
 from ._binding.object import hooks as _hooks
 from ._binding.object import opaque_object as _convert_to_opaque_object
-from ._binding.object import show_in as _show_in
+from ._binding.object import set_public_module as _set_public_module
 from ._binding.object import type_key_to_index as _object_type_key_to_index
 from ._binding.tensor import Tensor, from_dlpack
 from ._binding.tensor import dlpack_version as __dlpack_version__
@@ -93,7 +93,7 @@ __all__ = [
 ]
 
 
-_show_in(
+_set_public_module(
     __name__,
     *(ByteArrayArg, Bytes, CAny, CContainerBase, CObject, DataType, Device, Error),
     *(FFIProperty, FieldGetter, FieldSetter, Function, Object, ObjectConvertible, ObjectRValueRef),
@@ -108,14 +108,14 @@ _hooks.container_converter = _container_converter
 def _load_test_wrapper() -> type:
     from ._binding.tensor import DLTensorTestWrapper
 
-    _show_in(__name__, DLTensorTestWrapper)
+    _set_public_module(__name__, DLTensorTestWrapper)
     return DLTensorTestWrapper
 
 
 def _load_bound_call() -> type:
     from ._binding.call import BoundCall
 
-    _show_in(__name__, BoundCall)
+    _set_public_module(__name__, BoundCall)
     return BoundCall
 
 

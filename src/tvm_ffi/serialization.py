@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _ffi_api
 from ._binding.call import function_of_class, named_function
-from ._binding.object import empty_object, opaque_object, show_in
+from ._binding.object import empty_object, opaque_object, set_public_module
 from ._binding.tensor import tensor_of_content
 from ._binding.values import create_dtype
 from ._internal.lazy import Any
@@ -17,7 +17,7 @@ from ._internal.lazy import Any
 __all__ = ["from_json_graph_str", "to_json_graph_str"]
 
 # Functions that pickles call.  Existing pickles contain these names, so they must not change.
-show_in(
+set_public_module(
     __name__,
     *(create_dtype, empty_object, function_of_class),
     *(named_function, opaque_object, tensor_of_content),

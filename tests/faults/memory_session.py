@@ -29,7 +29,7 @@ import numpy as np
 
 import tvm_ffi
 from tvm_ffi import _ffi_api, codegen, core, inspection, libinfo, serialization, testing
-from tvm_ffi._binding.object import live_object_count, purge
+from tvm_ffi._binding.object import live_object_count, purge_object_metadata
 from tvm_ffi.module import CustomModule
 
 Result = TypeVar("Result")
@@ -335,7 +335,7 @@ class Memory:
     def in_use(self) -> int:
         """Bytes on the heap, or of Python's blocks, but for notes about objects that have died."""
         gc.collect()
-        purge()
+        purge_object_metadata()
         if self.kind == 0:
             return int(self.library.faults_heap_bytes())
         return 64 * sys.getallocatedblocks()

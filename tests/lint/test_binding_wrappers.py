@@ -79,7 +79,7 @@ def test_compiled_classes_say_what_their_methods_read(sources):
     """What they do not say, nobody checks before a wrapper gets an object."""
     classes, said = {"CObject"}, set()
     for text in sources.values():
-        said.update(re.findall(r"^ *read_objects_of\((\w+),", text, re.M))
+        said.update(re.findall(r"^ *declare_readable_types\((\w+),", text, re.M))
     bases = {
         found[1]: found[2]
         for text in sources.values()

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# CPython C API functions as this binding needs them, beside Cython's own `cpython` package.
+# CPython C API functions that Cython's `cpython` package lacks or declares with other types.
 #
-# Arguments are mostly `PyObject*`: borrowed references, without a reference count per call.  A
-# function that is declared `noexcept` leaves a Python exception set, and its caller looks at the
-# returned code.  A lower-case name is a second signature of a function that Cython or this file
-# declares as well.
+# Most parameters are `PyObject*`, which are borrowed references: Cython does not count references
+# for them.  A function that is declared `noexcept` may set a Python exception, and its caller must
+# check the result.  A lower-case name is a second declaration of a C function with other types.
 from cpython.object cimport PyTypeObject
 from cpython.pycapsule cimport PyCapsule_Destructor
 from cpython.ref cimport PyObject

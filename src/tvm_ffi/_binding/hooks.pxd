@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# The table of hooks: Python functions that a higher layer gives to a lower one.
+# Hooks: Python functions of higher layers that lower layers of the binding call.
 #
-# A module of the binding calls the modules below it directly.  The few calls upward go through a
-# field of `hooks`, the only object of this class, which the extension module `object` makes.  The
-# module that fills a field assigns it once, when it is loaded; a field that is not filled is None.
+# A module of the binding calls lower modules directly.  The few calls upward go through a field of
+# `hooks`, the only instance of `Hooks`, which the extension module `object` creates.  The module
+# that provides a function assigns the field once, when it is imported; until then it is None.
 # Calls from Python to native code read no field after the first call of a function.
 #
-#   field                filled by                                 None until then means
+#   field                set by                                    while it is None
 #   object_text          call/global_functions.pxi, import         `repr` of objects fails
 #   graph_text           call/global_functions.pxi, import         objects cannot be pickled
 #   object_of_graph      call/global_functions.pxi, import         objects cannot be unpickled
@@ -16,20 +16,20 @@
 #   fallback_call        interop/torch, its first operator         unsupported arguments are errors
 
 cdef class Hooks:
-    # (object, limit, edge items) -> str: the native printer.
+    # (object, limit, edge items) -> str: `repr` of a native object.
     cdef public object object_text
-    # (object, metadata) -> str: the JSON graph of an object and of everything it refers to.
+    # (object, metadata) -> str: JSON graph of an object and all objects it refers to.
     cdef public object graph_text
-    # (str) -> object: the object of such a graph.
+    # (str) -> object: object that a JSON graph describes.
     cdef public object object_of_graph
-    # () -> module: loads `call.description`, which writes and pickles descriptions of functions.
+    # () -> module: `call.description`, which formats docstrings of functions and pickles functions.
     cdef public object load_description
-    # (function, origin) -> ArgumentBinder or None: reads the signature of a function.
+    # (function, origin) -> ArgumentBinder, or None for a function without a signature.
     cdef public object signature_lookup
-    # (schema) -> callable: converts a list, tuple or dict to a declared container.
+    # (schema) -> callable that converts a list, tuple or dict to the declared container.
     cdef public object container_converter
-    # (function, arguments) -> result or NotImplemented: takes a call with an argument that native
-    # code cannot receive, such as a tensor without memory.
+    # (function, arguments) -> result or NotImplemented: performs a call with an argument that
+    # native code cannot receive, such as a tensor without memory.
     cdef public object fallback_call
 
 cdef Hooks hooks

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the interpreter is doing: whether it has a GIL, and what takes its place where it has none;
-# whether it is shutting down.
+# Interpreter state: GIL or free-threaded build, atomic operations for the latter, and shutdown.
 from libc.stdint cimport int64_t
 
 cdef extern from * nogil:
     """
-    /* Whether threads run Python code at the same time; known when we are compiled. */
+    /* 1 if Python is compiled without a GIL, so that threads run Python code concurrently. */
     #ifdef Py_GIL_DISABLED
     #define TVM_FFI_GIL_IS_OPTIONAL 1
     #define tvm_ffi_add(address, number) __atomic_add_fetch(address, number, __ATOMIC_RELAXED)
@@ -14,7 +13,7 @@ cdef extern from * nogil:
     #define tvm_ffi_add(address, number) (*(address) += (number))
     #endif
 
-    /* What threads read without a lock while one of them writes it under one. */
+    /* For variables that are written under a lock and read without one. */
     #define tvm_ffi_load(address) __atomic_load_n(address, __ATOMIC_ACQUIRE)
     #define tvm_ffi_store(address, value) __atomic_store_n(address, value, __ATOMIC_RELEASE)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads what every program needs, in order; imported before any other name of the binding."""
+"""Initialization of the binding, in order; imported before any other name of the binding."""
 
 from __future__ import annotations
 
-from .object import hooks, library_path  # isort: skip  # first: makes the C ABI's symbols global
+from .object import hooks, library_path  # isort: skip  # first: makes the C ABI symbols global
 from .._internal.lazy import Any
 from .call.signature_lookup import binder_of_wrapper
 
@@ -11,7 +11,7 @@ __all__ = ["library_path"]
 
 
 def _load_description() -> Any:
-    from .call import description  # imports `inspect`, which takes long
+    from .call import description  # imports `inspect`, which is slow
 
     return description
 

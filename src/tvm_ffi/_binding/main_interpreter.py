@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sub-interpreters, which the binding is not for: its tables and classes are those of the process.
+"""Refusal of sub-interpreters: the binding keeps tables and classes per process.
 
-Each compiled module belongs to the first interpreter that loads it and is refused to all others,
-the main one included.  So a sub-interpreter is turned away before it loads any.
+An extension module can only be used by the first interpreter that imports it.  A sub-interpreter
+that imported one would make it unusable for the main interpreter, so the import fails before that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .._internal.lazy import Any
 
 
 def refuse_other_interpreters() -> None:
-    """Raise ImportError in a sub-interpreter."""
+    """Raise ImportError if the calling thread runs in a sub-interpreter."""
     if not _is_main():
         raise ImportError(
             "tvm_ffi works in the main interpreter of a process alone and cannot be imported in a "

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Calls that take C function pointers, which Cython cannot declare: of instances of our classes, and
-# of methods that take their arguments apart themselves.
+# Vectorcall support that Cython lacks: instances that are called through a C function pointer, and
+# methods that parse their arguments themselves.
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 
 cdef extern from "Python.h":
     """
-    /* Lets instances of a class be called through the function pointer at this offset.  tp_call
-     * stays right for callers that come with a tuple.  Methods take the object as their first
-     * argument when they are called on it, so that no bound method is made in between. */
+    /* Make instances of a class callable through the vectorcall pointer at `offset`.  `tp_call`
+     * still serves callers that pass a tuple.  With `is_method`, Python passes the object as first
+     * argument of `obj.method()` and creates no bound method.  Fails: never. */
     static void tvm_ffi_enable_vectorcall(PyTypeObject* cls, Py_ssize_t offset, int is_method) {
       cls->tp_vectorcall_offset = offset;
       cls->tp_call = PyVectorcall_Call;
@@ -17,7 +17,7 @@ cdef extern from "Python.h":
       PyType_Modified(cls);
     }
 
-    /* Gives a class a method that takes its arguments apart itself; -1 with an exception set. */
+    /* Add a method that parses its arguments itself.  Fails: -1 with an exception set. */
     static int tvm_ffi_add_method(PyTypeObject* cls, PyMethodDef* definition) {
       PyObject* method = PyDescr_NewMethod(cls, definition);
       int code = -1;

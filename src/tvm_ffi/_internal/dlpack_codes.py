@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from .._binding.object import show_in
+from .._binding.object import set_public_module
 
 __all__ = ["DLDeviceType", "DataTypeCode"]
 
@@ -53,5 +53,5 @@ class DataTypeCode(IntEnum):
     Float4E2M1FN = 17
 
 
-show_in("tvm_ffi.core", DLDeviceType)
-show_in("tvm_ffi._dtype", DataTypeCode)
+set_public_module("tvm_ffi.core", DLDeviceType)
+set_public_module("tvm_ffi._dtype", DataTypeCode)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 from types import TracebackType
 
-from .._binding.object import frame_of_line, frames_of_text, show_in
+from .._binding.object import frame_of_line, frames_of_text, set_public_module
 
 __all__ = ["TracebackManager", "with_append_backtrace"]
 
@@ -49,4 +49,4 @@ def with_append_backtrace(py_error: BaseException, backtrace: str) -> BaseExcept
     return py_error.with_traceback(tb)
 
 
-show_in("tvm_ffi.error", TracebackManager)
+set_public_module("tvm_ffi.error", TracebackManager)

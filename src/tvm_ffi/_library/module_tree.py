@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .._binding.object import note_of
+from .._binding.object import get_object_metadata
 from ..module import Module
 from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_cycle
 
@@ -120,7 +120,7 @@ def _reachable(starts: Sequence[Module]) -> dict[int, Module]:
 def _is_code(module: Module) -> bool:
     """Return True if the module is exported as code, False if it is saved to bytes."""
     if module.kind == "library":
-        path = getattr(note_of(module), "argument", "")
+        path = getattr(get_object_metadata(module), "argument", "")
         raise ValueError(
             f"a loaded library{f' ({path})' if path else ''} cannot be put into another one: "
             "pass the object files from which it was linked, as objects=[...]"

@@ -14,9 +14,9 @@ from .._binding.call.signature import signature_of_metadata
 from .._binding.object import (
     CObject,
     Object,
-    forget_class,
     load_late_class,
     register_class,
+    remove_class,
 )
 from .._binding.types import Constructor, FFIProperty, lookup_type_attr, type_metadata
 from .._binding.values import PyNativeObject
@@ -266,7 +266,7 @@ def add_registered_fields(info: TypeInfo) -> None:
 def unregister_class(info: TypeInfo) -> None:
     """Undo `register_class_before_fields`."""
     _info_by_index.pop(info.type_index, None)
-    forget_class(info.type_index)
+    remove_class(info.type_index)
     if info.type_cls is not None and "__tvm_ffi_type_info__" in vars(info.type_cls):
         del info.type_cls.__tvm_ffi_type_info__  # type: ignore[attr-defined]
 
@@ -315,10 +315,10 @@ def add_py_class_constructor(
     construct: Any = _find_constructor(info)
     construct.release_gil = False  # it only stores values
     facts = (construct, cls, info, KWARGS, MISSING)
-    cls.__ffi_init__ = _as_init_method(Constructor(*facts, holders=holders), info)
+    cls.__ffi_init__ = _as_init_method(Constructor(*facts, reference_fields=holders), info)
     if init:
         cls.__init__ = _as_init_method(
-            Constructor(*facts, after, leaves_made=True, holders=holders), info
+            Constructor(*facts, after, keeps_constructed=True, reference_fields=holders), info
         )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 
 from .._binding.call import convert_func
-from .._binding.object import add_plain_type, is_plain_type
+from .._binding.object import is_nonblocking_type, mark_nonblocking_type
 from .._binding.types import (
     lookup_type_attr,
     register_field,
@@ -61,7 +61,7 @@ class Options:
 
 def _is_plain(info: TypeInfo) -> bool:
     """Return True if releasing an object of the type runs no third-party code."""
-    return info.type_key == "ffi.Object" or is_plain_type(info.type_index)
+    return info.type_key == "ffi.Object" or is_nonblocking_type(info.type_index)
 
 
 def register_type(
@@ -111,7 +111,7 @@ def register_type(
     ]
     # All checks have passed; the type table changes from here on.
     if _is_plain(info.parent_type_info) and all(map(is_plain, map(_schema, fields))):
-        add_plain_type(info.type_index)
+        mark_nonblocking_type(info.type_index)
     register_metadata(info.type_index, cls.__doc__ or "", total_size, options.structural_eq)
     for registration in registrations:
         register_field(info.type_index, **registration)

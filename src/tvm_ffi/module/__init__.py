@@ -13,9 +13,9 @@ from .._binding.object import (
     NativeReference,
     Object,
     OpaquePyObject,
-    note_of,
+    get_object_metadata,
     register_class,
-    set_note,
+    set_object_metadata,
     type_key_to_index,
 )
 from .._binding.types import FieldGetter, type_metadata
@@ -349,8 +349,10 @@ _loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
 
 def _record_load(module: Module, load: Callable[[str], Module], argument: str) -> Module:
     """Attach a load record to a module."""
-    if note_of(module) is None:
-        reference = set_note(module, _LoadRecord(load, argument, _addresses(_get_imports(module))))
+    if get_object_metadata(module) is None:
+        reference = set_object_metadata(
+            module, _LoadRecord(load, argument, _addresses(_get_imports(module)))
+        )
         if (load, argument) not in _loaded or _find_loaded(load, argument) is None:
             _loaded[load, argument] = reference
     return module
@@ -358,7 +360,7 @@ def _record_load(module: Module, load: Callable[[str], Module], argument: str) -
 
 def _imports_unchanged(module: Module) -> bool:
     """Return True if the imports are the same as after loading."""
-    return bool(_addresses(module.imports) == note_of(module).imports)
+    return bool(_addresses(module.imports) == get_object_metadata(module).imports)
 
 
 def _find_loaded(load: Callable[[str], Module], argument: str) -> Module | None:
@@ -401,13 +403,13 @@ def _addresses(modules: Array[Module]) -> list[int]:
 
 def file_of(module: Module) -> str | None:
     """Return the path that a module was loaded from; None if it was not loaded from a file."""
-    record: _LoadRecord | None = note_of(module)
+    record: _LoadRecord | None = get_object_metadata(module)
     return None if record is None or record.load is not load_module else record.argument
 
 
 def _reduce(module: Module) -> Any:
     imports = module.imports  # raises ValueError for an empty wrapper
-    record: _LoadRecord | None = note_of(module)
+    record: _LoadRecord | None = get_object_metadata(module)
     if record is None:
         raise TypeError(
             f"cannot pickle a module of kind {module.kind!r} that was not loaded by load_module "

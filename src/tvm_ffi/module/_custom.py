@@ -14,7 +14,13 @@ from collections.abc import Sequence
 from typing import Any, Callable, ClassVar
 from weakref import ref
 
-from .._binding.object import CObject, StateOwner, hold_state, note_of, opaque_object
+from .._binding.object import (
+    CObject,
+    StateOwner,
+    get_object_metadata,
+    opaque_object,
+    set_module_state,
+)
 from ..module import Module, ModuleState, load_of_kind, restore_module
 from ..registry import get_global_func, register_global_func
 from ._property_mask import ModulePropertyMask
@@ -107,7 +113,7 @@ class CustomModule(Module, StateOwner):
         state = _State(self)
         # Converting the result to Python moves its handle into `self`, see `_State.module_of`.
         _new_native(cls._kind, _properties_of(cls), opaque_object(state), _methods_of(cls))
-        hold_state(self, state)
+        set_module_state(self, state)
         return self
 
     def __init__(self) -> None:
@@ -178,7 +184,7 @@ class CustomModule(Module, StateOwner):
 
     def __reduce__(self) -> Any:
         can_travel = _overrides(type(self), "save_to_bytes") and hasattr(self, "load_from_bytes")
-        if note_of(self) is not None or not can_travel:
+        if get_object_metadata(self) is not None or not can_travel:
             return super().__reduce__()
         return restore_module, (type(self), self.save_to_bytes(), list(self.imports))
 
@@ -202,7 +208,7 @@ class _State(ModuleState):
                 module = StateOwner.__new__(self.cls)
                 object.__setattr__(module, "__dict__", self.attributes)
                 module.__move_handle_from__(obj)
-                hold_state(module, self)
+                set_module_state(module, self)
                 self.wrapper = ref(module)
             elif not module.__chandle__():  # emptied by a move
                 module.__move_handle_from__(obj)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._binding.object import note_of
+from .._binding.object import get_object_metadata
 from ..registry import get_global_func
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def repr_text(module: Module) -> str:
     if not module.__chandle__():
         return f"{cls.__name__}(chandle=None)"
     package = "tvm_ffi" if cls.__module__.startswith("tvm_ffi.") else cls.__module__
-    argument = getattr(note_of(module), "argument", None)
+    argument = getattr(get_object_metadata(module), "argument", None)
     where = f" {argument!r}" if argument else ""
     return (
         f"<{package}.{cls.__qualname__}{where} of kind {module.kind!r}"

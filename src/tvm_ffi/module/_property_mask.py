@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from .._binding.object import show_in
+from .._binding.object import set_public_module
 
 __all__ = ["ModulePropertyMask"]
 
@@ -18,4 +18,4 @@ class ModulePropertyMask(IntEnum):
     COMPILATION_EXPORTABLE = 4
 
 
-show_in("tvm_ffi.module", ModulePropertyMask)
+set_public_module("tvm_ffi.module", ModulePropertyMask)

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import _ffi_api
 from .._binding.call import forget_binders
-from .._binding.object import note_of
+from .._binding.object import get_object_metadata
 from .._internal.regular_file import read_regular
 from ..registry import get_global_func
 from ..signature import Signature
@@ -36,7 +36,7 @@ def signature_of(module: Module, name: str, query_imports: bool) -> Signature | 
 
 def display_name(module: Module) -> str:
     """Return the name of a module in messages: its path, or its kind if it has none."""
-    record = note_of(module)
+    record = get_object_metadata(module)
     return (
         str(record.argument) if record is not None and record.argument else f"Module[{module.kind}]"
     )

@@ -50,7 +50,7 @@ def test_another_implementation_is_named_in_one_sentence(run_python, other_runti
     assert result.stderr.strip().rpartition("\n")[2] == (
         f"ImportError: {other_runtime} is in this process already and belongs to another "
         "implementation of the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before "
-        "what loads it, or remove that implementation"
+        "the module that loads it, or remove that implementation"
     )
 
 

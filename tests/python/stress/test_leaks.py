@@ -22,7 +22,7 @@ from forged import Framework, Source
 
 import tvm_ffi
 from tvm_ffi import core, dataclasses
-from tvm_ffi._binding.object import purge
+from tvm_ffi._binding.object import purge_object_metadata
 from tvm_ffi.dataclasses import StrEnum, field, init_property, py_class
 from tvm_ffi.error import TracebackManager
 from tvm_ffi.module import CustomModule
@@ -384,7 +384,7 @@ FAILURES = {
 def in_use(kernels):
     for _ in range(2):  # without a GIL, some of what the first has found is freed by the next
         gc.collect()
-    purge()  # what is known about objects that have died waits for this
+    purge_object_metadata()  # what is known about objects that have died waits for this
     return kernels.heap_bytes(), sys.getallocatedblocks()
 
 

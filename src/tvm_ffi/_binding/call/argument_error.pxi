@@ -126,7 +126,7 @@ cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexce
 cdef int _name_opaque(object error, list arguments) except -1:
     if len(error.args) != 1 or "ffi.OpaquePyObject" not in str(error.args[0]):
         return 0
-    from tvm_ffi._binding.object.type_names import with_class
+    from tvm_ffi._binding.object.type_names import with_argument_class
 
-    error.args = (with_class(error.args[0], arguments),)
+    error.args = (with_argument_class(error.args[0], arguments),)
     return 0

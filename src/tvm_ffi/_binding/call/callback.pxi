@@ -23,7 +23,7 @@ from tvm_ffi._binding.cpython cimport (
     PyTuple_GET_SIZE, Py_TYPE,
 )
 from tvm_ffi._binding.object cimport (
-    add_harmless_type, add_note, call_in_python, check, own_python_object, raise_to_native,
+    add_nonblocking_type, add_note, call_in_python, check, own_python_object, raise_to_native,
     release_python_object,
 )
 from tvm_ffi._binding.tensor cimport BorrowedTensor, borrow_tensor, end_borrowed_tensor, has_views
@@ -333,4 +333,4 @@ cdef bint _is_callback(abi.TVMFFIObject* function) noexcept:
 
 
 add_rule(Precedence.CALLABLE, _callable_rule)
-add_harmless_type(abi.kTVMFFIFunction, _is_callback)
+add_nonblocking_type(abi.kTVMFFIFunction, _is_callback)

@@ -6,13 +6,13 @@ from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport CallState, UnpackResult, unpack_object
 from tvm_ffi._binding.cpython cimport Py_None
-from tvm_ffi._binding.object cimport CObject, hold, move_reference, set_exception
+from tvm_ffi._binding.object cimport CObject, move_reference, replace_handle, set_exception
 
 cdef UnpackResult _unpack_owned = <UnpackResult>unpack_object
 # Seen as C functions that return -1 with an exception set: these need no `try`.
-cdef int (*_hold)(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept
+cdef int (*_replace_handle)(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept
 cdef int (*_move_reference)(CObject wrapper, CObject source) noexcept
-_hold = <int (*)(CObject, abi.TVMFFIObjectHandle) noexcept>hold
+_replace_handle = <int (*)(CObject, abi.TVMFFIObjectHandle) noexcept>replace_handle
 _move_reference = <int (*)(CObject, CObject) noexcept>move_reference
 
 
@@ -21,7 +21,7 @@ cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject targ
     if result.type_index < abi.kTVMFFIDynObjectBegin:  # strings and others become Python's own
         made = _unpack_owned(result, state)
         return NULL if made == NULL else move_handle(made, <PyObject*>target)
-    if _hold(target, result.v_obj) != 0:
+    if _replace_handle(target, result.v_obj) != 0:
         return NULL
     Py_INCREF(<object>Py_None)
     return Py_None

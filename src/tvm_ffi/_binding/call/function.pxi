@@ -29,9 +29,9 @@ from tvm_ffi._binding.cpython cimport (
     PyThreadState, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyUnicode_Type, Py_None, Py_TYPE,
 )
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, begin_borrowing, check, end_borrowing, handle_of, hooks, keep_for_borrowers,
-    note_of, raise_from_native, read_objects_of, releases_gil_by_default, set_exception,
-    wrap_object,
+    Borrowing, CObject, begin_borrowing, check, declare_readable_types, end_borrowing,
+    get_object_metadata, handle_of, hooks, keep_for_borrowers, raise_from_native,
+    releases_gil_by_default, set_exception, wrap_object,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, load_flag, store_flag
 from tvm_ffi._binding.values cimport pack_handle, pack_int, pack_str
@@ -625,7 +625,7 @@ cdef object origin_of(Function function):
 cdef object settled_origin(Function function, object origin):
     with cython.critical_section(function):
         if function.origin is None:
-            function.origin = note_of(function)
+            function.origin = get_object_metadata(function)
         if function.origin is None:
             function.origin = origin
         return function.origin
@@ -646,7 +646,7 @@ def _install_functions():
     cdef Py_ssize_t offset = <Py_ssize_t>(slot - <char*><PyObject*>probe)
     enable_vectorcall(<PyTypeObject*>Function, offset, False)
     enable_vectorcall(<PyTypeObject*>Method, offset, True)
-    read_objects_of(Function, abi.kTVMFFIFunction, abi.kTVMFFIFunction)
+    declare_readable_types(Function, abi.kTVMFFIFunction, abi.kTVMFFIFunction)
     register_class(abi.kTVMFFIFunction, Function)
     add_unpacker(abi.kTVMFFIFunction, _unpack_function)
 

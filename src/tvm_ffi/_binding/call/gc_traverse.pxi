@@ -14,7 +14,7 @@ from cpython.object cimport PyObject, PyTypeObject, inquiry, traverseproc, visit
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object cimport (
-    CObject, Error, OpaquePyObject, empty_garbage, exception_in, has_one_owner, is_of_exception,
+    CObject, Error, OpaquePyObject, empty_garbage, exception_in, has_one_owner, is_python_error,
 )
 from tvm_ffi._binding.values cimport CAny, empty_any
 
@@ -35,7 +35,7 @@ cdef inline bint _is_opaque(abi.TVMFFIObjectHandle handle) noexcept:
 
 
 cdef bint owns_python_values(abi.TVMFFIObjectHandle handle) noexcept:
-    return callable_of(handle) != NULL or _is_opaque(handle) or is_of_exception(handle)
+    return callable_of(handle) != NULL or _is_opaque(handle) or is_python_error(handle)
 
 
 cdef inline int _visit(PyObject* value, visitproc visit, void* arg) noexcept:
@@ -50,7 +50,7 @@ cdef int visit_values_of(abi.TVMFFIObjectHandle handle, visitproc visit, void* a
         return stop if stop != 0 else _visit(tensor_class_of(handle), visit, arg)
     if _is_opaque(handle):
         return _visit(<PyObject*>abi.TVMFFIOpaqueObjectGetCellPtr(handle).handle, visit, arg)
-    if is_of_exception(handle):
+    if is_python_error(handle):
         return _visit(exception_in(handle), visit, arg)
     return 0
 

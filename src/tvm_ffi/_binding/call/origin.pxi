@@ -15,11 +15,11 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object cimport (
     Borrowing, CObject, NativeReference, begin_borrowing, check, drop_target, end_borrowing,
-    handle_of, keep_note, note_of, weak_target, wrap_target,
+    get_object_metadata, handle_of, store_object_metadata, weak_target, wrap_target,
 )
 from tvm_ffi._binding.values cimport pack_str, plain_str
 
-from tvm_ffi._binding.object import notes
+from tvm_ffi._binding.object import references_with_metadata
 
 cdef CObject _find_in_module = unseen_function("ffi.ModuleGetFunction")
 
@@ -43,7 +43,7 @@ cdef class ModuleOrigin(NativeReference):
     def __dealloc__(self):
         drop_target(self.module)
 
-    cdef object own_note(self):
+    cdef object get_metadata(self):
         return self
 
     def doc(self):
@@ -55,7 +55,7 @@ cdef class ModuleOrigin(NativeReference):
         module = wrap_target(self.module)
         if module is None:
             return "a module that is gone"
-        source = note_of(module)
+        source = get_object_metadata(module)
         return source.argument if getattr(source, "argument", "") else f"Module[{module.kind}]"
 
     def add_wrapper(self, Function function not None):
@@ -151,7 +151,7 @@ def function_of_module(CObject module not None, name, bint query_imports):
     if found.type_index != abi.kTVMFFIFunction:
         return None
     cdef Function function = wrap_function(found.v_obj)
-    cdef object origin = note_of(function)
+    cdef object origin = get_object_metadata(function)
     if origin is None:
         set_module_origin(function, module, text, query_imports)
     else:  # a function of another module stays that module's
@@ -168,7 +168,7 @@ cpdef set_module_origin(
     origin.module = weak_target(module)
     origin.name = name
     origin.query_imports = query_imports
-    set_origin(function, keep_note(origin).own_note())
+    set_origin(function, store_object_metadata(origin).get_metadata())
 
 
 def forget_binders(name) -> None:
@@ -178,8 +178,8 @@ def forget_binders(name) -> None:
     when the new description can be read.
     """
     cdef list origins = [
-        note for note in notes()
-        if isinstance(note, ModuleOrigin) and (<ModuleOrigin>note).name == name]
+        reference for reference in references_with_metadata()
+        if isinstance(reference, ModuleOrigin) and (<ModuleOrigin>reference).name == name]
     cdef list binders = [None] * len(origins), wrappers = [None] * len(origins)
     cdef ModuleOrigin origin
     cdef Py_ssize_t i

@@ -8,43 +8,45 @@ from tvm_ffi._binding.object cimport CObject, Guard, begin_guard, end_guard, obj
 
 
 cdef class CContainerBase(CObject):
-    # Of the framework whose tensors came in with the container's elements; tensors that are read
-    # from it come back as that framework's.
+    # Exchange API of the framework whose tensors the container was built from, or NULL.  Tensors
+    # that are read from the container are converted to tensors of this framework.
     cdef const abi.DLPackExchangeAPI* exchange_api
 
 
-# Let the wrapper hold what `make` makes of the items, or of keys and values, in place of an
-# earlier container.
-cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1
-cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1
+# Replace the wrapper's container by one that `constructor`, a runtime function, creates from the
+# items, or from alternating keys and values.
+# Fails: any error of a conversion; the wrapper is then unchanged.
+cdef int fill_from_sequence(CContainerBase self, CObject constructor, object items) except -1
+cdef int fill_from_mapping(CContainerBase self, CObject constructor, object mapping) except -1
 
 
 cdef inline bint needs_guard(abi.TVMFFIObjectHandle handle) noexcept:
-    """Whether another thread may be changing the container; Arrays and Maps are never changed."""
+    """Return True if another thread may change the container; Arrays and Maps are immutable."""
     cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
     return GIL_IS_OPTIONAL and index != abi.kTVMFFIArray and index != abi.kTVMFFIMap
 
 
 cdef inline int64_t size_of(abi.TVMFFIObjectHandle handle) noexcept:
-    """How many elements or pairs there are."""
+    """Return the number of elements or pairs."""
     cdef Guard guard
     cdef int64_t size
     if not needs_guard(handle):
         return seq_cell(handle).size
     begin_guard(&guard, object_locks(), handle)
-    size = seq_cell(handle).size  # at the same place in all containers
+    size = seq_cell(handle).size  # same offset in all containers
     end_guard(&guard)
     return size
 
 
 cdef inline void take_element(const abi.TVMFFIAny* cell, abi.TVMFFIAny* owned) noexcept:
+    """Copy an element with a new reference."""
     owned[0] = cell[0]
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectIncRef(owned.v_obj)
 
 
 cdef inline object unpack_element(abi.TVMFFIAny* owned, CContainerBase owner):
-    """An element that was taken, as a Python object."""
+    """Convert an element from `take_element` to a Python object.  Consumes the element."""
     cdef CallState state
     if owned.type_index == abi.kTVMFFIInt:
         return owned.v_int64
@@ -56,5 +58,6 @@ cdef inline object unpack_element(abi.TVMFFIAny* owned, CContainerBase owner):
 
 
 cdef inline void release_element(abi.TVMFFIAny* owned) noexcept:
+    """Release an element from `take_element`."""
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectDecRef(owned.v_obj)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Containers: Python sequences and dicts become native ones, by way of the runtime's functions."""
+"""Conversion of Python sequences and dicts to native containers, with the runtime's functions."""
 
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_INCREF
@@ -20,8 +20,8 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, Guard, add_harmless_type, begin_borrowing, begin_guard, check,
-    end_borrowing, end_guard, handle_of, hold, object_locks, wrap_object,
+    Borrowing, CObject, Guard, add_nonblocking_type, begin_borrowing, begin_guard, check,
+    end_borrowing, end_guard, handle_of, object_locks, replace_handle, wrap_object,
 )
 from tvm_ffi._binding.tensor cimport choose_stream
 
@@ -30,11 +30,11 @@ from tvm_ffi._binding.call import unseen_function
 cdef extern from *:
     """
     #define TVM_FFI_MAX_NESTING 1000
-    /* Every thread has room for so many. */
+    /* Depth up to which the stack is not checked. */
     #define TVM_FFI_SAFE_NESTING 16
 
-    /* How many containers this thread is converting, one inside the other.  Python's own limit
-     * counts other things, and in 3.12 and 3.13 to more than the stack has room for. */
+    /* Depth of nested containers that this thread is converting.  Python's recursion limit counts
+     * other calls, and in 3.12 and 3.13 allows more than fit on the stack. */
     static _Thread_local int tvm_ffi_nesting = 0;
 
     static void tvm_ffi_leave_container(void) {
@@ -42,30 +42,30 @@ cdef extern from *:
       Py_LeaveRecursiveCall();
     }
 
-    /* Of an int; nearly always one comparison. */
+    /* Return 1 if an int fits int64_t; usually a single comparison. */
     static inline int tvm_ffi_is_within_64_bits(PyObject* number) {
       int overflow = 0;
     #if PY_VERSION_HEX >= 0x030C0000
       if (PyUnstable_Long_IsCompact((PyLongObject*)number)) return 1;
     #else
-      if (Py_SIZE(number) >= -2 && Py_SIZE(number) <= 2) return 1; /* digits of 30 bits at most */
+      if (Py_SIZE(number) >= -2 && Py_SIZE(number) <= 2) return 1; /* at most 2 digits of 30 bits */
     #endif
       PyLong_AsLongLongAndOverflow(number, &overflow);
       return overflow == 0;
     }
 
-    /* Whether the function of the runtime, of no arguments, says so. */
-    static int tvm_ffi_says(TVMFFIObjectHandle question) {
-      TVMFFIAny answer = {0};
-      return TVMFFIFunctionGetCellPtr(question)->safe_call(question, NULL, 0, &answer) == 0 &&
-             answer.v_int64 != 0;
+    /* Call a runtime function without arguments that returns a bool. */
+    static int tvm_ffi_call_predicate(TVMFFIObjectHandle predicate) {
+      TVMFFIAny result = {0};
+      return TVMFFIFunctionGetCellPtr(predicate)->safe_call(predicate, NULL, 0, &result) == 0 &&
+             result.v_int64 != 0;
     }
 
     static int tvm_ffi_enter_container(TVMFFIObjectHandle stack_is_low) {
       int limit = TVM_FFI_MAX_NESTING;
       if (Py_EnterRecursiveCall(" while converting a container") != 0) return -1;
       if (++tvm_ffi_nesting <= TVM_FFI_SAFE_NESTING) return 0;
-      if (tvm_ffi_says(stack_is_low)) limit = tvm_ffi_nesting - 1;
+      if (tvm_ffi_call_predicate(stack_is_low)) limit = tvm_ffi_nesting - 1;
       if (tvm_ffi_nesting <= limit) return 0;
       tvm_ffi_leave_container();
       PyErr_Format(PyExc_RecursionError, "nesting deeper than %d while converting a container%s",
@@ -74,8 +74,8 @@ cdef extern from *:
     }
     """
     bint is_within_64_bits "tvm_ffi_is_within_64_bits"(PyObject* number) noexcept
-    bint says "tvm_ffi_says"(abi.TVMFFIObjectHandle question) noexcept
-    # -1 with an exception set
+    bint call_predicate "tvm_ffi_call_predicate"(abi.TVMFFIObjectHandle predicate) noexcept
+    # Fails: -1 with RecursionError set.
     int enter_container "tvm_ffi_enter_container"(abi.TVMFFIObjectHandle stack_is_low) noexcept
     void leave_container "tvm_ffi_leave_container"() noexcept
 
@@ -85,9 +85,11 @@ cdef CObject _make_map = unseen_function("ffi.Map")
 cdef CObject _stack_is_low = unseen_function("pytvmffi.StackIsLow")
 
 cdef enum:
-    MAX_STACK_ITEMS = 16  # containers of more are built on the heap
-    MAX_SEARCHED = 1024   # containers searched for a device; they may contain themselves
-    MAX_LOOKED_AT = 16    # elements looked at before a container is destroyed
+    MAX_STACK_ITEMS = 16  # arguments for more items are allocated on the heap
+    MAX_SEARCHED = 1024   # containers searched for a device; a container may contain itself
+    # Elements inspected before a container is destroyed; more would cost as much as releasing the
+    # GIL.
+    MAX_INSPECTED = 16
 
 
 cdef class CContainerBase(CObject):
@@ -97,21 +99,25 @@ cdef class CContainerBase(CObject):
 # ---- building ------------------------------------------------------------------------------
 
 cdef int _build(
-    CObject make, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
+    CObject constructor, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
 ) except -1:
-    """Call `make` with the items; what they say about streams and frameworks goes to `outer`."""
+    """Call `constructor` with the items as arguments.
+
+    Sets `result` to a new reference.  Stream and exchange API that the items determine are stored
+    in `outer`, which may be NULL.
+    """
     cdef abi.TVMFFIAny few_args[MAX_STACK_ITEMS]
     cdef abi.TVMFFIObject* few_temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ITEMS]
     cdef abi.TVMFFIAny* args = few_args
     cdef abi.TVMFFIObject** temporaries = few_temporaries
     cdef int code = -2
     if count <= MAX_STACK_ITEMS:
-        return check(_build_in(make, items, count, args, temporaries, outer, result))
+        return check(_build_in(constructor, items, count, args, temporaries, outer, result))
     args = <abi.TVMFFIAny*>malloc(count * sizeof(abi.TVMFFIAny))
     temporaries = <abi.TVMFFIObject**>malloc(
         TEMPORARIES_PER_ARGUMENT * count * sizeof(void*))
     if args != NULL and temporaries != NULL and count <= 0x7FFFFFFF:
-        code = _build_in(make, items, count, args, temporaries, outer, result)
+        code = _build_in(constructor, items, count, args, temporaries, outer, result)
     else:
         PyErr_NoMemory()
     free(temporaries)
@@ -120,10 +126,10 @@ cdef int _build(
 
 
 cdef int _build_in(
-    CObject make, PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args,
+    CObject constructor, PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args,
     abi.TVMFFIObject** temporaries, CallState* outer, abi.TVMFFIAny* result,
 ) noexcept:
-    """The same with room for the items.  Returns a code for `check`."""
+    """Same as `_build`, but with buffers for the arguments.  Returns a code for `check`."""
     cdef Borrowing borrowing
     cdef Borrowing** borrowings
     cdef CallState state
@@ -137,10 +143,10 @@ cdef int _build_in(
         result.type_index = abi.kTVMFFINone
         result.zero_padding = 0
         result.v_int64 = 0
-        code = abi.TVMFFIFunctionCall(make.chandle, args, <int32_t>count, result)
+        code = abi.TVMFFIFunctionCall(constructor.chandle, args, <int32_t>count, result)
     end_borrowing(borrowings, &borrowing)
     if code == 0 and outer != NULL:
-        _inherit(outer, &state)
+        _merge_state(outer, &state)
     release_temporaries(&state, view_free_list())
     return code
 
@@ -148,13 +154,13 @@ cdef int _build_in(
 cdef int _pack_items(
     PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args, CallState* state
 ) noexcept:
-    """0, or -2 with a Python exception set."""
+    """Convert items to arguments.  Fails: -2 with a Python exception set."""
     cdef const Packer* packer
     cdef Py_ssize_t i
     cdef int code = 0, overflow = 0
-    cdef bint is_guarded = False  # what nests needs it; ints do not
+    cdef bint is_guarded = False  # not needed for ints, which do not nest
     for i in range(count):
-        if Py_TYPE(items[i]) == &PyLong_Type:  # the commonest element, and the fastest to convert
+        if Py_TYPE(items[i]) == &PyLong_Type:  # fast path for the most common type
             args[i].type_index = abi.kTVMFFIInt
             args[i].zero_padding = 0
             args[i].v_int64 = PyLong_AsLongLongAndOverflow(items[i], &overflow)
@@ -179,31 +185,30 @@ cdef inline void _share_stream(CallState* to, const CallState* source) noexcept:
     to.stream = source.stream
 
 
-cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
+cdef void _merge_state(CallState* outer, const CallState* inner) noexcept:
     if outer.exchange_api == NULL:
         outer.exchange_api = inner.exchange_api
-    _share_stream(outer, inner)  # which began with what the outer one has decided
+    _share_stream(outer, inner)  # `inner` started with the stream of `outer`
 
 
 cdef int _build_sequence(
-    CObject make, object items, CallState* outer, abi.TVMFFIAny* result
+    CObject constructor, object items, CallState* outer, abi.TVMFFIAny* result
 ) except -1:
-    cdef tuple row
+    cdef tuple copied
     if (
         not GIL_IS_OPTIONAL and PyList_CheckExact(items)
-        and _are_plain(PySequence_Fast_ITEMS(items), len(<list>items))
+        and _convert_without_python(PySequence_Fast_ITEMS(items), len(<list>items))
     ):
-        return _build(make, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
-    # A copy: converting an item may run code that changes the list, and so may other threads where
-    # they are not kept out.
-    row = PySequence_Tuple(items)
-    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+        return _build(constructor, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
+    # Copy the items: conversions, or other threads without the GIL, may change the list.
+    copied = PySequence_Tuple(items)
+    return _build(constructor, PySequence_Fast_ITEMS(copied), len(copied), outer, result)
 
 
-cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
-    """Whether converting the items runs no Python code, whose effects would have to be feared.
+cdef bint _convert_without_python(PyObject** items, Py_ssize_t count) noexcept:
+    """Return True if converting the items runs no Python code and creates no Python object.
 
-    Nor makes a Python object: that may start a collection, whose callbacks run code.
+    Creating an object may start a garbage collection, whose callbacks run Python code.
     """
     cdef PyTypeObject* cls
     cdef Py_ssize_t i
@@ -219,76 +224,78 @@ cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
 
 
 cdef int _build_mapping(
-    CObject make, object mapping, CallState* outer, abi.TVMFFIAny* result
+    CObject constructor, object mapping, CallState* outer, abi.TVMFFIAny* result
 ) except -1:
-    cdef PyObject* few[MAX_STACK_ITEMS]
+    cdef PyObject* stack_items[MAX_STACK_ITEMS]
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
     cdef Py_ssize_t count = 0, position = 0
-    cdef tuple row
+    cdef tuple items
     if (
         not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping)
         and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS
     ):
         while next_item(<PyObject*>mapping, &position, &key, &value):
-            few[count], few[count + 1] = key, value
+            stack_items[count], stack_items[count + 1] = key, value
             count += 2
-        if _are_plain(few, count):
-            return _build(make, few, count, outer, result)
-    row = _row_of(mapping)
-    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+        if _convert_without_python(stack_items, count):
+            return _build(constructor, stack_items, count, outer, result)
+    items = _flatten_mapping(mapping)
+    return _build(constructor, PySequence_Fast_ITEMS(items), len(items), outer, result)
 
 
-cdef tuple _row_of(object mapping):
-    """Key, value, key, value, ... of a mapping; a copy, as for sequences.
+cdef tuple _flatten_mapping(object mapping):
+    """Return a copy of a mapping as a tuple of alternating keys and values.
 
-    A tuple: the collector shows lists to everybody, and who clears one frees what is converted.
+    Not a list: any code can find a list through `gc.get_objects` and clear it in the meantime.
     """
     cdef list pairs = []
     if not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping):
-        return _row_of_dict(mapping)
-    for first, second in list(mapping.items()):  # what is no pair is an error
+        return _flatten_dict(mapping)
+    for first, second in list(mapping.items()):  # raises an error unless each item is a pair
         pairs += (first, second)
     return tuple(pairs)
 
 
-cdef tuple _row_of_dict(dict items):
+cdef tuple _flatten_dict(dict mapping):
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
     cdef Py_ssize_t count = 0, position = 0
-    cdef tuple row = ()
-    while len(row) != 2 * len(items):  # asking for memory may run code that changes the dict
-        row = PyTuple_New(2 * len(items))
-    while next_item(<PyObject*>items, &position, &key, &value):
-        Py_INCREF(<object>key)  # the tuple takes both
+    cdef tuple items = ()
+    while len(items) != 2 * len(mapping):  # the allocation may run code that changes the dict
+        items = PyTuple_New(2 * len(mapping))
+    while next_item(<PyObject*>mapping, &position, &key, &value):
+        Py_INCREF(<object>key)  # PyTuple_SET_ITEM consumes them
         Py_INCREF(<object>value)
-        PyTuple_SET_ITEM(row, count, <object>key)
-        PyTuple_SET_ITEM(row, count + 1, <object>value)
+        PyTuple_SET_ITEM(items, count, <object>key)
+        PyTuple_SET_ITEM(items, count + 1, <object>value)
         count += 2
-    return row
+    return items
 
 
-cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state) except -1:
-    """Let the wrapper hold a new container, in place of an earlier one."""
-    hold(self, made)
+cdef int _set_container(
+    CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state
+) except -1:
+    """Replace the container of a wrapper.  Consumes the handle."""
+    replace_handle(self, made)
     self.exchange_api = state.exchange_api
     return 0
 
 
-cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1:
+cdef int fill_from_sequence(CContainerBase self, CObject constructor, object items) except -1:
     cdef CallState state
     cdef abi.TVMFFIAny made
     begin_conversion(&state, NULL)
-    _build_sequence(make, items, &state, &made)
-    return _hold_new(self, made.v_obj, &state)
+    _build_sequence(constructor, items, &state, &made)
+    return _set_container(self, made.v_obj, &state)
 
 
-cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1:
+cdef int fill_from_mapping(CContainerBase self, CObject constructor, object mapping) except -1:
     cdef CallState state
     cdef abi.TVMFFIAny made
     begin_conversion(&state, NULL)
-    _build_mapping(make, mapping, &state, &made)
-    return _hold_new(self, made.v_obj, &state)
+    _build_mapping(constructor, mapping, &state, &made)
+    return _set_container(self, made.v_obj, &state)
 
 
 # ---- Python to native and back -------------------------------------------------------------
@@ -322,14 +329,15 @@ cdef int _pack_container(
         if state.stream_device_type == 0 and _find_device(handle, &budget, &device):
             if choose_stream(state, container.exchange_api, device) != 0:
                 return -1
-            handle = <abi.TVMFFIObject*>handle_of(container)  # frameworks may run Python code
+            # Read again: the framework may run Python code.
+            handle = <abi.TVMFFIObject*>handle_of(container)
     return pack_object(out, handle.type_index, handle)
 
 
 cdef bint _find_device(
     abi.TVMFFIObjectHandle handle, int64_t* budget, abi.DLDevice* out
 ) noexcept:
-    """The device of the first tensor outside the CPU in a container and those inside it."""
+    """Find the device of the first tensor outside the CPU, also in nested containers."""
     cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
     cdef bint is_guarded = needs_guard(handle)
     cdef bint is_found = False
@@ -340,32 +348,35 @@ cdef bint _find_device(
     if is_guarded:
         begin_guard(&guard, _locks, handle)
     if index == abi.kTVMFFIArray or index == abi.kTVMFFIList:
-        is_found = _find_device_in_row(seq_cell(handle), budget, out)
+        is_found = _find_device_in_sequence(seq_cell(handle), budget, out)
     elif index == abi.kTVMFFIMap or index == abi.kTVMFFIDict:
-        is_found = _find_device_in_table(map_cell(handle), budget, out)
+        is_found = _find_device_in_mapping(map_cell(handle), budget, out)
     if is_guarded:
         end_guard(&guard)
     return is_found
 
 
-# Without the GIL both may change after each element: the guard of one inside interrupts theirs.
+# Without the GIL, the container may change after each element: its guard is suspended while that of
+# a nested container is held.
 
-cdef bint _find_device_in_row(const SeqCell* row, int64_t* budget, abi.DLDevice* out) noexcept:
+cdef bint _find_device_in_sequence(
+    const SeqCell* sequence, int64_t* budget, abi.DLDevice* out
+) noexcept:
     cdef int64_t position = 0
-    while position < row.size:
-        if _find_device_in(&row.data[position], budget, out):
+    while position < sequence.size:
+        if _find_device_in(&sequence.data[position], budget, out):
             return True
         position += 1
     return False
 
 
-cdef bint _find_device_in_table(
-    const MapCell* table, int64_t* budget, abi.DLDevice* out
+cdef bint _find_device_in_mapping(
+    const MapCell* mapping, int64_t* budget, abi.DLDevice* out
 ) noexcept:
-    cdef uint64_t _position, slot = first_slot(table)
+    cdef uint64_t _position, slot = first_slot(mapping)
     cdef Pair* pair
-    for _position in range(table.size):
-        pair = next_pair(table, &slot)
+    for _position in range(mapping.size):
+        pair = next_pair(mapping, &slot)
         if pair == NULL:
             break
         if _find_device_in(&pair.value, budget, out):
@@ -382,7 +393,7 @@ cdef bint _find_device_in(
     if index < abi.kTVMFFIStaticObjectBegin:
         return False
     if index in (abi.kTVMFFIArray, abi.kTVMFFIList, abi.kTVMFFIMap, abi.kTVMFFIDict):
-        if budget[0] <= 0 or says(_stack_is_low.chandle):
+        if budget[0] <= 0 or call_predicate(_stack_is_low.chandle):
             return False
         budget[0] -= 1
     if not GIL_IS_OPTIONAL:
@@ -417,9 +428,7 @@ cdef object _unpack_container(abi.TVMFFIAny* owned, CallState* state):
     return container
 
 
-# ---- the end of a container -----------------------------------------------------------------
-
-# To look at more elements costs as much as to let go of the GIL.
+# ---- destruction of containers ---------------------------------------------------------------
 
 cdef inline bint _is_plain_element(const abi.TVMFFIAny* element) noexcept:
     return element.type_index < abi.kTVMFFIStaticObjectBegin or element.type_index in (
@@ -429,7 +438,7 @@ cdef inline bint _is_plain_element(const abi.TVMFFIAny* element) noexcept:
 cdef bint _has_plain_elements(abi.TVMFFIObject* sequence) noexcept:
     cdef SeqCell* cell = seq_cell(sequence)
     cdef int64_t i
-    if cell.size > MAX_LOOKED_AT:
+    if cell.size > MAX_INSPECTED:
         return False
     for i in range(cell.size):
         if not _is_plain_element(&cell.data[i]):
@@ -441,7 +450,7 @@ cdef bint _has_plain_pairs(abi.TVMFFIObject* mapping) noexcept:
     cdef MapCell* cell = map_cell(mapping)
     cdef uint64_t _position, slot
     cdef Pair* pair
-    if 2 * cell.size > MAX_LOOKED_AT:
+    if 2 * cell.size > MAX_INSPECTED:
         return False
     slot = first_slot(cell)
     for _position in range(cell.size):
@@ -457,7 +466,7 @@ add_unpacker(abi.kTVMFFIArray, _unpack_container)
 add_unpacker(abi.kTVMFFIList, _unpack_container)
 add_unpacker(abi.kTVMFFIMap, _unpack_container)
 add_unpacker(abi.kTVMFFIDict, _unpack_container)
-add_harmless_type(abi.kTVMFFIArray, _has_plain_elements)
-add_harmless_type(abi.kTVMFFIList, _has_plain_elements)
-add_harmless_type(abi.kTVMFFIMap, _has_plain_pairs)
-add_harmless_type(abi.kTVMFFIDict, _has_plain_pairs)
+add_nonblocking_type(abi.kTVMFFIArray, _has_plain_elements)
+add_nonblocking_type(abi.kTVMFFIList, _has_plain_elements)
+add_nonblocking_type(abi.kTVMFFIMap, _has_plain_pairs)
+add_nonblocking_type(abi.kTVMFFIDict, _has_plain_pairs)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps and dicts: read in the order of insertion from the memory that the C++ headers lay out
-(map_base.h), searched by the runtime's functions.
-"""
+"""Map and Dict: iteration over their memory (map_base.h), and lookup by runtime functions."""
 
 cimport cython
 from cpython.ref cimport PyObject
@@ -14,8 +12,8 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.interpreter cimport load_count, store_count
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, end_borrowing, end_guard,
-    handle_of, read_objects_of,
+    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, declare_readable_types,
+    end_borrowing, end_guard, handle_of,
 )
 
 from tvm_ffi._binding.call import find_global_func, unseen_function
@@ -28,23 +26,23 @@ cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 
 @cython.binding(False)
 cdef class MappingBase(CContainerBase):
-    """Reading of Map and Dict."""
+    """Read access to Map and Dict."""
 
-    cdef void* _layout  # unused: no other wrapper becomes one of these, see object/compiled_class
+    cdef void* _layout  # unused; gives the class a distinct layout, see object/compiled_class.pxi
 
     def __bool__(self):
         return size_of(handle_of(self)) != 0
 
     def __init_from_row__(self, list row):
-        """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
-        make = _make_dict if isinstance(self, DictBase) else _make_map
-        hold_sequence(self, make, row)
+        """Create the container from alternating keys and values; keys need not be hashable."""
+        constructor = _make_dict if isinstance(self, DictBase) else _make_map
+        fill_from_sequence(self, constructor, row)
 
     def __len__(self):
         return size_of(handle_of(self))
 
     cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
-        """Take the value of the key, owned; False when there is none."""
+        """Set `value` to a new reference to the value of a key; return False if there is none."""
         cdef abi.TVMFFIObject* handle
         cdef CObject get
         cdef const Packer* packer = packer_of(<PyObject*>key)
@@ -65,7 +63,7 @@ cdef class MappingBase(CContainerBase):
         try:
             if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
                 check(-2)
-            # Not before: a key may run any code while it is packed.
+            # Read the handle only now: packing the key may run any code.
             handle = <abi.TVMFFIObject*>handle_of(self)
             pack_object(&args[0], handle.type_index, handle)
             get = _map_get if handle.type_index == abi.kTVMFFIMap else _dict_get
@@ -105,7 +103,7 @@ cdef class MappingBase(CContainerBase):
         return True
 
     def get(self, key, default=None):
-        """Return the value of a key, or `default`."""
+        """Return the value of a key, or `default` if there is none."""
         cdef abi.TVMFFIAny value
         cdef CallState state
         if not self.find(key, &value):
@@ -119,36 +117,38 @@ cdef class MappingBase(CContainerBase):
 
 
 cdef class MapBase(MappingBase):
-    """Construction of Map."""
+    """Constructor of Map."""
 
     def __init__(self, input_dict):
-        hold_mapping(self, _make_map, input_dict)
+        fill_from_mapping(self, _make_map, input_dict)
 
 
 cdef class DictBase(MappingBase):
-    """Construction of Dict."""
+    """Constructor of Dict."""
 
     def __init__(self, input_dict=None):
-        hold_mapping(self, _make_dict, {} if input_dict is None else input_dict)
+        fill_from_mapping(self, _make_dict, {} if input_dict is None else input_dict)
 
 
 @cython.binding(False)
 cdef class MappingIterator:
-    """Walks a table in order of insertion; RuntimeError when the table changes meanwhile.
+    """Iterator over a Map or Dict in insertion order.
+
+    Raises RuntimeError if the container has changed since the iterator was created.
 
     Parameters
     ----------
     mapping : MappingBase
-        The table.
+        The container.
     part : int
-        What to give: 0 for keys, 1 for values, 2 for both.
+        0 to return keys, 1 for values, 2 for pairs.
     """
 
     cdef MappingBase mapping
     cdef int part
-    cdef uint64_t index      # position or slot of the next pair
-    cdef Py_ssize_t remaining  # read without the guard
-    cdef uint64_t size       # the table as it was at the start
+    cdef uint64_t index        # slot of the next pair
+    cdef Py_ssize_t remaining  # number of pairs left; read without the guard
+    cdef uint64_t size         # size and address of the pairs at the start
     cdef char* data
 
     def __cinit__(self, MappingBase mapping not None, int part):
@@ -171,11 +171,11 @@ cdef class MappingIterator:
         return load_count(&self.remaining)
 
     cdef int _take_next(self, abi.TVMFFIAny* key, abi.TVMFFIAny* value) except -1:
-        """Take what is asked for of the next pair; 0 at the end."""
+        """Take key, value or both of the next pair with new references; return 0 at the end."""
         cdef abi.TVMFFIObjectHandle handle = handle_of(self.mapping)
         cdef Guard guard
         cdef int found
-        begin_guard(&guard, _locks, handle)  # for the iterator, too: threads may share it
+        begin_guard(&guard, _locks, handle)  # also guards the iterator, which threads may share
         found = self._take_from(map_cell(handle), key, value)
         end_guard(&guard)
         if found < 0:
@@ -185,12 +185,12 @@ cdef class MappingIterator:
     cdef int _take_from(
         self, const MapCell* cell, abi.TVMFFIAny* key, abi.TVMFFIAny* value
     ) noexcept:
-        """-1: the table has changed."""
+        """Same as `_take_next`, but return -1 if the container has changed."""
         cdef Pair* pair = NULL
         if self.remaining == 0:
             return 0
         if cell.size == self.size and cell.data == self.data:
-            # With a pair removed and another one added, the slot may have been emptied.
+            # NULL if the slot is empty, because a pair was removed and another one added.
             pair = next_pair(cell, &self.index)
         if pair == NULL:
             return -1
@@ -217,6 +217,6 @@ cdef class MappingIterator:
         return first, unpack_element(&value, self.mapping)
 
 
-read_objects_of(MappingBase, abi.kTVMFFIMap, abi.kTVMFFIDict)
-read_objects_of(MapBase, abi.kTVMFFIMap, abi.kTVMFFIMap)
-read_objects_of(DictBase, abi.kTVMFFIDict, abi.kTVMFFIDict)
+declare_readable_types(MappingBase, abi.kTVMFFIMap, abi.kTVMFFIDict)
+declare_readable_types(MapBase, abi.kTVMFFIMap, abi.kTVMFFIMap)
+declare_readable_types(DictBase, abi.kTVMFFIDict, abi.kTVMFFIDict)

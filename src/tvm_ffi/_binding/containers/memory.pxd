@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the memory of containers looks like (seq_base.h, map_base.h), for reading in place.  All
-# begin with the address of their elements and their number.
+# Memory layout of containers (seq_base.h, map_base.h), for reading elements in place.  Each cell
+# begins with the address and the number of the elements.
 from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from tvm_ffi._binding cimport abi
 
-# What follows the header of an Array or List.
+# Content of an Array or List, after the object header.
 ctypedef struct SeqCell:
     abi.TVMFFIAny* data
     int64_t size
 
-# What follows the header of a Map or Dict.
+# Content of a Map or Dict, after the object header.  A small one is an array of pairs; a large one
+# is a hash table of blocks, whose entries form a linked list in insertion order.
 ctypedef struct MapCell:
     char* data
     uint64_t size
-    uint64_t slots      # bit 63: pairs one behind the other; else blocks of a hash table
+    uint64_t slots      # number of slots; bit 63 is set if the container is small
     void* data_deleter
-    uint64_t fib_shift  # a hash table's own fields from here on
-    uint64_t first      # slot that begins the order of insertion
-    uint64_t last
+    uint64_t fib_shift  # hash table only, with the next two fields
+    uint64_t first      # slot of the first entry in insertion order
+    uint64_t last       # slot of the last one
 
 ctypedef struct Pair:
     abi.TVMFFIAny key
@@ -26,10 +27,10 @@ ctypedef struct Pair:
 
 cdef enum:
     BLOCK_SLOTS = 16
-    BLOCK_BYTES = 784  # 16 bytes of metadata, then entries
-    ENTRY_BYTES = 48   # a pair, then the slots before and behind it in order
-    NEXT_OFFSET = 40
-    EMPTY_SLOT = 0xFF
+    BLOCK_BYTES = 784  # 16 bytes of slot metadata, then 16 entries
+    ENTRY_BYTES = 48   # pair of 32 bytes, slot of the previous entry, slot of the next entry
+    NEXT_OFFSET = 40   # offset of the latter in bytes
+    EMPTY_SLOT = 0xFF  # metadata of an empty slot
 
 
 cdef inline SeqCell* seq_cell(abi.TVMFFIObjectHandle handle) noexcept:
@@ -49,7 +50,7 @@ cdef inline uint64_t first_slot(const MapCell* cell) noexcept:
 
 
 cdef inline Pair* next_pair(const MapCell* cell, uint64_t* slot) noexcept:
-    """The pair in a slot, which moves on to the next one; NULL when there is none any more."""
+    """Return the pair in a slot and advance the slot to the next pair; NULL at the end."""
     cdef uint64_t i = slot[0]
     cdef char* block
     cdef char* entry

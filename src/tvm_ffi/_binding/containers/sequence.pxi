@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays and lists, read from the memory that the C++ headers lay out (seq_base.h).
+"""Array and List: access to their memory (seq_base.h), and changes by runtime functions.
 
-Indices, and values that are converted, may run code that changes the sequence: they come first,
-then the sequence is looked at, and from there to the end of the change no such code runs.
+Converting an index or a value may run code that changes the sequence.  So each function converts
+its arguments first; from reading the handle to the end of the access, no Python code runs.
 """
 
 cimport cython
@@ -21,8 +21,8 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.interpreter cimport advance, load_flag, store_flag
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, end_borrowing, end_guard,
-    handle_of, read_objects_of,
+    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, declare_readable_types,
+    end_borrowing, end_guard, handle_of,
 )
 
 from tvm_ffi._binding.call import unseen_function
@@ -41,17 +41,17 @@ cdef CObject _replace_slice = unseen_function("ffi.ListReplaceSlice")
 cdef inline bint _take_at(
     abi.TVMFFIObjectHandle handle, int64_t position, abi.TVMFFIAny* owned
 ) noexcept:
-    """Take the element at a position; False when there is none."""
+    """Take the element at a position with a new reference; return False if out of range."""
     cdef SeqCell* cell = seq_cell(handle)
     cdef Guard guard
-    cdef bint is_there
+    cdef bint exists
     if needs_guard(handle):
         begin_guard(&guard, _locks, handle)
-        is_there = 0 <= position < cell.size
-        if is_there:
+        exists = 0 <= position < cell.size
+        if exists:
             take_element(&cell.data[position], owned)
         end_guard(&guard)
-        return is_there
+        return exists
     if not 0 <= position < cell.size:
         return False
     take_element(&cell.data[position], owned)
@@ -59,9 +59,9 @@ cdef inline bint _take_at(
 
 
 cdef class SequenceBase(CContainerBase):
-    """Reading of Array and List."""
+    """Read access to Array and List."""
 
-    cdef void* _layout  # unused: no other wrapper becomes one of these, see object/compiled_class
+    cdef void* _layout  # unused; gives the class a distinct layout, see object/compiled_class.pxi
 
     def __bool__(self):
         return size_of(handle_of(self)) != 0
@@ -79,7 +79,7 @@ cdef class SequenceBase(CContainerBase):
                 return _cold_elements_in(self, index)
             raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
         i = PyNumber_AsSsize_t(index, PyExc_IndexError)
-        # Not before: the index may run code, which may change this sequence or move it away.
+        # Read the handle only now: `__index__` may change this sequence or move it away.
         handle = handle_of(self)
         size = size_of(handle)
         if not _take_at(handle, i if i >= 0 else i + size, &element):
@@ -92,8 +92,8 @@ cdef class SequenceBase(CContainerBase):
 
 
 cdef list _elements_in(SequenceBase self, object index):
-    """The elements in a slice, all of one moment."""
-    cdef Py_ssize_t start = 0, stop = 0, step = 0, count = 0, i, num_taken_over = 0
+    """Return the elements in a slice, read under one guard."""
+    cdef Py_ssize_t start = 0, stop = 0, step = 0, count = 0, i, num_consumed = 0
     cdef abi.TVMFFIObjectHandle handle
     cdef abi.TVMFFIAny* elements
     cdef list made = []
@@ -111,10 +111,10 @@ cdef list _elements_in(SequenceBase self, object index):
         raise MemoryError()
     try:
         for i in range(count):
-            num_taken_over = i + 1  # whether it becomes a Python object or not
+            num_consumed = i + 1  # `unpack_element` consumes it, also on failure
             made.append(unpack_element(&elements[i], self))
     finally:
-        for i in range(num_taken_over, count):
+        for i in range(num_consumed, count):
             release_element(&elements[i])
         free(elements)
     return made
@@ -125,17 +125,17 @@ _cold_elements_in = _elements_in
 
 
 cdef class ArrayBase(SequenceBase):
-    """Construction of Array."""
+    """Constructor of Array."""
 
     def __init__(self, input_list):
-        hold_sequence(self, _make_array, input_list)
+        fill_from_sequence(self, _make_array, input_list)
 
 
 cdef class ListBase(SequenceBase):
-    """Construction of List."""
+    """Constructor and changes of List."""
 
     def __init__(self, input_list=()):
-        hold_sequence(self, _make_list, input_list)
+        fill_from_sequence(self, _make_list, input_list)
 
     def __setitem__(self, index, value):
         cdef Py_ssize_t start = 0, stop = 0, step = 0
@@ -143,7 +143,7 @@ cdef class ListBase(SequenceBase):
             PySlice_Unpack(index, &start, &stop, &step)
             _replace(self, start, stop, step, _list_of(value))
         else:
-            _put(self, _set_item, _index_of(index), value)
+            _store(self, _set_item, _index_of(index), value)
 
     def __delitem__(self, index):
         cdef Py_ssize_t start = 0, stop = 0, step = 0
@@ -154,17 +154,17 @@ cdef class ListBase(SequenceBase):
             _erase(self, _index_of(index))
 
     def insert(self, index, value):
-        """Insert before a position; one that is out of range counts as the nearest end."""
-        _put(self, _insert, PyNumber_AsSsize_t(index, NULL), value)
+        """Insert before a position, which is clipped to the range of the list."""
+        _store(self, _insert, PyNumber_AsSsize_t(index, NULL), value)
 
     def extend(self, values):
-        """Add elements at the end; the list itself may be given."""
+        """Append the elements of an iterable, which may be this list."""
         _replace(self, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, 1, _list_of(values))
 
 
 cdef ListBase _list_of(object values):
     cdef ListBase made = ListBase.__new__(ListBase)
-    hold_sequence(made, _make_list, values)
+    fill_from_sequence(made, _make_list, values)
     return made
 
 
@@ -180,8 +180,8 @@ cdef inline void _pack_number(abi.TVMFFIAny* out, int64_t number) noexcept:
     out.v_int64 = number
 
 
-cdef inline int _change(CObject function, abi.TVMFFIAny* args, int num_args) noexcept:
-    """Call a function of the runtime that changes a list.  Returns a code for `check`."""
+cdef inline int _call_change(CObject function, abi.TVMFFIAny* args, int num_args) noexcept:
+    """Call a runtime function that changes a list.  Returns a code for `check`."""
     cdef abi.TVMFFIAny result
     result.type_index = abi.kTVMFFINone
     result.zero_padding = 0
@@ -189,14 +189,14 @@ cdef inline int _change(CObject function, abi.TVMFFIAny* args, int num_args) noe
     return abi.TVMFFIFunctionCall(function.chandle, args, num_args, &result)
 
 
-cdef int _refuse_position(int64_t size, Py_ssize_t index) noexcept:
+cdef int _raise_index_error(int64_t size, Py_ssize_t index) noexcept:
     PyErr_Format(
         PyExc_IndexError, b"Index out of range. size: %zd, got index %zd", <Py_ssize_t>size, index)
     return -2
 
 
-cdef int _put(ListBase self, CObject function, Py_ssize_t index, object value) except -1:
-    """Call `function`, which is to set or to insert an element."""
+cdef int _store(ListBase self, CObject function, Py_ssize_t index, object value) except -1:
+    """Convert a value and call `function`, which sets or inserts an element."""
     cdef const Packer* packer = packer_of(<PyObject*>value)
     cdef abi.TVMFFIObject* temporaries[2]
     cdef abi.TVMFFIAny args[3]
@@ -218,7 +218,7 @@ cdef int _put(ListBase self, CObject function, Py_ssize_t index, object value) e
         handle = handle_of(self)
         pack_object(&args[0], abi.kTVMFFIList, handle)
         begin_guard(&guard, _locks, handle)
-        code = _put_at(function, index, args)
+        code = _store_at(function, index, args)
         end_guard(&guard)
         check(code)
     finally:
@@ -227,16 +227,19 @@ cdef int _put(ListBase self, CObject function, Py_ssize_t index, object value) e
     return 0
 
 
-cdef int _put_at(CObject function, Py_ssize_t index, abi.TVMFFIAny* args) noexcept:
-    """The same with the list and the element in their places.  Returns a code for `check`."""
+cdef int _store_at(CObject function, Py_ssize_t index, abi.TVMFFIAny* args) noexcept:
+    """Call `function` with args[0], the list, and args[2], the value, set.
+
+    Returns a code for `check`.
+    """
     cdef int64_t size = seq_cell(args[0].v_obj).size
     cdef int64_t position = index + size if index < 0 else index
     if function is _insert:
         position = min(max(position, 0), size)
     elif not 0 <= position < size:
-        return _refuse_position(size, index)
+        return _raise_index_error(size, index)
     _pack_number(&args[1], position)
-    return _change(function, args, 3)
+    return _call_change(function, args, 3)
 
 
 cdef int _erase(ListBase self, Py_ssize_t index) except -1:
@@ -255,9 +258,9 @@ cdef int _erase(ListBase self, Py_ssize_t index) except -1:
     if 0 <= position < size:
         pack_object(&args[0], abi.kTVMFFIList, handle)
         _pack_number(&args[1], position)
-        code = _change(_erase_one, args, 2)
+        code = _call_change(_erase_one, args, 2)
     else:
-        code = _refuse_position(size, index)
+        code = _raise_index_error(size, index)
     end_guard(&guard)
     end_borrowing(borrowings, &borrowing)
     return check(code)
@@ -266,7 +269,7 @@ cdef int _erase(ListBase self, Py_ssize_t index) except -1:
 cdef int _replace(
     ListBase self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, ListBase new
 ) except -1:
-    """Put the elements of `new` in the place of those in a slice; None: remove those."""
+    """Replace the elements in a slice by those of `new`; if it is None, remove them."""
     cdef abi.TVMFFIObjectHandle handle = handle_of(self)
     cdef abi.TVMFFIObjectHandle replacement = NULL if new is None else handle_of(new)
     cdef PyObject* wrappers[2]
@@ -286,7 +289,8 @@ cdef int _replace(
     return check(code)
 
 
-# Both return a code for `check`, and let elements go when the list is whole.
+# The next two functions return a code for `check`.  The runtime releases removed elements after the
+# list is complete, because their destructors may use it.
 
 cdef int _replace_range(
     abi.TVMFFIObjectHandle handle, Py_ssize_t start, Py_ssize_t stop,
@@ -298,21 +302,21 @@ cdef int _replace_range(
     _pack_number(&args[1], start)
     _pack_number(&args[2], max(start, stop))
     if replacement == NULL:
-        return _change(_erase_range, args, 3)
+        return _call_change(_erase_range, args, 3)
     pack_object(&args[3], abi.kTVMFFIList, replacement)
-    return _change(_replace_slice, args, 4)
+    return _call_change(_replace_slice, args, 4)
 
 
 cdef int _replace_steps(
     abi.TVMFFIObjectHandle handle, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step,
     abi.TVMFFIObjectHandle replacement,
 ) noexcept:
-    """All elements are replaced, by as many or by those that stay."""
+    """Replace or remove the elements of a slice with a step, by building the complete new list."""
     cdef SeqCell* cell = seq_cell(handle)
     cdef Py_ssize_t size = <Py_ssize_t>cell.size
     cdef Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step)
     cdef Py_ssize_t num_new, num_left = 0, num_seen = 0, i
-    cdef abi.TVMFFIAny* row  # borrowed: nothing is let go before the new list holds it as well
+    cdef abi.TVMFFIAny* elements  # borrowed from both lists until the new list owns references
     cdef abi.TVMFFIAny args[4]
     cdef abi.TVMFFIAny made
     cdef int code
@@ -326,20 +330,20 @@ cdef int _replace_steps(
             return -2
     if count == 0:
         return 0
-    row = <abi.TVMFFIAny*>malloc(size * sizeof(abi.TVMFFIAny))
-    if row == NULL or size > 0x7FFFFFFF:
-        free(row)
+    elements = <abi.TVMFFIAny*>malloc(size * sizeof(abi.TVMFFIAny))
+    if elements == NULL or size > 0x7FFFFFFF:
+        free(elements)
         PyErr_NoMemory()
         return -2
-    if step < 0:  # the same positions from the other end
+    if step < 0:  # visit the same positions in ascending order
         start += (count - 1) * step
     for i in range(size):
         if num_seen == count or i != start:
-            row[num_left] = cell.data[i]
+            elements[num_left] = cell.data[i]
             num_left += 1
             continue
         if replacement != NULL:
-            row[num_left] = seq_cell(replacement).data[
+            elements[num_left] = seq_cell(replacement).data[
                 num_seen if step > 0 else count - 1 - num_seen]
             num_left += 1
         num_seen += 1
@@ -348,29 +352,29 @@ cdef int _replace_steps(
     made.type_index = abi.kTVMFFINone
     made.zero_padding = 0
     made.v_int64 = 0
-    code = abi.TVMFFIFunctionCall(_make_list.chandle, row, <int32_t>num_left, &made)
-    free(row)
+    code = abi.TVMFFIFunctionCall(_make_list.chandle, elements, <int32_t>num_left, &made)
+    free(elements)
     if code != 0:
         return code
     pack_object(&args[0], abi.kTVMFFIList, handle)
     _pack_number(&args[1], 0)
     _pack_number(&args[2], size)
     pack_object(&args[3], abi.kTVMFFIList, made.v_obj)
-    code = _change(_replace_slice, args, 4)
+    code = _call_change(_replace_slice, args, 4)
     abi.TVMFFIObjectDecRef(made.v_obj)
     return code
 
 
 @cython.binding(False)
 cdef class _SequenceIterator:
-    """Walks a sequence as Python's list iterator does: items that are appended are visited.
+    """Iterator over a sequence, which also visits elements that are appended, as for Python lists.
 
     Threads that share an iterator get different elements, also without the GIL.
     """
 
     cdef SequenceBase sequence
     cdef int64_t position
-    cdef bint is_at_end  # stays so, even if the sequence grows
+    cdef bint is_at_end  # never reset, even if the sequence grows
 
     def __cinit__(self, SequenceBase sequence not None):
         self.sequence = sequence
@@ -395,6 +399,6 @@ cdef class _SequenceIterator:
         return max(size_of(handle_of(self.sequence)) - load_position(&self.position), 0)
 
 
-read_objects_of(SequenceBase, abi.kTVMFFIArray, abi.kTVMFFIList)
-read_objects_of(ArrayBase, abi.kTVMFFIArray, abi.kTVMFFIArray)
-read_objects_of(ListBase, abi.kTVMFFIList, abi.kTVMFFIList)
+declare_readable_types(SequenceBase, abi.kTVMFFIArray, abi.kTVMFFIList)
+declare_readable_types(ArrayBase, abi.kTVMFFIArray, abi.kTVMFFIArray)
+declare_readable_types(ListBase, abi.kTVMFFIList, abi.kTVMFFIList)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes: a tuple of int in Python, a row of int64 in native code."""
+"""Shapes: tuples of int in Python, arrays of int64_t in native code."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
@@ -29,7 +29,7 @@ class Shape(tuple, PyNativeObject):
     Raises
     ------
     ValueError
-        If an element is no integer or does not fit 64 bits.
+        If an element is not an integer or does not fit 64 bits.
     """
 
     def __new__(cls, content):
@@ -46,7 +46,7 @@ class Shape(tuple, PyNativeObject):
 
     @staticmethod
     def __from_tvm_ffi_object__(value_class, obj):
-        """Return the value of a native shape."""
+        """Return the Python value of a native shape."""
         cdef abi.TVMFFIObjectHandle handle = handle_of(obj)
         if (<abi.TVMFFIObject*>handle).type_index != abi.kTVMFFIShape:
             raise TypeError(f"expected an object of type ffi.Shape, got {obj!r}")
@@ -54,7 +54,7 @@ class Shape(tuple, PyNativeObject):
 
 
 cdef list _integers(tuple extents):
-    """The extents as int; ValueError for what is no integer or too large."""
+    """Return the extents as int.  Fails: ValueError if one is not an integer or is too large."""
     cdef list checked = []
     cdef int overflow = 0
     for extent in extents:
@@ -92,7 +92,7 @@ cdef int _pack_shape(
     return pack_temporary(state, out, abi.kTVMFFIShape, result.v_obj)
 
 
-# For the rule, see `add_rule`.
+# A C variable, because rules must not use module names; see `add_rule`.
 cdef type _shape_class = Shape
 
 

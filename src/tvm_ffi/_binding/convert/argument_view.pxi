@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport PyErr_NoMemory
-from tvm_ffi._binding.object cimport add_harmless_type, own_python_object, release_python_object
+from tvm_ffi._binding.object cimport add_nonblocking_type, own_python_object, release_python_object
 
 cdef ArgumentViewFreeList _free_views
 
@@ -61,4 +61,4 @@ cdef bint _is_argument_view(abi.TVMFFIObject* object) noexcept:
 
 
 _free_views.deleter = _delete_view
-add_harmless_type(abi.kTVMFFITensor, _is_argument_view)
+add_nonblocking_type(abi.kTVMFFITensor, _is_argument_view)

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# What native code borrows from wrappers while it runs; docs/design/wrappers.md has the rule.
+# Borrowing lists: the wrappers whose handles native calls in progress have borrowed.
 #
-# A call passes the handles of wrappers without taking references.  Its caller keeps the wrappers
-# alive, but any Python code that runs meanwhile may empty them.  Each thread therefore has a list
-# of what it has borrowed, innermost first, and whoever empties a wrapper looks there.
+# A call passes the handles of its arguments without taking references to the native objects.  The
+# caller keeps the wrappers alive, but Python code that runs during the call may empty a wrapper.
+# Each thread therefore has a linked list of the wrappers it borrows from, innermost call first, and
+# code that empties a wrapper first searches the lists.  docs/design/wrappers.md states the rule.
 from cpython.ref cimport PyObject
 
 cdef extern from * nogil:
     """
-    /* On the stack of who borrows. */
+    /* One entry of the list; it is on the stack of the borrowing function. */
     typedef struct TVMFFIBorrowing {
-      struct TVMFFIBorrowing* self;  /* NULL when it has ended; tells a torn list */
-      PyObject* const* wrappers;     /* and values of other kinds */
+      struct TVMFFIBorrowing* self;  /* address of this entry, NULL once it has ended */
+      PyObject* const* wrappers;     /* borrowed; may contain values that are not wrappers */
       Py_ssize_t num_wrappers;
-      struct TVMFFIBorrowing* outer;
+      struct TVMFFIBorrowing* outer; /* next entry, or NULL */
     } TVMFFIBorrowing;
 
-    /* Where the list of this thread begins; NULL until this module has asked for it. */
+    /* Cached result of `find_list` for this thread and this extension module, or NULL. */
     static _Thread_local TVMFFIBorrowing** tvm_ffi_list_of_thread
     #ifdef __GLIBC__
         __attribute__((tls_model("initial-exec"), unused))
@@ -31,18 +32,20 @@ cdef extern from * nogil:
     Borrowing** list_of_thread "tvm_ffi_list_of_thread"
 
 
-# Where the list of this thread begins; the address stays the same.
+# Return the address of the pointer to this thread's innermost entry; valid until the thread ends.
 cdef Borrowing** find_list() noexcept
-# Whether a thread borrows from this wrapper.  Without the GIL: whether this thread does.
+# Return True if a call in progress on any thread borrows from the wrapper.  On free-threaded Python
+# only the calling thread's list is searched.
 cdef bint is_borrowed_from(PyObject* wrapper) noexcept
 
 
 cdef inline Borrowing** begin_borrowing(
     Borrowing* borrowing, PyObject* const* wrappers, Py_ssize_t num_wrappers
 ) noexcept:
-    """What the wrappers hold stays alive until `end_borrowing`, whatever Python code does.
+    """Keep the native objects of the wrappers alive until `end_borrowing`.
 
-    Returns the list, for `end_borrowing`.
+    The caller owns the entry and references to the wrappers.  Returns the list, which must be
+    passed to `end_borrowing`.
     """
     global list_of_thread
     cdef Borrowing** list = list_of_thread

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who borrows from wrappers, on all threads; see `object/borrowing.pxd`."""
+"""Borrowing lists of all threads; see `object/borrowing.pxd`."""
 
 from cpython.ref cimport PyObject
 
@@ -10,11 +10,11 @@ cdef extern from * nogil:
     #include <pthread.h>
     #include <stdlib.h>
 
-    /* The lists of all threads that have ever borrowed.  Nodes are never freed, but those of
-     * threads that have ended serve new ones; so they can be walked without a lock. */
+    /* The borrowing list of one thread.  Lists are chained and never freed, so the chain can be
+     * traversed without a lock; a new thread reuses the list of a thread that has ended. */
     typedef struct TVMFFIThreadList {
       TVMFFIBorrowing* innermost;
-      int is_taken;
+      int is_in_use;
       struct TVMFFIThreadList* next;
     } TVMFFIThreadList;
 
@@ -22,19 +22,19 @@ cdef extern from * nogil:
     static pthread_key_t tvm_ffi_list_key;
     static pthread_once_t tvm_ffi_list_key_once = PTHREAD_ONCE_INIT;
 
-    static void tvm_ffi_give_list_back(void* list) {
+    static void tvm_ffi_return_list(void* list) {
       ((TVMFFIThreadList*)list)->innermost = NULL;
-      __atomic_store_n(&((TVMFFIThreadList*)list)->is_taken, 0, __ATOMIC_RELEASE);
+      __atomic_store_n(&((TVMFFIThreadList*)list)->is_in_use, 0, __ATOMIC_RELEASE);
     }
 
     static void tvm_ffi_make_list_key(void) {
-      if (pthread_key_create(&tvm_ffi_list_key, tvm_ffi_give_list_back) != 0) abort();
+      if (pthread_key_create(&tvm_ffi_list_key, tvm_ffi_return_list) != 0) abort();
     }
 
     static TVMFFIThreadList* tvm_ffi_new_list(void) {
       TVMFFIThreadList* list = calloc(1, sizeof(TVMFFIThreadList));
       if (list == NULL) return NULL;
-      list->is_taken = 1;
+      list->is_in_use = 1;
       list->next = __atomic_load_n(&tvm_ffi_first_list, __ATOMIC_RELAXED);
       while (!__atomic_compare_exchange_n(
           &tvm_ffi_first_list, &list->next, list, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
@@ -42,38 +42,38 @@ cdef extern from * nogil:
       return list;
     }
 
-    static TVMFFIThreadList* tvm_ffi_free_list(void) {
+    static TVMFFIThreadList* tvm_ffi_reuse_list(void) {
       TVMFFIThreadList* list = __atomic_load_n(&tvm_ffi_first_list, __ATOMIC_ACQUIRE);
       for (; list != NULL; list = list->next) {
         int expected = 0;
         if (__atomic_compare_exchange_n(
-                &list->is_taken, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+                &list->is_in_use, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
           return list;
         }
       }
       return NULL;
     }
 
-    /* Where a thread borrows that no list could be made for: seen by that thread alone. */
-    static _Thread_local TVMFFIBorrowing* tvm_ffi_lonely = NULL;
+    /* Fallback list of a thread when memory is short; other threads cannot find it. */
+    static _Thread_local TVMFFIBorrowing* tvm_ffi_unlisted = NULL;
 
     static TVMFFIBorrowing** tvm_ffi_find_list(void) {
       TVMFFIThreadList* list;
       pthread_once(&tvm_ffi_list_key_once, tvm_ffi_make_list_key);
       list = pthread_getspecific(tvm_ffi_list_key);
       if (list != NULL) return &list->innermost;
-      list = tvm_ffi_free_list();
+      list = tvm_ffi_reuse_list();
       if (list == NULL) list = tvm_ffi_new_list();
-      if (list == NULL) return &tvm_ffi_lonely;
+      if (list == NULL) return &tvm_ffi_unlisted;
       if (pthread_setspecific(tvm_ffi_list_key, list) != 0) {
-        tvm_ffi_give_list_back(list);
-        return &tvm_ffi_lonely;
+        tvm_ffi_return_list(list);
+        return &tvm_ffi_unlisted;
       }
       return &list->innermost;
     }
 
-    /* Code that switches stacks inside a callback, as greenlets do, can tear a list: it ends where
-     * something stands that is no borrowing. */
+    /* Code that switches stacks inside a callback, as greenlets do, can leave an invalid entry in a
+     * list.  The search stops there: the `self` field of a valid entry is its own address. */
     static int tvm_ffi_borrows(const TVMFFIBorrowing* borrowing, PyObject* wrapper) {
       Py_ssize_t i;
       for (; borrowing != NULL && borrowing->self == borrowing; borrowing = borrowing->outer) {
@@ -84,7 +84,7 @@ cdef extern from * nogil:
       return 0;
     }
 
-    /* Lists of other threads change with the GIL held only, as it is here. */
+    /* Requires the GIL: other threads change their lists only while they hold it. */
     static int tvm_ffi_some_thread_borrows(PyObject* wrapper) {
       TVMFFIThreadList* list = __atomic_load_n(&tvm_ffi_first_list, __ATOMIC_ACQUIRE);
       for (; list != NULL; list = list->next) {
@@ -105,5 +105,5 @@ cdef Borrowing** find_list() noexcept:
 cdef bint is_borrowed_from(PyObject* wrapper) noexcept:
     if borrows(find_list()[0], wrapper):
         return True
-    # Threads that end while the interpreter shuts down do not clear their lists in time.
+    # Threads that end during interpreter shutdown may leave stale entries in their lists.
     return not GIL_IS_OPTIONAL and not is_finalizing() and some_thread_borrows(wrapper)

@@ -1,34 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-# What compiled classes of wrappers say about themselves, see docs/design/wrappers.md.
+# Compiled wrapper classes: the native types that their methods can read, and the Python state that
+# belongs to the wrapped object.  See docs/design/wrappers.md.
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int32_t
 
-# What belongs to the object that a wrapper holds, and lies in the wrapper beside the handle.
-# Taken out before the handle goes; owned, or NULL.
-ctypedef PyObject* (*TakeBelongings)(PyObject* wrapper) noexcept
-# Put in when another handle is there.
-ctypedef void (*AddBelongings)(PyObject* wrapper) noexcept
+# Some wrappers store Python state that belongs to the wrapped native object, such as the exception
+# of an Error.  This function removes the state from the wrapper before the handle changes.
+# Returns a new reference for the caller to release, or NULL.
+ctypedef PyObject* (*DetachState)(PyObject* wrapper) noexcept
+# Set the state that belongs to the wrapper's new handle.
+ctypedef void (*AttachState)(PyObject* wrapper) noexcept
 
-ctypedef struct Compiled:
+ctypedef struct CompiledClass:
     PyTypeObject* cls
-    int32_t index  # 0: reads objects of no type
-    int32_t other_index
-    TakeBelongings take
-    AddBelongings add
+    int32_t type_index        # type that the methods read, with derived types; 0: none
+    int32_t other_type_index  # second such type; equal to type_index if there is only one
+    DetachState detach        # or NULL
+    AttachState attach        # or NULL
 
 
-# Says what the methods of a compiled class read: objects of these types and of those that derive
-# from them.  Of two that are the same, one is meant.  Classes that derive from it hold no others.
-cdef int read_objects_of(
+# Declare that the methods of a compiled class read the memory of objects of these two types and of
+# derived types.  Pass the same index twice for one type.  Wrappers of the class and of its
+# subclasses can then hold no other objects.
+# Fails: SystemError if the class is not compiled, or has the layout of CObject and is not Tensor.
+cdef int declare_readable_types(
     type cls, int32_t type_index, int32_t other_type_index) except -1
-# Says what belongs to the object that a wrapper of a class holds.
-cdef int keep_belongings_of(
-    type cls, TakeBelongings take, AddBelongings add) except -1
-# What the compiled class has said whose layout a class has; NULL: nothing.
-cdef const Compiled* compiled_base(PyTypeObject* cls) noexcept
-# The ancestor whose methods would misread objects of a type; NULL: wrappers of the class may hold
-# them.  `base` is what `compiled_base` gives.
-cdef const Compiled* misfit_of(
-    PyTypeObject* cls, const Compiled* base, int32_t index) noexcept
-# Whether a type is another one or derives from it.
+# Declare the functions that move an object's state out of and into wrappers of a compiled class.
+# Fails: SystemError if the class is not compiled.
+cdef int declare_handle_state(
+    type cls, DetachState detach, AttachState attach) except -1
+# Return the entry of the nearest compiled base class that has one, or NULL.  It is never freed.
+cdef const CompiledClass* compiled_base(PyTypeObject* cls) noexcept
+# Return the base class whose methods would misread objects of a type; NULL if wrappers of `cls` may
+# hold them.  `base` is the result of `compiled_base(cls)`.
+cdef const CompiledClass* mismatched_base(
+    PyTypeObject* cls, const CompiledClass* base, int32_t index) noexcept
+# Return True if the type `index` is `ancestor` or derives from it.
 cdef bint is_derived(int32_t index, int32_t ancestor) noexcept

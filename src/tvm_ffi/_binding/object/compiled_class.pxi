@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiled classes of wrappers read, and what their wrappers have beside the handle.
+"""Compiled wrapper classes: the native types that their methods read without a type check.
 
-Their methods read the memory of objects without a look at the type; so no wrapper of such a class,
-or of one that derives from it, may ever hold an object of another type.  Which class stands for a
-type in Python says nothing about that: another one may take its place.
+A method of a compiled class such as `Function` reads the native object's memory directly.  So a
+wrapper of the class, or of a subclass, must never hold an object of another type.  The table of
+registered classes does not guarantee that, because `register_class` can replace a type's class.
 
-A class has one compiled base whose layout is its own, since those that read memory have different
-ones.  So no other wrapper comes to it by an assignment to `__class__`, either.  The exception is
-Tensor, which is laid out as CObject: it is looked for among all ancestors, and its methods look.
+Each compiled class that reads memory has a distinct instance layout.  A Python class therefore has
+one such base, and Python refuses an assignment to ``__class__`` that would change it.  Tensor is
+the exception: it has the layout of CObject.  `mismatched_base` searches all ancestors for it, and
+its methods check the type.
 """
 
 from cpython.object cimport PyTypeObject
@@ -19,62 +20,61 @@ from tvm_ffi._binding.cpython cimport is_subtype
 cdef extern from *:
     """
     #define tvm_ffi_base(cls) (cls)->tp_base
-    #define tvm_ffi_is_made_by_python(cls) (((cls)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0)
+    #define tvm_ffi_is_heap_type(cls) (((cls)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0)
     """
     PyTypeObject* base_of "tvm_ffi_base"(PyTypeObject* cls) noexcept
-    bint is_made_by_python "tvm_ffi_is_made_by_python"(PyTypeObject* cls) noexcept
+    bint is_heap_type "tvm_ffi_is_heap_type"(PyTypeObject* cls) noexcept
 
 cdef enum:
-    NUM_SLOTS = 64  # there are about a dozen
+    NUM_SLOTS = 64  # about a dozen are used
 
-cdef Compiled _compiled[NUM_SLOTS]  # by address of the class
-cdef const Compiled* _plain_reader = NULL  # that of Tensor
+cdef CompiledClass _compiled_classes[NUM_SLOTS]  # hash table by the address of the class
+cdef const CompiledClass* _tensor_class = NULL   # entry of Tensor
 
 
-cdef inline Compiled* _slot_of(PyTypeObject* cls) noexcept:
-    """What a class has said, or the slot for it, which is empty."""
+cdef inline CompiledClass* _slot_of(PyTypeObject* cls) noexcept:
+    """Return the entry of a class, or the empty slot where it belongs."""
     cdef size_t i = (<size_t>cls >> 5) % NUM_SLOTS
-    while _compiled[i].cls != NULL and _compiled[i].cls != cls:
+    while _compiled_classes[i].cls != NULL and _compiled_classes[i].cls != cls:
         i = (i + 1) % NUM_SLOTS
-    return &_compiled[i]
+    return &_compiled_classes[i]
 
 
-cdef Compiled* _add_compiled(type cls) except NULL:
-    cdef Compiled* slot = _slot_of(<PyTypeObject*>cls)
-    if is_made_by_python(<PyTypeObject*>cls):
-        raise SystemError(f"{cls.__name__} is no compiled class")
+cdef CompiledClass* _declare(type cls) except NULL:
+    cdef CompiledClass* slot = _slot_of(<PyTypeObject*>cls)
+    if is_heap_type(<PyTypeObject*>cls):
+        raise SystemError(f"expected a compiled class, got {cls.__name__}")
     slot.cls = <PyTypeObject*>cls
     return slot
 
 
-cdef int read_objects_of(
+cdef int declare_readable_types(
     type cls, int32_t type_index, int32_t other_type_index
 ) except -1:
-    global _plain_reader
-    cdef Compiled* compiled = _add_compiled(cls)
-    compiled.index, compiled.other_index = type_index, other_type_index
+    global _tensor_class
+    cdef CompiledClass* compiled = _declare(cls)
+    compiled.type_index, compiled.other_type_index = type_index, other_type_index
     if compiled.cls.tp_basicsize == base_of(compiled.cls).tp_basicsize and (
         compiled_base(base_of(compiled.cls)) == NULL
     ):
-        if _plain_reader != NULL and _plain_reader != compiled:
-            raise SystemError(f"{cls.__name__} has no layout of its own")
-        _plain_reader = compiled
+        if _tensor_class != NULL and _tensor_class != compiled:
+            raise SystemError(f"{cls.__name__} must have a C field: its layout is that of CObject")
+        _tensor_class = compiled
     return 0
 
 
-cdef int keep_belongings_of(
-    type cls, TakeBelongings take, AddBelongings add
+cdef int declare_handle_state(
+    type cls, DetachState detach, AttachState attach
 ) except -1:
-    cdef Compiled* compiled = _add_compiled(cls)
-    compiled.take, compiled.add = take, add
+    cdef CompiledClass* compiled = _declare(cls)
+    compiled.detach, compiled.attach = detach, attach
     return 0
 
 
-cdef const Compiled* compiled_base(PyTypeObject* cls) noexcept:
-    """What the compiled class has said whose layout a class has; NULL: nothing."""
-    cdef const Compiled* slot
+cdef const CompiledClass* compiled_base(PyTypeObject* cls) noexcept:
+    cdef const CompiledClass* slot
     while cls != NULL:
-        if not is_made_by_python(cls):
+        if not is_heap_type(cls):
             slot = _slot_of(cls)
             if slot.cls != NULL:
                 return slot
@@ -82,21 +82,21 @@ cdef const Compiled* compiled_base(PyTypeObject* cls) noexcept:
     return NULL
 
 
-cdef inline bint _reads(const Compiled* compiled, int32_t index) noexcept:
+cdef inline bint _can_read(const CompiledClass* compiled, int32_t index) noexcept:
     return (
-        compiled.index == 0 or index == compiled.index or index == compiled.other_index
-        or is_derived(index, compiled.index) or is_derived(index, compiled.other_index))
+        compiled.type_index == 0
+        or index == compiled.type_index or index == compiled.other_type_index
+        or is_derived(index, compiled.type_index) or is_derived(index, compiled.other_type_index))
 
 
-cdef const Compiled* misfit_of(
-    PyTypeObject* cls, const Compiled* base, int32_t index
+cdef const CompiledClass* mismatched_base(
+    PyTypeObject* cls, const CompiledClass* base, int32_t index
 ) noexcept:
-    """The ancestor whose methods would misread objects of a type; NULL: the class may hold them."""
-    if base != NULL and base.index != 0:
-        return NULL if _reads(base, index) else base
-    if _plain_reader == NULL or not is_subtype(cls, _plain_reader.cls):
+    if base != NULL and base.type_index != 0:
+        return NULL if _can_read(base, index) else base
+    if _tensor_class == NULL or not is_subtype(cls, _tensor_class.cls):
         return NULL
-    return NULL if _reads(_plain_reader, index) else _plain_reader
+    return NULL if _can_read(_tensor_class, index) else _tensor_class
 
 
 cdef bint is_derived(int32_t index, int32_t ancestor) noexcept:

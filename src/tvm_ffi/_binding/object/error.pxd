@@ -5,31 +5,32 @@ from tvm_ffi._binding cimport abi
 
 
 cdef class Error(CObject):
-    # The Python exception behind the error.  It is taken out of the native object while a Python
-    # object stands for the error, where the garbage collector can see it: a traceback's frames
-    # often lead back to whoever holds the error.
-    cdef object carried
+    # The Python exception from which the native error was made, or None.  A wrapper takes it out of
+    # the native object, so that the garbage collector can see it: frames of its traceback often
+    # refer to the wrapper.
+    cdef object exception
 
 
-# Set the Python exception for a native call that returned `code` (not 0); always returns -1, so
-# that callers can return it.  The thread's pending error is taken.
+# Set the Python exception for a native call that returned `code`, which is not 0.  Takes the
+# thread's pending error.  Always returns -1, so that callers can return the result.
 cdef int raise_from_native(int code) noexcept
-# Make the exception that is set the pending native error of this thread; always returns -1.
+# Turn the Python exception that is set into the pending native error of this thread.  Always
+# returns -1.
 cdef int raise_to_native() noexcept
-# Set Python's current exception, without the traceback entry that a raise statement adds.
+# Set the current Python exception without the traceback entry that a raise statement adds.
 cdef void set_exception(object exception) noexcept
-# Add a note to an exception, which is a convenience: Python before 3.11 has none, and the class may
-# refuse.
+# Add a note (PEP 678) to an exception.  Fails: silently, as in Python before 3.11.
 cdef void add_note(object exception, str note) noexcept
-# Raise the pending native error if `code` is not 0.
+# Raise the thread's pending error, or the Python exception that is set, if `code` is not 0.
 cdef int check(int code) except -1
-# An owned native error that carries the exception.
+# Return a new native error that owns a reference to the exception.
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL
-# The Error of an owned handle, which is taken over.
+# Return a wrapper of a native error.  Consumes the handle, also on failure.
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned)
-# The handle, borrowed, for native code; it carries the exception again.
+# Return the handle for native code, after storing the exception in the native error again.
+# Borrowed until Python code runs.  Fails: ValueError if the wrapper is empty.
 cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL
-# Whether a native error, or NULL, was made from a Python exception; and that, borrowed.  NULL: it
-# has been handed back to Python.
-cdef bint is_of_exception(abi.TVMFFIObjectHandle handle) noexcept
+# Return True if a native error was made from a Python exception; False for NULL.
+cdef bint is_python_error(abi.TVMFFIObjectHandle handle) noexcept
+# Return the exception of such an error, borrowed from it; NULL if a wrapper has taken it.
 cdef PyObject* exception_in(abi.TVMFFIObjectHandle handle) noexcept

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors across the boundary: native errors become Python exceptions and back, here alone.
+"""Conversion of errors: native errors to Python exceptions and back.
 
-A Python exception that enters native code travels inside the native error (`_ErrorObject` below)
-and is handed out again, the very same object, when the error comes back to Python.  Each language
-adds its frames: native lines stand in the Python traceback, Python lines in the native backtrace.
+A Python exception that enters native code is stored in the native error (`_ErrorObject` below).
+When the error returns to Python, the same exception object is raised.  Each language adds its
+frames: native frames appear in the Python traceback, Python frames in the native backtrace.
 """
 
 cimport cython
@@ -30,39 +30,39 @@ cdef extern from *:
     PyObject* exchange_pointer "tvm_ffi_exchange"(PyObject** slot, PyObject* value) noexcept
 
 
-# The two live tables of kinds; `register_error` adds to both.
+# Error kinds and exception classes; `register_error` adds to both tables.
 ERROR_NAME_TO_TYPE = {}
 ERROR_TYPE_TO_NAME = {}
-for _kind in (
+for _error_class in (
     RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError,
     MemoryError,
 ):
-    ERROR_NAME_TO_TYPE[_kind.__name__] = _kind
-    ERROR_TYPE_TO_NAME[_kind] = _kind.__name__
+    ERROR_NAME_TO_TYPE[_error_class.__name__] = _error_class
+    ERROR_TYPE_TO_NAME[_error_class] = _error_class.__name__
 
-# How messages begin that name types.
+# First words of messages that contain type names.
 cdef tuple _ABOUT_TYPES = (
     "Mismatched ", "No matching ", "Cannot convert from type ", "Cannot treat type ",
 )
 
-# Means: the host language has an exception pending, leave it as it is.
+# Kind of a native error, and code of a failed call, for which the Python exception is already set.
 cdef bytes _ALREADY_SET_KIND = b"EnvErrorAlreadySet"
 cdef int _ALREADY_SET_CODE = -2
 
 cdef str _ERROR_ATTRIBUTE = "__tvm_ffi_error__"
+# The same dicts as C variables, for fast access.
 cdef dict _name_to_type = ERROR_NAME_TO_TYPE
 cdef dict _type_to_name = ERROR_TYPE_TO_NAME
 
 
 cdef struct _ErrorObject:
-    # A native error made from a Python exception.
+    # A native error made from a Python exception.  The texts of kind and message follow it.
     abi.TVMFFIObject header
     abi.TVMFFIErrorCell cell
-    PyObject* exception           # owned; NULL once it has been handed back to Python
-    int64_t num_carriers          # wrappers that have it; too many if the collector has cleared one
-    size_t python_backtrace_size  # leading bytes of the backtrace that exception.__traceback__ has
-    char* backtrace               # owned; the cell's view points here
-    # kind and message follow
+    PyObject* exception           # owned; NULL while a wrapper or a raised error has it
+    int64_t num_carriers          # wrappers that own the exception; may count cleared wrappers
+    size_t python_backtrace_size  # leading bytes of the backtrace that are in the Python traceback
+    char* backtrace               # owned; cell.backtrace refers to it
 
 
 cdef void _delete_error(void* self, int flags) noexcept nogil:
@@ -86,7 +86,7 @@ cdef void _update_backtrace(
         kept = error.cell.backtrace.size
     cdef char* grown = <char*>malloc(kept + text.size + 1)
     if grown == NULL:
-        return  # out of memory: the old backtrace stays
+        return  # out of memory: keep the old backtrace
     memcpy(grown, error.cell.backtrace.data, kept)
     memcpy(grown + kept, text.data, text.size)
     grown[kept + text.size] = 0
@@ -98,20 +98,20 @@ cdef void _update_backtrace(
     error.cell.backtrace.size = kept + text.size
 
 
-cdef char* _store(abi.TVMFFIByteArray* view, char* target, bytes text) noexcept:
-    """Copy the text, NUL included, point the view at the copy and return what follows it."""
+cdef char* _copy_text(abi.TVMFFIByteArray* view, char* target, bytes text) noexcept:
+    """Copy a text and its NUL to `target`, set the view, and return the address after the copy."""
     memcpy(target, <const char*>text, len(text) + 1)
     view.data = target
     view.size = len(text)
     return target + len(text) + 1
 
 
-# An exception is described by code of its own class, and of its class's class, which may fail in
-# any way.  That must not hide the error itself.  `except` is not used, as Cython's cannot catch
-# what has no traceback, and there is none when memory is short.
+# Methods of the exception's class and metaclass run while it is converted, and may raise.  The
+# functions below ignore such failures, which must not hide the error.  They do not use `except`:
+# Cython's version needs a traceback, which does not exist if memory is short.
 
-cdef object _or_none(PyObject* owned):
-    """The object; None in place of NULL, whose exception is forgotten."""
+cdef object _take_or_none(PyObject* owned):
+    """Return the object; for NULL, clear the exception and return None.  Consumes the reference."""
     if owned == NULL:
         PyErr_Clear()
         return None
@@ -121,31 +121,31 @@ cdef object _or_none(PyObject* owned):
 
 
 cdef bytes _kind_of(object exception):
-    """The kind of the nearest registered class among the exception's bases."""
+    """Return the kind of the nearest registered base class of an exception."""
     cdef object cls, name
     for cls in <object>mro_of(Py_TYPE(<PyObject*>exception)):
-        name = _or_none(PyObject_GetItem(<PyObject*>_type_to_name, <PyObject*>cls))
+        name = _take_or_none(PyObject_GetItem(<PyObject*>_type_to_name, <PyObject*>cls))
         if isinstance(name, str):
             return PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace")
     return b"RuntimeError"
 
 
 cdef bytes _message_of(object exception):
-    cdef object text = _or_none(PyObject_Str(<PyObject*>exception))
+    cdef object text = _take_or_none(PyObject_Str(<PyObject*>exception))
     if text is None:
         return b"<" + Py_TYPE(<PyObject*>exception).tp_name + b" whose __str__ failed>"
     return PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace")
 
 
 cdef Error _origin_of(object exception):
-    """The native error that the exception came from, or None."""
-    cdef object origin = _or_none(
+    """Return the native error from which an exception was made, or None."""
+    cdef object origin = _take_or_none(
         PyObject_GetAttr(<PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE))
     return origin if isinstance(origin, Error) else None
 
 
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
-    # Not by assignment: frozen dataclasses refuse it.
+    # Not assigned as an attribute, which frozen dataclasses refuse.
     cdef object traceback = without_binding_frames(traceback_of(exception))
     PyException_SetTraceback(exception, traceback)
     cdef bytes kind = _kind_of(exception)
@@ -166,14 +166,14 @@ cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     error.header.type_index = abi.kTVMFFIError
     error.header.__padding = 0
     error.header.deleter = _delete_error
-    _store(&error.cell.message, _store(&error.cell.kind, <char*>(error + 1), kind), message)
+    _copy_text(&error.cell.message, _copy_text(&error.cell.kind, <char*>(error + 1), kind), message)
     error.backtrace = backtrace_copy
-    _store(&error.cell.backtrace, backtrace_copy, backtrace)
+    _copy_text(&error.cell.backtrace, backtrace_copy, backtrace)
     error.cell.update_backtrace = _update_backtrace
     error.cell.cause_chain = NULL
     error.cell.extra_context = NULL
     error.num_carriers = 0
-    # An error that visited native code before keeps what native code attached to it.
+    # Keep the cause and context that native code attached to the error earlier.
     if origin is not None and origin.chandle != NULL:
         origin_cell = abi.TVMFFIErrorGetCellPtr(origin.chandle)
         error.cell.cause_chain = _share(origin_cell.cause_chain)
@@ -190,13 +190,16 @@ cdef abi.TVMFFIObjectHandle _share(abi.TVMFFIObjectHandle handle) noexcept:
     return handle
 
 
-# Seen as a C function that returns NULL with an exception set: `try` needs memory itself.
+# The same function, declared to return NULL with an exception set: `try` would allocate memory.
 ctypedef abi.TVMFFIObjectHandle (*_MakeError)(PyObject* exception) noexcept
-cdef _MakeError _unpack_error = <_MakeError>new_native_error
+cdef _MakeError _new_error_noexcept = <_MakeError>new_native_error
 
 
-cdef abi.TVMFFIObjectHandle _error_of_what_is_set() noexcept:
-    """The native error for the exception that is set; NULL with what came instead."""
+cdef abi.TVMFFIObjectHandle _error_of_current_exception() noexcept:
+    """Return a new native error for the exception that is set.
+
+    Fails: returns NULL with another exception set, or none.
+    """
     cdef abi.TVMFFIObjectHandle error = NULL
     cdef PyObject* cls = NULL
     cdef PyObject* exception = NULL
@@ -206,9 +209,9 @@ cdef abi.TVMFFIObjectHandle _error_of_what_is_set() noexcept:
     if exception != NULL:
         if traceback != NULL and set_traceback(exception, traceback) != 0:
             PyErr_Clear()
-        # Describing it would, and what a handler raises there may be forgotten.
+        # Run signal handlers now: their exceptions would be ignored during the conversion.
         if PyErr_CheckSignals() == 0:
-            error = _unpack_error(exception)
+            error = _new_error_noexcept(exception)
     Py_XDECREF(traceback)
     Py_XDECREF(exception)
     Py_XDECREF(cls)
@@ -216,9 +219,9 @@ cdef abi.TVMFFIObjectHandle _error_of_what_is_set() noexcept:
 
 
 cdef int raise_to_native() noexcept:
-    cdef abi.TVMFFIObjectHandle error = _error_of_what_is_set()
+    cdef abi.TVMFFIObjectHandle error = _error_of_current_exception()
     if error == NULL and PyErr_Occurred() != NULL and not PyErr_ExceptionMatches(PyExc_MemoryError):
-        error = _error_of_what_is_set()  # what the handler of a signal has raised meanwhile
+        error = _error_of_current_exception()  # raised by a signal handler
     if error != NULL:
         abi.TVMFFIErrorSetRaised(error)
         abi.TVMFFIObjectDecRef(error)
@@ -231,36 +234,36 @@ cdef int raise_to_native() noexcept:
 # ---- native to Python ----------------------------------------------------------------------
 
 cdef object _new_exception(abi.TVMFFIErrorCell* cell):
-    """An exception of the class that is registered for the error's kind."""
+    """Return an exception of the class that is registered for the error's kind."""
     cdef str kind = cell.kind.data[: cell.kind.size].decode("utf-8", "replace")
     cdef str message = cell.message.data[: cell.message.size].decode("utf-8", "replace")
     cls = _name_to_type.get(kind)
     if cls is None:
         return RuntimeError(message)
     if cls is TypeError:
-        message = _in_python_words(message)
+        message = _with_python_type_names(message)
     try:
         exception = cls(message)
     except MemoryError:
         raise
-    except Exception:  # a registered class that cannot be made from a message alone
+    except Exception:  # the class needs more arguments than a message
         return RuntimeError(f"{kind}: {message}")
     return exception if isinstance(exception, BaseException) else RuntimeError(message)
 
 
-cdef str _in_python_words(str message):
-    """The message with the types called as in Python, where it is one of those about types."""
+cdef str _with_python_type_names(str message):
+    """Return the message, with Python type names if it begins as messages about types do."""
     if not message.startswith(_ABOUT_TYPES):
         return message
     try:
-        from tvm_ffi._binding.object.type_names import in_python_words
+        from tvm_ffi._binding.object.type_names import with_python_type_names
 
-        return in_python_words(message)
-    except Exception:  # an error that cannot be translated is still the error
+        return with_python_type_names(message)
+    except Exception:  # keep the native names rather than lose the error
         return message
 
 
-cdef bint is_of_exception(abi.TVMFFIObjectHandle handle) noexcept:
+cdef bint is_python_error(abi.TVMFFIObjectHandle handle) noexcept:
     return handle != NULL and (<abi.TVMFFIObject*>handle).deleter == _delete_error
 
 
@@ -268,42 +271,46 @@ cdef PyObject* exception_in(abi.TVMFFIObjectHandle handle) noexcept:
     return (<_ErrorObject*>handle).exception
 
 
-cdef void _take_exception(PyObject* wrapper) noexcept:
-    """Let a wrapper carry the exception of the native error that it has just got."""
+cdef void _attach_exception(PyObject* wrapper) noexcept:
+    """Move the exception of the wrapper's native error into the wrapper."""
     cdef Error error = <Error>wrapper
     cdef PyObject* exception = NULL
-    if is_of_exception(error.chandle):
-        # Atomic: two threads may have been given the same native error.
+    if is_python_error(error.chandle):
+        # Atomic: two threads may wrap the same native error.
         exception = exchange_pointer(&(<_ErrorObject*>error.chandle).exception, NULL)
     if exception != NULL:
         advance(&(<_ErrorObject*>error.chandle).num_carriers, 1)
-        error.carried = <object>exception
+        error.exception = <object>exception
         Py_XDECREF(exception)
 
 
-cdef object _put_down(Error error):
-    """The exception that a wrapper has carried so far; None: it carried none."""
-    cdef object carried = error.carried
-    if carried is not None:
-        error.carried = None
-        if is_of_exception(error.chandle):
+cdef object _detach_exception(Error error):
+    """Take the exception out of a wrapper and return it, or None."""
+    cdef object exception = error.exception
+    if exception is not None:
+        error.exception = None
+        if is_python_error(error.chandle):
             advance(&(<_ErrorObject*>error.chandle).num_carriers, -1)
-    return carried
+    return exception
 
 
-cdef PyObject* _give_exception(abi.TVMFFIObjectHandle handle, object exception) noexcept:
-    """Let a native error carry the exception.  Returns, owned, what is to be let go of, or NULL."""
+cdef PyObject* _store_exception(abi.TVMFFIObjectHandle handle, object exception) noexcept:
+    """Store the exception in a native error.
+
+    Returns a new reference that the caller must release, or NULL: the previous exception, or this
+    one if the error was not made from a Python exception.
+    """
     Py_INCREF(exception)
-    if not is_of_exception(handle):  # others have no place for it
+    if not is_python_error(handle):  # other errors have no such field
         return <PyObject*>exception
     return exchange_pointer(&(<_ErrorObject*>handle).exception, <PyObject*>exception)
 
 
-cdef PyObject* _return_exception(PyObject* wrapper) noexcept:
-    """Give the exception back to the native error that the wrapper is about to lose."""
+cdef PyObject* _restore_exception(PyObject* wrapper) noexcept:
+    """Move the exception back into the native error before the wrapper's handle changes."""
     cdef Error error = <Error>wrapper
-    cdef object carried = _put_down(error)
-    return NULL if carried is None else _give_exception(error.chandle, carried)
+    cdef object exception = _detach_exception(error)
+    return NULL if exception is None else _store_exception(error.chandle, exception)
 
 
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
@@ -314,41 +321,41 @@ cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
         abi.TVMFFIObjectDecRef(owned)
         raise
     error.chandle = owned
-    _take_exception(<PyObject*>error)
+    _attach_exception(<PyObject*>error)
     return error
 
 
 cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
-    cdef object carried = error.carried
-    if carried is not None:
-        Py_XDECREF(_give_exception(handle_of(error), carried))
-    return handle_of(error)  # what has died may have run any code
+    cdef object exception = error.exception
+    if exception is not None:
+        Py_XDECREF(_store_exception(handle_of(error), exception))
+    return handle_of(error)  # read again: the release above may have run any code
 
 
 cdef object _take_cause(abi.TVMFFIObjectHandle handle):
-    """The exception that native code has made another error of, which names it as its cause."""
+    """Take the exception of the first error in a cause chain that was made from one, or None."""
     while handle != NULL and (<abi.TVMFFIObject*>handle).type_index == abi.kTVMFFIError:
-        if is_of_exception(handle):
-            # From here on exceptions refer to each other, which the garbage collector sees.
-            return _or_none(exchange_pointer(&(<_ErrorObject*>handle).exception, NULL))
+        if is_python_error(handle):
+            # The new exception will refer to it, where the garbage collector can see it.
+            return _take_or_none(exchange_pointer(&(<_ErrorObject*>handle).exception, NULL))
         handle = abi.TVMFFIErrorGetCellPtr(handle).cause_chain
     return None
 
 
 cdef bint _is_interruption(object exception) noexcept:
-    """Whether nobody who handles errors should handle it: ctrl-C, or the end of the program."""
+    """Return True for an exception that does not derive from Exception, such as SystemExit."""
     return exception is not None and not is_subtype(
         Py_TYPE(<PyObject*>exception), <PyTypeObject*>PyExc_Exception)
 
 
 cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
-    """The part of the backtrace text that the exception's own traceback does not have."""
+    """Return the part of the backtrace text that is not in the exception's traceback."""
     return _backtrace_from(
         handle, (<_ErrorObject*>handle).python_backtrace_size if is_original else 0)
 
 
 cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
-    """The backtrace, which `update_backtrace` of another thread may be about to free."""
+    """Return the backtrace from an offset; locked, as another thread may replace the text."""
     cdef const abi.TVMFFIByteArray* text = &abi.TVMFFIErrorGetCellPtr(handle).backtrace
     cdef Guard guard
     begin_guard(&guard, object_locks(), handle)
@@ -360,12 +367,12 @@ cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
 
 
 cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
-    """Set the Python exception for an owned native error."""
+    """Set the Python exception for a native error.  Consumes the handle."""
     cdef _ErrorObject* native = <_ErrorObject*>handle
-    cdef bint is_original = is_of_exception(handle) and native.exception != NULL
+    cdef bint is_original = is_python_error(handle) and native.exception != NULL
     cdef Error error = wrap_error(handle)  # owns the handle from here on
-    # The exception will refer to the error, so the error need not refer to the exception.
-    cdef object exception = _put_down(error)
+    # Avoid a reference cycle: the exception will refer to the error.
+    cdef object exception = _detach_exception(error)
     cdef object cause = None
     cdef bytes backtrace = _native_backtrace(handle, is_original)
     cdef list frames
@@ -378,19 +385,19 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     if cause is not None:
         Py_INCREF(cause)
         PyException_SetCause(<PyObject*>exception, <PyObject*>cause)
-    # The handle is not used any more: from here on others know the error, and may empty it.
+    # The handle is not used below: other code can reach the error now, and may empty it.
     if PyObject_SetAttr(
         <PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE, <PyObject*>error
     ) != 0:
-        PyErr_Clear()  # a class with slots, or one that refuses: the link is a convenience
+        PyErr_Clear()  # a class with __slots__ may refuse the attribute
     frames = frames_of_backtrace(backtrace)
     set_exception(exception)
-    for frame in frames:  # each goes in front of the traceback
+    for frame in frames:  # each call prepends
         add_frame(<PyObject*>frame)
     return 0
 
 
-# Seen as a C function that returns with an exception set, whether it is the one or another.
+# The same function, declared to return with an exception set: on failure it is another exception.
 cdef int (*_set_from_native)(abi.TVMFFIObjectHandle handle) noexcept
 _set_from_native = <int (*)(abi.TVMFFIObjectHandle) noexcept>_set_exception
 
@@ -447,13 +454,13 @@ cdef class Error(CObject):
     kind : str
         Name of the error class, such as ``"ValueError"``.
     message : str
-        What went wrong.
+        Error message.
     backtrace : str
         One line per frame, most recent call first: two spaces and ``File "f", line N, in func``.
 
     Notes
     -----
-    This is not an exception and cannot be raised; `py_error` makes one.
+    This is not an exception and cannot be raised; `py_error` returns one.
     """
 
     def __init__(self, kind: str, message: str, backtrace: str):
@@ -469,17 +476,18 @@ cdef class Error(CObject):
             &kind_view, &message_view, &backtrace_view, NULL, NULL, &handle
         ) != 0:
             raise MemoryError()
-        hold(self, handle)
+        replace_handle(self, handle)
 
     def __dealloc__(self):
-        # Who else has the native error finds the exception there when no wrapper carries it.
-        cdef object carried = _put_down(self)
+        # If the native error has other owners and no other wrapper owns the exception, move the
+        # exception back into the native error.
+        cdef object exception = _detach_exception(self)
         if (
-            carried is not None and is_of_exception(self.chandle)
+            exception is not None and is_python_error(self.chandle)
             and advance(&(<_ErrorObject*>self.chandle).num_carriers, 0) == 0
             and not has_one_owner(<abi.TVMFFIObject*>self.chandle)
         ):
-            Py_XDECREF(_give_exception(self.chandle, carried))
+            Py_XDECREF(_store_exception(self.chandle, exception))
 
     @property
     def kind(self) -> str:
@@ -488,12 +496,12 @@ cdef class Error(CObject):
 
     @property
     def message(self) -> str:
-        """What went wrong."""
+        """Error message."""
         return _decode(&abi.TVMFFIErrorGetCellPtr(handle_of(self)).message)
 
     @property
     def backtrace(self) -> str:
-        """Text of the stack, most recent call first."""
+        """Backtrace text, most recent call first."""
         return _backtrace_from(handle_of(self), 0).decode("utf-8", "replace")
 
     @property
@@ -514,9 +522,9 @@ cdef class Error(CObject):
         end_guard(&guard)
 
     def py_error(self) -> BaseException:
-        """Return the Python exception behind the error, else one of the class for its kind."""
-        if self.carried is not None:
-            return self.carried
+        """Return the exception the error was made from, or a new one of its kind's class."""
+        if self.exception is not None:
+            return self.exception
         abi.TVMFFIObjectIncRef(handle_of(self))
         try:
             _set_exception(self.chandle)
@@ -542,16 +550,16 @@ cdef object _wrap_shared(abi.TVMFFIObjectHandle handle):
 
 
 def error_from_exception(error: BaseException) -> Error:
-    """Return a native error that carries the exception."""
+    """Return a native error that owns a reference to the exception."""
     return wrap_error(new_native_error(error))
 
 
-cdef bint _is_text_alone(abi.TVMFFIObject* error) noexcept:
+cdef bint _has_no_references(abi.TVMFFIObject* error) noexcept:
     cdef abi.TVMFFIErrorCell* cell = abi.TVMFFIErrorGetCellPtr(error)
     return cell.cause_chain == NULL and cell.extra_context == NULL
 
 
-read_objects_of(Error, abi.kTVMFFIError, abi.kTVMFFIError)
-keep_belongings_of(Error, _return_exception, _take_exception)
+declare_readable_types(Error, abi.kTVMFFIError, abi.kTVMFFIError)
+declare_handle_state(Error, _restore_exception, _attach_exception)
 register_class(abi.kTVMFFIError, Error)
-add_harmless_type(abi.kTVMFFIError, _is_text_alone)
+add_nonblocking_type(abi.kTVMFFIError, _has_no_references)

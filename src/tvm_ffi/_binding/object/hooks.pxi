@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of hooks, see _binding/hooks.pxd."""
+"""The table of hooks; see `_binding/hooks.pxd`."""
 
 cimport cython
 
 
 @cython.final
 cdef class Hooks:
-    """Python functions that higher layers of the package give to the binding."""
+    """Python functions that higher layers of the package set for the binding to call."""
 
 
 hooks = Hooks()

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-# How threads without the GIL enter the interpreter, and why they may not at its end; see
-# docs/design/exit.md.
+# Interpreter gate: attaches native threads to the interpreter, and refuses them once it shuts down.
+# See docs/design/exit.md.
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
-# Takes a reference to a Python object for native code, with the GIL held.  From the first one on,
-# the gate is closed when the interpreter ends.
+# Take a reference to a Python object for native code.  The first call registers the exit handler
+# that closes the gate.  Threads: requires the GIL.
 cdef void own_python_object(object value) noexcept
-# Drops such a reference, on any thread; leaks the object once the gate is closed.
+# Release such a reference; leak it if the gate is closed.  Threads: any, with or without the GIL.
 cdef void release_python_object(void* object) noexcept nogil
-# Calls `run`, which holds the GIL meanwhile, on any thread; once the gate is closed, -1 with a
-# native error pending.
+# Call `run` with the GIL held.  Fails: -1 with a native error pending, also if the gate is closed.
+# Threads: any, with or without the GIL.
 cdef int call_in_python(
     abi.TVMFFISafeCallType run, void* self, const abi.TVMFFIAny* args, int32_t num_args,
     abi.TVMFFIAny* result) noexcept nogil
-# PyErr_CheckSignals for threads without the GIL: -1 with an exception set.
+# PyErr_CheckSignals for threads without the GIL.  Fails: -1 with an exception set.
 cdef int check_signals() noexcept nogil

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate that threads without the GIL enter the interpreter by.
+"""Interpreter gate: entry of native threads into the interpreter, closed before shutdown.
 
-Before version 3.14, Python ends each thread that waits for the GIL while the interpreter shuts
-down, by unwinding its stack; from 3.14 on such a thread hangs.  A destructor may not be unwound:
-the process would end with it.  So the gate is closed before the interpreter shuts down, see
-docs/design/exit.md.
+During interpreter shutdown, Python before 3.14 ends each thread that waits for the GIL by unwinding
+its stack; from 3.14 on such a thread hangs.  Unwinding a C++ destructor terminates the process.  So
+the gate is closed before the interpreter shuts down; see docs/design/exit.md.
 
-1. Who enters is counted before it is looked whether the gate is closed.  Who closes it does both in
-   the other order, and waits until nobody is left inside.
-2. Native threads that come later leave Python objects alone and are refused callbacks.  Threads of
-   Python may call as before, until it stops them.
-3. A thread that stays inside for longer is stopped by Python at some time.  It waits for the end of
-   the process then, as from 3.14 on, instead of being unwound.
-4. The thread that ends the interpreter enters as long as there is one: finalizers run.
+1. An entering thread first increments the count of threads inside, then checks if the gate is
+   closed.  The closing thread first closes the gate, then waits until the count is 0.
+2. Once the gate is closed, native threads leak Python objects instead of releasing them, and their
+   callbacks fail.  Python threads may still call, until Python stops them.
+3. The closing thread waits for a limited time.  If Python later ends a thread that is still inside,
+   the thread blocks until the process exits, instead of being unwound.
+4. The thread that shuts the interpreter down may enter as long as the interpreter exists, because
+   finalizers run there.
 """
 
 from cpython.ref cimport PyObject, Py_INCREF
@@ -31,16 +31,16 @@ cdef extern from * nogil:
     #include <tvm/ffi/c_api.h>
     #include <unistd.h>
 
-    /* How long the gate waits for those inside: a destructor takes microseconds, but a callback
-     * may be meant to run for ever. */
-    #define TVM_FFI_PATIENCE_US 200000
-    #define TVM_FFI_STEP_US 100
+    /* Time limit for closing the gate: a destructor takes microseconds, but a callback may never
+     * return. */
+    #define TVM_FFI_CLOSE_TIMEOUT_US 200000
+    #define TVM_FFI_POLL_INTERVAL_US 100
 
     static struct {
-      int64_t num_inside;
+      int64_t num_inside; /* threads inside that are counted */
       int is_closed;
-      /* The thread that ends the interpreter, or will as far as is known; not counted.  0: no such
-       * thread is known, which is no thread's own number. */
+      /* The thread that shuts the interpreter down: the main thread, as far as is known.  It is not
+       * counted.  0 if unknown; no thread has this id. */
       pthread_t owner;
     } tvm_ffi_gate;
 
@@ -58,14 +58,14 @@ cdef extern from * nogil:
     #endif
     }
 
-    /* A forked child has this thread alone, and the others are not inside any more. */
+    /* For a forked child: this thread is the only one, and no other is inside. */
     static void tvm_ffi_own_gate_of_child(void) {
       __atomic_store_n(&tvm_ffi_gate.num_inside, 0, __ATOMIC_SEQ_CST);
       tvm_ffi_own_gate();
     }
 
-    /* How a thread has entered. */
-    typedef enum { TVM_FFI_REFUSED, TVM_FFI_COUNTED, TVM_FFI_FREE } tvm_ffi_entry_t;
+    /* Result of entering: refused, counted in num_inside, or admitted without being counted. */
+    typedef enum { TVM_FFI_REFUSED, TVM_FFI_COUNTED, TVM_FFI_UNCOUNTED } tvm_ffi_entry_t;
 
     static inline void tvm_ffi_leave(tvm_ffi_entry_t entry) {
       if (entry == TVM_FFI_COUNTED) {
@@ -73,40 +73,43 @@ cdef extern from * nogil:
       }
     }
 
-    /* Whether Python knows this thread, with the GIL or while native code runs without it. */
-    static inline int tvm_ffi_is_pythons(void) { return PyGILState_GetThisThreadState() != NULL; }
+    /* Return 1 if this thread has a Python thread state, with or without the GIL. */
+    static inline int tvm_ffi_has_thread_state(void) {
+      return PyGILState_GetThisThreadState() != NULL;
+    }
 
-    /* Whether the thread has the GIL; without one, whether Python waits for it. */
-    static inline int tvm_ffi_is_in_python(void) {
-      return tvm_ffi_is_pythons() && PyGILState_Check();
+    /* Return 1 if this thread holds the GIL; on free-threaded Python, if it is attached. */
+    static inline int tvm_ffi_holds_gil(void) {
+      return tvm_ffi_has_thread_state() && PyGILState_Check();
     }
 
     static inline tvm_ffi_entry_t tvm_ffi_enter(int is_call) {
       tvm_ffi_entry_t entry = TVM_FFI_COUNTED;
-      if (tvm_ffi_owns_gate()) { /* its state is the last one that Python lets go of */
-        return Py_IsInitialized() || tvm_ffi_is_pythons() ? TVM_FFI_FREE : TVM_FFI_REFUSED;
+      if (tvm_ffi_owns_gate()) { /* its thread state is the last one that Python deletes */
+        return Py_IsInitialized() || tvm_ffi_has_thread_state() ? TVM_FFI_UNCOUNTED
+                                                                : TVM_FFI_REFUSED;
       }
       __atomic_fetch_add(&tvm_ffi_gate.num_inside, 1, __ATOMIC_SEQ_CST);
       if (__atomic_load_n(&tvm_ffi_gate.is_closed, __ATOMIC_SEQ_CST)) {
         tvm_ffi_leave(entry);
-        /* Code in Python that called native code would see the refusal of a callback, and say so:
-         * its thread is treated as if it came back, and had to wait for the GIL.  Destructors
-         * may have locks, so they do not wait. */
-        entry = (is_call ? tvm_ffi_is_pythons() : tvm_ffi_is_in_python()) ? TVM_FFI_FREE
+        /* A refused callback is an error that the calling Python code would report.  So a call
+         * on a Python thread waits for the GIL, as on return from native code.  A destructor may
+         * hold locks, so it enters only if its thread has the GIL already. */
+        entry = (is_call ? tvm_ffi_has_thread_state() : tvm_ffi_holds_gil()) ? TVM_FFI_UNCOUNTED
                                                                           : TVM_FFI_REFUSED;
       }
-      /* The interpreter may end without its exit handlers, and outlive them. */
-      if ((!Py_IsInitialized() || tvm_ffi_is_finalizing()) && !tvm_ffi_is_in_python()) {
+      /* The interpreter may shut down without running the handler that closes the gate. */
+      if ((!Py_IsInitialized() || tvm_ffi_is_finalizing()) && !tvm_ffi_holds_gil()) {
         tvm_ffi_leave(entry);
         entry = TVM_FFI_REFUSED;
       }
       return entry;
     }
 
-    /* Runs when Python ends a thread that is inside. */
-    static void tvm_ffi_stay(void* ignored) {
+    /* Cleanup handler that runs when a thread inside the gate is ended. */
+    static void tvm_ffi_block_forever(void* ignored) {
       (void)ignored;
-      if (!tvm_ffi_is_finalizing()) return; /* the thread is cancelled, or its own code ends it */
+      if (!tvm_ffi_is_finalizing()) return; /* not ended by Python */
       for (;;) pause();
     }
 
@@ -114,7 +117,7 @@ cdef extern from * nogil:
       PyGILState_STATE state;
       tvm_ffi_entry_t entry = tvm_ffi_enter(0);
       if (entry == TVM_FFI_REFUSED) return;
-      pthread_cleanup_push(tvm_ffi_stay, NULL);
+      pthread_cleanup_push(tvm_ffi_block_forever, NULL);
       state = PyGILState_Ensure();
       Py_DECREF((PyObject*)object);
       PyGILState_Release(state);
@@ -133,7 +136,7 @@ cdef extern from * nogil:
             "RuntimeError", "cannot call a Python function: the interpreter has shut down");
         return -1;
       }
-      pthread_cleanup_push(tvm_ffi_stay, NULL);
+      pthread_cleanup_push(tvm_ffi_block_forever, NULL);
       state = PyGILState_Ensure();
       code = run(self, args, num_args, result);
       PyGILState_Release(state);
@@ -147,10 +150,10 @@ cdef extern from * nogil:
       int code;
       tvm_ffi_entry_t entry;
       pthread_t owner = __atomic_load_n(&tvm_ffi_gate.owner, __ATOMIC_RELAXED);
-      if (owner != 0 && owner != pthread_self()) return 0; /* signals are not for it */
+      if (owner != 0 && owner != pthread_self()) return 0; /* not the main thread */
       entry = tvm_ffi_enter(0);
       if (entry == TVM_FFI_REFUSED) return 0;
-      pthread_cleanup_push(tvm_ffi_stay, NULL);
+      pthread_cleanup_push(tvm_ffi_block_forever, NULL);
       state = PyGILState_Ensure();
       code = PyErr_CheckSignals();
       PyGILState_Release(state);
@@ -159,7 +162,7 @@ cdef extern from * nogil:
       return code;
     }
 
-    /* Called with the GIL held, by the thread that ends the interpreter. */
+    /* Called by the thread that shuts the interpreter down, which holds the GIL. */
     static void tvm_ffi_close_gate(void) {
       PyThreadState* thread;
       int waited_us = 0;
@@ -167,10 +170,10 @@ cdef extern from * nogil:
       __atomic_store_n(&tvm_ffi_gate.is_closed, 1, __ATOMIC_SEQ_CST);
       if (__atomic_load_n(&tvm_ffi_gate.num_inside, __ATOMIC_SEQ_CST) <= 0) return;
       thread = PyEval_SaveThread();
-      while (waited_us < TVM_FFI_PATIENCE_US &&
+      while (waited_us < TVM_FFI_CLOSE_TIMEOUT_US &&
              __atomic_load_n(&tvm_ffi_gate.num_inside, __ATOMIC_SEQ_CST) > 0) {
-        usleep(TVM_FFI_STEP_US);
-        waited_us += TVM_FFI_STEP_US;
+        usleep(TVM_FFI_POLL_INTERVAL_US);
+        waited_us += TVM_FFI_POLL_INTERVAL_US;
       }
       PyEval_RestoreThread(thread);
     }
@@ -185,15 +188,15 @@ cdef extern from * nogil:
     void _own_gate_of_child "tvm_ffi_own_gate_of_child"() noexcept
 
 
-ctypedef void (*_ReleaseInTurn)(
+ctypedef void (*_ReleaseNested)(
     void* object, int flags, void (*deleter)(void*, int) noexcept nogil) noexcept nogil
 
-# What the runtime releases objects by that may be nested deeply, see docs/design/nested-release.md.
-# NULL: an older runtime has none.
-cdef _ReleaseInTurn _release_in_turn = _find_release_in_turn()
+# Function of the runtime that releases nested objects iteratively, so that deep nesting does not
+# overflow the stack; see docs/design/nested-release.md.  NULL if the runtime is older.
+cdef _ReleaseNested _release_nested = _find_release_nested()
 
 
-cdef _ReleaseInTurn _find_release_in_turn() noexcept:
+cdef _ReleaseNested _find_release_nested() noexcept:
     cdef const char* text = "__release_in_turn__"
     cdef abi.TVMFFIByteArray name
     cdef const abi.TVMFFITypeAttrColumn* column
@@ -205,7 +208,7 @@ cdef _ReleaseInTurn _find_release_in_turn() noexcept:
     slot = abi.kTVMFFIObject - column.begin_index
     if not 0 <= slot < column.size or column.data[slot].type_index != abi.kTVMFFIOpaquePtr:
         return NULL
-    return <_ReleaseInTurn>column.data[slot].v_ptr
+    return <_ReleaseNested>column.data[slot].v_ptr
 
 
 cdef void _release_now(void* object, int flags) noexcept nogil:
@@ -213,10 +216,10 @@ cdef void _release_now(void* object, int flags) noexcept nogil:
 
 
 cdef void release_python_object(void* object) noexcept nogil:
-    if _release_in_turn == NULL:
+    if _release_nested == NULL:
         _release(object)
-    else:  # both flags: then it does not matter that the object is none of the runtime's
-        _release_in_turn(object, abi.kTVMFFIObjectDeleterFlagBitMaskBoth, _release_now)
+    else:  # with both flags, the runtime does not read the object, which is a Python object
+        _release_nested(object, abi.kTVMFFIObjectDeleterFlagBitMaskBoth, _release_now)
 
 
 cdef int call_in_python(
@@ -231,12 +234,13 @@ cdef int check_signals() noexcept nogil:
 
 
 cdef class _ExitHandler:
-    """Closes the gate when the last exit handler has run.
+    """Exit handler that closes the gate after all exit handlers have run.
 
-    Those that were registered earlier run later, and may need callbacks from other threads.  But
-    handlers are let go after all of them have run, which is when this one dies.  It dies before
-    the end where Python code has run the handlers (`atexit._run_exitfuncs`) or forgotten them
-    (`atexit._clear`), as multiprocessing does in forked workers; another one takes its place then.
+    Handlers registered earlier run later, and may need callbacks from other threads.  So the gate
+    is closed not when the handler is called but when it is destroyed: Python releases all handlers
+    after it has called them.  The handler is destroyed earlier if Python code runs the handlers
+    (`atexit._run_exitfuncs`) or removes them (`atexit._clear`), as multiprocessing does in forked
+    workers.  Then a new handler is registered.
     """
 
     cdef bint was_called
@@ -245,51 +249,52 @@ cdef class _ExitHandler:
         self.was_called = True
 
     def __dealloc__(self):
-        global _is_watched
-        # The interpreter calls the handlers when no Python code is left that runs on this thread.
+        global _has_exit_handler
+        # During shutdown, no Python frame is running on this thread.
         if self.was_called and PyEval_GetFrame() == NULL:
             _close_gate()
         elif not is_finalizing():
-            # Not now: until it has let go of all handlers, `atexit` loses those that are added.
-            _is_watched = False
-            Py_AddPendingCall(_watch_again, NULL)  # if it fails: with the next Python object
+            # Not registered right now: `atexit` drops handlers that are added while it clears.
+            _has_exit_handler = False
+            # If this fails, the next call of `own_python_object` registers the handler.
+            Py_AddPendingCall(_ensure_exit_handler, NULL)
 
 
 def _own_gate_of_child_process():
     _own_gate_of_child()
 
 
-cdef bint _is_watched = False
-cdef bint _is_told_of_forks = False
+cdef bint _has_exit_handler = False
+cdef bint _has_fork_handler = False
 
 
-def _watch():
-    """See to it that the gate is closed."""
-    global _is_told_of_forks
+def _register_exit_handler():
+    """Register the exit handler that closes the gate, and the fork handler."""
+    global _has_fork_handler
     import atexit
     import os
 
-    if not _is_told_of_forks:
-        _is_told_of_forks = True
+    if not _has_fork_handler:
+        _has_fork_handler = True
         os.register_at_fork(after_in_child=_own_gate_of_child_process)
     atexit.register(_ExitHandler())
 
 
-cdef int _watch_again(void* ignored) noexcept:
-    global _is_watched
-    if not _is_watched and not is_finalizing():
-        _is_watched = True
+cdef int _ensure_exit_handler(void* ignored) noexcept:
+    global _has_exit_handler
+    if not _has_exit_handler and not is_finalizing():
+        _has_exit_handler = True
         try:
-            _watch()
+            _register_exit_handler()
         except Exception:
-            pass  # the gate stays open: a thread that comes too late waits for the end
+            pass  # the gate stays open; a thread that enters during shutdown blocks
     return 0
 
 
 cdef void own_python_object(object value) noexcept:
     Py_INCREF(value)
-    if not _is_watched:
-        _watch_again(NULL)
+    if not _has_exit_handler:
+        _ensure_exit_handler(NULL)
 
 
 _own_gate_if_main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the process owes to native libraries: the C ABI's symbols, and the interpreter's."""
+"""Process-wide setup for native libraries: global C ABI symbols and interpreter hooks."""
 
 from cpython.ref cimport PyObject
 
@@ -17,14 +17,14 @@ cdef extern from "dlfcn.h":
 
 cdef extern from *:
     """
-    /* The locks of object.pxd for the runtime's walks.  Threads outside the interpreter have none:
-     * to enter it might take for ever, and where there is a GIL they have no lock either. */
+    /* Guards of object.pxd for the runtime's walks, on free-threaded Python.  A thread that is not
+     * attached to the interpreter takes no lock: attaching could block forever. */
     #ifdef Py_GIL_DISABLED
     typedef struct {
       tvm_ffi_guard guard;
       int is_held;
     } tvm_ffi_section;
-    _Static_assert(sizeof(tvm_ffi_section) <= 32, "the runtime has no more room for it");
+    _Static_assert(sizeof(tvm_ffi_section) <= 32, "the runtime reserves 32 bytes for a section");
 
     static PyObject** tvm_ffi_runtime_locks;
 
@@ -48,7 +48,7 @@ cdef extern from *:
     void* _end_section "tvm_ffi_end_section"
 
 
-def _path() -> str:
+def _find_library_path() -> str:
     """Return the path of the libtvm_ffi that this binding is linked to."""
     cdef Dl_info info
     if dladdr(<const void*>abi.TVMFFIGetVersion, &info) == 0 or info.dli_fname == NULL:
@@ -57,11 +57,11 @@ def _path() -> str:
 
 
 def _refuse_another_implementation() -> None:
-    """Raise ImportError if the C ABI's symbols are those of another runtime.
+    """Raise ImportError if another implementation of the runtime provides the C ABI symbols.
 
-    The binding gets them from whatever was loaded first: a program or a library may have brought a
-    runtime along.  A copy of this one serves as well.  Only this one has the attribute, which is
-    there for the C++ headers.
+    The loader binds the symbols to the first library that defines them, which another program or
+    library may have loaded.  A copy of this project's runtime is accepted.  The type attribute that
+    the function looks up exists in this runtime only; the C++ headers use it.
     """
     cdef abi.TVMFFIByteArray name
     cdef bytes text = b"__native_stack_is_low__"
@@ -69,14 +69,15 @@ def _refuse_another_implementation() -> None:
     if abi.TVMFFIGetTypeAttrColumn(&name) == NULL:
         raise ImportError(
             f"{library_path} is in this process already and belongs to another implementation of "
-            "the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before what loads "
-            "it, or remove that implementation")
+            "the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before the module "
+            "that loads it, or remove that implementation")
 
 
 def _make_symbols_global() -> None:
-    """Let libraries that are not linked to libtvm_ffi, as most generated code, find its symbols.
+    """Make the runtime's symbols visible to libraries that are not linked to libtvm_ffi.
 
-    The library is loaded already; opening it once more only widens the scope of its symbols.
+    Most generated code is not.  The runtime is loaded already; opening it again with RTLD_GLOBAL
+    only extends the scope of its symbols.
     """
     cdef bytes name = library_path.encode("utf-8", "surrogateescape")
     if dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) == NULL:
@@ -84,10 +85,10 @@ def _make_symbols_global() -> None:
 
 
 def _register_interpreter_hooks() -> None:
-    """Let long native calls notice Ctrl-C, and walks see each object at one moment.
+    """Register the signal check for long native calls, and the object locks for walks.
 
-    What is lent for the first takes the GIL itself, so that nobody waits for it while the
-    interpreter ends.  The second is nothing where there is a GIL.
+    `check_signals` acquires the GIL itself, through the interpreter gate, so that no thread waits
+    for the GIL during interpreter shutdown.  Object locks exist on free-threaded Python only.
     """
     global _runtime_locks
     check(abi.TVMFFIEnvRegisterCAPI(b"PyErr_CheckSignals", <void*>check_signals))
@@ -97,7 +98,7 @@ def _register_interpreter_hooks() -> None:
         check(abi.TVMFFIEnvRegisterCAPI(b"ObjectLock_End", <void*>_end_section))
 
 
-library_path = _path()
+library_path = _find_library_path()
 _refuse_another_implementation()
 _make_symbols_global()
 _register_interpreter_hooks()

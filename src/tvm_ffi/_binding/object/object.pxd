@@ -5,10 +5,11 @@ from tvm_ffi._binding cimport abi
 
 cdef extern from *:
     """
-    /* Locks for native objects that change in place, where Python has no GIL; with one, nothing.
-     * Two wrappers may hold the same object, so its lock is found by its address; some objects
-     * share one.  They are critical sections: Python gives them up while a thread waits, so that
-     * locks need no order, and destructors may run code that comes back here. */
+    /* Guards: locks for native objects that change in place.  With a GIL they do nothing.
+     * Several wrappers may hold one object, so the object's address selects the lock; different
+     * objects may share a lock.  A lock is a critical section of CPython, which is suspended while
+     * its thread waits.  So locks need no order, and a destructor that runs under a guard may begin
+     * a guard of the same object. */
     #ifdef Py_GIL_DISABLED
     #define TVM_FFI_LOG2_LOCKS 6
     #define TVM_FFI_NUM_LOCKS (1 << TVM_FFI_LOG2_LOCKS)
@@ -41,7 +42,8 @@ cdef extern from *:
         pass
     ctypedef struct PairGuard "tvm_ffi_pair_guard":
         pass
-    # Keep other threads from a native object, or from two; ended by the same thread, last first.
+    # Lock one native object or two.  The same thread must end the guards in reverse order.
+    # Fails: never.
     void begin_guard "tvm_ffi_begin_guard"(
         Guard* guard, PyObject** locks, const void* object) noexcept
     void end_guard "tvm_ffi_end_guard"(Guard* guard) noexcept
@@ -62,18 +64,18 @@ cdef extern from * nogil:
 
 
 cdef class CObject:
-    cdef abi.TVMFFIObjectHandle chandle  # owned; NULL: none, or moved away
+    cdef abi.TVMFFIObjectHandle chandle  # owned; NULL if never set or moved away
     cdef object __weakref__
 
 
-# Seen by the garbage collector, as its fields may hold Python values.
+# A wrapper that supports garbage collection, because fields of its object may hold Python values.
 cdef class LinkedObject(CObject):
-    cdef object link  # `_HeldValues` of types/reference_link; NULL until there are such values
+    cdef object link  # _ReferenceLink of types/reference_link.pxi, or NULL
 
 
-# One reference to a native object.  Other than a wrapper, it cannot be emptied.
+# Owner of one reference to a native object.  Unlike a wrapper, it cannot be emptied.
 cdef class HandleOwner:
-    cdef abi.TVMFFIObjectHandle handle  # NULL: of a wrapper that was empty
+    cdef abi.TVMFFIObjectHandle handle  # owned, or NULL
 
 
 cdef class ObjectRValueRef:
@@ -81,31 +83,35 @@ cdef class ObjectRValueRef:
 
 
 cdef class OpaquePyObject(CObject):
-    cdef object seen  # None; the collector asks objects of classes with such a field alone
+    cdef object gc_marker  # always None; only classes with an object field support GC
 
 
-# What guards are taken from; the same for all modules and for the life of the process.
+# Return the array of locks that guards select from.  Borrowed until the process ends.
 cdef PyObject** object_locks() noexcept
-# The Python object of an owned handle, which is taken over.
+# Return a wrapper of the registered class, or the value that the class makes of the object.
+# Consumes the handle, also on failure.
 cdef object wrap_object(abi.TVMFFIObjectHandle owned)
-# The type key of an index; for messages and names.
+# Return the type key of a registered index, for messages and names.
 cdef str type_key_of(int index)
-# The handle, or a ValueError that says the object is empty.  Borrowed until Python code runs, which
-# may empty the wrapper; see docs/design/wrappers.md.
+# Return the handle of a wrapper.  Borrowed until Python code runs, which may empty the wrapper; see
+# docs/design/wrappers.md.  Fails: ValueError if the wrapper is empty, TypeError for None.
 cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL
-# Lets a new owner have a reference of its own.
+# Set the handle of a new owner and take a reference to the object.
 cdef inline void share_handle(HandleOwner owner, abi.TVMFFIObjectHandle borrowed) noexcept:
     abi.TVMFFIObjectIncRef(borrowed)
     owner.handle = borrowed
-# To be called before a wrapper gives up its handle: what calls have borrowed stays alive.
+# Keep the wrapper's object alive while calls borrow it.  Call this before changing the handle; it
+# may run Python code.
 cdef void keep_for_borrowers(CObject wrapper) noexcept
-# Lets the wrapper hold an owned handle, or NULL, in place of what it held; any code may run at the
-# end.  TypeError, and the handle is released, for an object that methods of the wrapper's class
-# would take for one of another type.
-cdef int hold(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1
-# The same with what another wrapper holds, which is empty afterwards; on failure it is unchanged.
+# Replace the wrapper's handle by an owned handle, or NULL, and release the previous object, whose
+# destructor may run any code.  Consumes the handle, also on failure.
+# Fails: TypeError if methods of the wrapper's class cannot read the object's type.
+cdef int replace_handle(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1
+# Move the handle of `source` into `wrapper`; `source` is empty afterwards.
+# Fails: TypeError as `replace_handle`; both wrappers are then unchanged.
 cdef int move_reference(CObject wrapper, CObject source) except -1
-# Empties a wrapper that the collector has found to be garbage.
+# Release the handle of a wrapper that the garbage collector clears.
 cdef void empty_garbage(CObject wrapper) noexcept
-# An owned opaque object around a Python object.
+# Set `out` to a new opaque object that owns a reference to the Python object.
+# Fails: MemoryError.
 cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1

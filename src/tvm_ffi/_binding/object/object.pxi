@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handles of native objects as Python objects, and which class stands for which type."""
+"""Wrappers of native objects, and the table of registered classes by type index."""
 
 from abc import ABCMeta
 
@@ -17,47 +17,48 @@ from tvm_ffi._binding.interpreter cimport add_to_count
 cdef extern from *:
     """
     #define tvm_ffi_link(owner) (owner)->link
-    #define tvm_ffi_forget_link(owner) (owner)->link = NULL
+    #define tvm_ffi_clear_link(owner) (owner)->link = NULL
     #define tvm_ffi_mro(cls) (cls)->tp_mro
     """
     PyObject* link_of "tvm_ffi_link"(LinkedObject owner) noexcept
-    void forget_link "tvm_ffi_forget_link"(LinkedObject owner) noexcept
+    void clear_link "tvm_ffi_clear_link"(LinkedObject owner) noexcept
     PyObject* mro_of "tvm_ffi_mro"(PyTypeObject* cls) noexcept
 
-# Handle owners that are alive, whatever their class.
+# Number of live CObject instances, including subclasses.
 cdef Py_ssize_t _num_live_objects = 0
 
-# The class of each type index; None where it is not decided yet.  Read without a lock; changed, as
-# are the two tables below, in a critical section, which the GIL is where it exists.  Not one of the
-# list: each change of an item would enter it again, and end it so.
+# The wrapper class of each type index; None if it has not been looked up.  It is read without a
+# lock.  It and the next two tables are written in a critical section of `_class_lock`.  The list
+# itself cannot be the lock: each change of an item enters the list's critical section, which would
+# end an outer one of the same object.
 cdef object _class_lock = object()
 cdef list _class_by_index = []
-# Indices whose class is that of an ancestor.
+# Type indices that use the registered class of an ancestor.
 cdef set _inheriting = set()
-# Classes of indices whose objects become Python values: `cls.__from_tvm_ffi_object__` makes them.
+# Classes that convert their objects to Python values with `cls.__from_tvm_ffi_object__`, by index.
 cdef dict _value_classes = {}
-# Names of modules that register the class of an index when they are loaded, which is when the first
-# object arrives; those that have been are taken out.
+# Names of modules that register the class of a type index when imported.  `load_late_class` imports
+# them when the first object of the type arrives, and removes them.
 cdef dict _late_modules = {}
 
-# See object.pxd; never changed, so that its items stay where they are.
+# The locks of object.pxd.  The list is never changed, so the address of its items is stable.
 cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
-# In a dict, which threads may read while another one writes.
+# A dict, which threads may read while another thread writes it.
 cdef dict _print_options = {
-    "limits": (1000, 3),  # elements at most; those at each end of what has more
-    "layout": (6, 75),    # digits of the elements of tensors; characters of a line
+    "limits": (1000, 3),  # greatest number of elements shown in full; elements shown at each end
+    "layout": (6, 75),    # digits of tensor elements; characters per line
 }
 
 
 @cython.freelist(32)
 @cython.binding(False)
 cdef class CObject:
-    """Owner of one reference to a native object.
+    """Wrapper of a native object: owns one reference to it.
 
     Notes
     -----
-    Two wrappers are equal when they hold the same object.  Safe to use from any thread; the
+    Two wrappers are equal if they hold the same object.  Safe to use from any thread; the
     reference count is atomic.
     """
 
@@ -70,7 +71,7 @@ cdef class CObject:
             release_object(self.chandle)
 
     def __chandle__(self) -> int:
-        """Return the address of the native object; 0 when there is none."""
+        """Return the address of the native object, or 0 if the wrapper is empty."""
         return <uintptr_t>self.chandle
 
     def __ctypes_handle__(self):
@@ -80,35 +81,35 @@ cdef class CObject:
         return ctypes.c_void_p(<uintptr_t>self.chandle)
 
     def __move_handle_from__(self, CObject other not None):
-        """Take the reference of `other`, which is empty afterwards.
+        """Move the reference of `other` into this wrapper; `other` is empty afterwards.
 
         Raises
         ------
         TypeError
-            If the class of this wrapper stands for a native type that the object is none of.
+            If the class of this wrapper is registered for a type that the object does not have.
         """
-        _check_stands_for(self, other)
+        _check_registered_type(self, other)
         if other is not self:
             move_reference(self, other)
 
     def __init_handle_by_constructor__(self, fconstructor, *args):
-        """Make this wrapper hold the object that ``fconstructor(*args)`` returns."""
+        """Move the object that ``fconstructor(*args)`` returns into this wrapper."""
         result = fconstructor(*args)
         if not isinstance(result, CObject):
             raise TypeError(f"constructor must return an object, got {type(result).__name__}")
         self.__move_handle_from__(result)
 
     def same_as(self, other) -> bool:
-        """Whether `other` holds the same native object."""
+        """Return True if `other` holds the same native object."""
         return isinstance(other, CObject) and (<CObject>other).chandle == self.chandle
 
     def is_(self, other) -> bool:
-        """Whether `other` holds the same native object."""
+        """Return True if `other` holds the same native object."""
         return self.same_as(other)
 
     @property
     def id_(self) -> int:
-        """Address of the native object; 0 when there is none."""
+        """Address of the native object, or 0 if the wrapper is empty."""
         return <uintptr_t>self.chandle
 
     def __eq__(self, other):
@@ -117,7 +118,7 @@ cdef class CObject:
         return (<CObject>other).chandle == self.chandle
 
     def __ne__(self, other):
-        # By way of the method, so that a class with its own __eq__ needs no second one.
+        # Calls the method, so that a subclass only has to override __eq__.
         equal = type(self).__eq__(self, other)
         return equal if equal is NotImplemented else not equal
 
@@ -129,16 +130,16 @@ cdef class CObject:
             return f"{type(self).__name__}(chandle=None)"
         try:
             return str(hooks.object_text(self, *_print_options["limits"]))
-        except Exception:  # a broken printer of one class must not hide the rest
+        except Exception:  # a failing printer must not make `repr` fail
             return f"{type(self).__name__}({<uintptr_t>self.chandle:#x})"
 
     def __reduce__(self):
         return empty_object, (type(self),), self.__getstate__()
 
     def __getstate__(self):
-        """Return ``{"handle": text}`` with the object as JSON; None as text when it is empty.
+        """Return ``{"handle": text}`` with the object as JSON, or None if the wrapper is empty.
 
-        A class whose instances have a ``__dict__`` adds it under that name.
+        The state of an instance with a ``__dict__`` contains it under that name.
         """
         state = {"handle": None if self.chandle == NULL else str(hooks.graph_text(self, None))}
         attributes = getattr(self, "__dict__", None)
@@ -147,7 +148,7 @@ cdef class CObject:
         return state
 
     def __setstate__(self, state):
-        """Make this wrapper hold the object that `state` describes."""
+        """Create the object that `state` describes, and move it into this wrapper."""
         text = state["handle"]
         if text is None:
             self.__move_handle_from__(CObject.__new__(CObject))
@@ -157,69 +158,70 @@ cdef class CObject:
             vars(self).update(state["__dict__"])
 
 
-cdef int _check_stands_for(CObject wrapper, CObject other) except -1:
-    """Refuse an object whose memory is not what the wrapper's class takes it for."""
+cdef int _check_registered_type(CObject wrapper, CObject other) except -1:
+    """Raise TypeError if the wrapper's class is registered for another type than the object's."""
     if other.chandle == NULL:
         return 0
     cdef int32_t index = (<abi.TVMFFIObject*>other.chandle).type_index
     cdef object cls = _class_by_index[index] if index < len(_class_by_index) else None
     if cls is None:
         cls = _value_classes.get(index)
-    # Not `issubclass`, which asks the metaclass.
+    # Not `issubclass`, which the metaclass can override.
     if cls is not None and PyType_IsSubtype(type(wrapper), <type>cls):
         return 0
-    cdef int32_t expected = _index_that_stands_for(type(wrapper))
+    cdef int32_t expected = _registered_index(type(wrapper))
     if expected >= 0 and not is_derived(index, expected):
-        raise _misfit_error(type(wrapper), expected, expected, index)
+        raise _type_mismatch_error(type(wrapper), expected, expected, index)
     return 0
 
 
-cdef object _misfit_error(object cls, int32_t expected, int32_t other, int32_t index):
+cdef object _type_mismatch_error(object cls, int32_t expected, int32_t other, int32_t index):
     cdef str keys = f"`{type_key_of(expected)}`"
     if other != expected:
         keys += f" or `{type_key_of(other)}`"
     return TypeError(
-        f"{cls.__name__} stands for objects of type {keys}, got one of type `{type_key_of(index)}`")
+        f"{cls.__name__}: expected an object of type {keys}, got type `{type_key_of(index)}`")
 
 
-cdef int32_t _index_that_stands_for(cls) except -2:
-    """Return the type index that a class stands for, or the nearest base that does; -1 for none.
+cdef int32_t _registered_index(cls) except -2:
+    """Return the type index that a class, or its nearest base, is registered for; -1 if none is.
 
-    Its ``__tvm_ffi_type_info__`` is left alone: that of the package's own classes is made when it
-    is asked for, and lets them stand for their types again.
+    Not read from ``__tvm_ffi_type_info__``: for classes of this package, the first access creates
+    it and registers the class again.
     """
     cdef int32_t index
     for base in <tuple><object>mro_of(<PyTypeObject*>cls):
-        for index in range(<int32_t>len(_class_by_index)):  # an heir comes behind its ancestor
+        # Ascending: an ancestor's index is lower than that of a type that inherits its class.
+        for index in range(<int32_t>len(_class_by_index)):
             if _class_by_index[index] is base:
                 return index
     return -1
 
 
-@cython.no_gc_clear  # see types/reference_link
+@cython.no_gc_clear  # types/reference_link.pxi sets tp_clear
 @cython.binding(False)
 cdef class LinkedObject(CObject):
-    """Base of classes with fields that may hold Python values; added by their metaclass."""
+    """Base that `_ObjectMeta` adds to classes with fields that may hold Python values."""
 
 
-cdef PyObject* _take_link(PyObject* wrapper) noexcept:
+cdef PyObject* _detach_link(PyObject* wrapper) noexcept:
     cdef PyObject* link = link_of(<LinkedObject>wrapper)
-    forget_link(<LinkedObject>wrapper)
+    clear_link(<LinkedObject>wrapper)
     return link
 
 
-# Made like any other, so that `Object.__new__(cls)` stays a way to make one: the link is NULL then.
+# Use CObject's tp_new, so that `Object.__new__(cls)` works; it leaves the link NULL.
 (<PyTypeObject*>LinkedObject).tp_new = (<PyTypeObject*>CObject).tp_new
 
 
-# In annotations of such fields; of others, too, which does no harm.
-cdef tuple _HOLDING_WORDS = ("Any", "Callable", "Function", "Object", "object")
+# Type names in annotations of fields that may hold Python values.  A false match is harmless.
+cdef tuple _HOLDING_TYPE_NAMES = ("Any", "Callable", "Function", "Object", "object")
 
 
 cdef bint _may_hold_python_values(dict namespace) except -1:
-    """Whether annotations in the body of a class name such types.
+    """Return True if annotations in a class body name types that may hold Python values.
 
-    From Python 3.14 on they are not there yet: then all annotations count.
+    Python 3.14 evaluates annotations later; there, any annotation counts.
     """
     annotations = namespace.get("__annotations__")
     if annotations is None:
@@ -227,7 +229,7 @@ cdef bint _may_hold_python_values(dict namespace) except -1:
     for name, annotation in annotations.items():
         text = annotation if isinstance(annotation, str) else repr(annotation)
         if not (name.startswith("__") or "ClassVar" in text):
-            if any(word in text for word in _HOLDING_WORDS):
+            if any(word in text for word in _HOLDING_TYPE_NAMES):
                 return True
     return False
 
@@ -237,9 +239,10 @@ def _has_plain_layout(base) -> bool:
 
 
 class _ObjectMeta(ABCMeta):
-    """Gives classes without ``__slots__`` empty ones: their instances take no other attributes.
+    """Metaclass of Object: adds empty ``__slots__``, so that unknown attributes are refused.
 
-    A class with fields that may hold Python values gets a base that reports them to the collector.
+    A class with fields that may hold Python values gets the base LinkedObject, which reports the
+    values to the garbage collector.
     """
 
     def __new__(mcls, name, bases, namespace, **kwargs):
@@ -250,21 +253,21 @@ class _ObjectMeta(ABCMeta):
 
 
 class Object(CObject, metaclass=_ObjectMeta):
-    """Base of the classes that stand for native object types.
+    """Base of the classes of native object types.
 
     Notes
     -----
-    Attributes that are no fields of the native type are refused, so that a misspelt field does not
-    go unnoticed; a class with ``__slots__ = ("__dict__",)`` takes them.
+    Setting an attribute that is not a field of the native type raises AttributeError, which reveals
+    misspelt field names.  A class with ``__slots__ = ("__dict__",)`` accepts any attribute.
     """
 
     def _move(self):
-        """Return a reference that lets the callee take this object away."""
+        """Return a reference that passes this object by move."""
         return ObjectRValueRef(self)
 
 
 cdef class ObjectRValueRef:
-    """An object passed by move: the callee may take it, and the wrapper is empty afterwards.
+    """An argument passed by move: the callee may take the object, which empties the wrapper.
 
     Parameters
     ----------
@@ -273,12 +276,12 @@ cdef class ObjectRValueRef:
     """
 
     def __cinit__(self, CObject obj not None):
-        self.obj = obj  # for good: a call may be waiting for the callee to take its handle
+        self.obj = obj  # never changes: a call in progress may still take its handle
 
 
 @cython.binding(False)
 cdef class OpaquePyObject(CObject):
-    """A Python object that travels through native code untouched."""
+    """A Python object that native code stores and passes without converting it."""
 
     def pyobject(self):
         """Return the wrapped Python object."""
@@ -289,18 +292,19 @@ cdef class OpaquePyObject(CObject):
         return opaque_object, (self.pyobject(),)
 
 
-# ---- what wrappers and owners promise, see docs/design/wrappers.md -------------------------------
+# ---- changes of handles, see docs/design/wrappers.md ---------------------------------------------
 
 cdef class HandleOwner:
-    """One reference to a native object, for as long as this lives."""
+    """Owner of one reference to a native object, released when this object dies."""
 
     def __dealloc__(self):
         if self.handle != NULL:
             release_object(self.handle)
 
 
-# What calls may still use of wrappers that were emptied, by address of the wrapper: a weak
-# reference to it, which forgets the entry, and owners.
+# Objects that calls may still use although their wrapper was emptied, by the wrapper's address.  An
+# entry is a weak reference to the wrapper, whose callback removes the entry, followed by
+# HandleOwners.
 cdef dict _kept = {}
 
 
@@ -309,14 +313,16 @@ cdef inline bint _is_function(abi.TVMFFIObjectHandle handle) noexcept:
 
 
 cdef bint _is_in_use(CObject wrapper) noexcept:
-    """Whether a call may have borrowed the handle.  Of functions nobody knows: any may be running.
+    """Return True if a call may have borrowed the handle.
+
+    Always True for functions: calls in progress are not tracked.
     """
     return wrapper.chandle != NULL and (
         _is_function(wrapper.chandle) or is_borrowed_from(<PyObject*>wrapper))
 
 
-cdef void _forget_kept(CObject wrapper) noexcept:
-    """Drop what was kept for calls that have come back; functions may be running still."""
+cdef void _drop_kept(CObject wrapper) noexcept:
+    """Release the objects kept for calls that have returned; keep functions."""
     cdef object address = <uintptr_t><PyObject*>wrapper
     cdef list entry = _kept.get(address)
     if entry is None or is_borrowed_from(<PyObject*>wrapper):
@@ -330,15 +336,15 @@ cdef void _forget_kept(CObject wrapper) noexcept:
 cdef void keep_for_borrowers(CObject wrapper) noexcept:
     cdef abi.TVMFFIObjectHandle kept = NULL
     if len(_kept) != 0:
-        _forget_kept(wrapper)
-    # Again if what ran meanwhile, such as a collection, has filled the wrapper anew.
+        _drop_kept(wrapper)
+    # Repeat if code that ran in `_keep`, such as a garbage collection, has changed the handle.
     while wrapper.chandle != kept and _is_in_use(wrapper):
         kept = wrapper.chandle
         _keep(wrapper, kept)
 
 
 cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
-    """Keep the object as long as the wrapper lives; for ever when there is no memory for that."""
+    """Keep the object alive until the wrapper dies.  If memory is short, the object is leaked."""
     cdef HandleOwner owner
     cdef object address
     cdef list entry
@@ -349,7 +355,7 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
         entry = _kept.get(address)
         if entry is None:
             entry = [PyWeakref_NewRef(wrapper, lambda _: _kept.pop(address, None))]
-            entry = _kept.setdefault(address, entry)  # a collection may have come here meanwhile
+            entry = _kept.setdefault(address, entry)  # a collection may have added an entry
         if len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
             abi.TVMFFIObjectDecRef(handle)  # kept already
             return
@@ -359,14 +365,16 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
         pass
 
 
-cdef int _refuse(PyTypeObject* cls, const Compiled* misfit, int32_t index) except -1:
-    raise _misfit_error(<object>cls, misfit.index, misfit.other_index, index)
+cdef int _raise_type_mismatch(
+    PyTypeObject* cls, const CompiledClass* mismatch, int32_t index
+) except -1:
+    raise _type_mismatch_error(<object>cls, mismatch.type_index, mismatch.other_type_index, index)
 
 
-cdef inline bint _is_made_for(PyTypeObject* cls, int32_t index) noexcept:
-    """Whether a class, whose wrappers have a handle alone, has been registered for just this type.
+cdef inline bint _is_registered_for(PyTypeObject* cls, int32_t index) noexcept:
+    """Return True if a class with the layout of CObject is registered for exactly this type.
 
-    The commonest case, in which the rest has been asked already.
+    In this common case `register_class` has checked already that the class can read the type.
     """
     return (
         cls.tp_basicsize == (<PyTypeObject*>CObject).tp_basicsize
@@ -374,16 +382,16 @@ cdef inline bint _is_made_for(PyTypeObject* cls, int32_t index) noexcept:
         and _class_by_index[index] is <object>cls)
 
 
-cdef int hold(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1:
+cdef int replace_handle(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1:
     cdef PyTypeObject* cls
-    cdef const Compiled* base
-    cdef const Compiled* misfit
+    cdef const CompiledClass* base
+    cdef const CompiledClass* mismatch
     cdef abi.TVMFFIObjectHandle previous
-    cdef PyObject* belongings = NULL
+    cdef PyObject* detached = NULL
     cdef int32_t index
-    keep_for_borrowers(wrapper)  # which may run any code
+    keep_for_borrowers(wrapper)  # may run any code
     cls = Py_TYPE(<PyObject*>wrapper)
-    if owned != NULL and _is_made_for(cls, (<abi.TVMFFIObject*>owned).type_index):
+    if owned != NULL and _is_registered_for(cls, (<abi.TVMFFIObject*>owned).type_index):
         previous, wrapper.chandle = wrapper.chandle, owned
         if previous != NULL:
             release_object(previous)
@@ -391,65 +399,65 @@ cdef int hold(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1:
     base = compiled_base(cls)
     if owned != NULL:
         index = (<abi.TVMFFIObject*>owned).type_index
-        misfit = misfit_of(cls, base, index)
-        if misfit != NULL:
+        mismatch = mismatched_base(cls, base, index)
+        if mismatch != NULL:
             try:
-                return _refuse(cls, misfit, index)
+                return _raise_type_mismatch(cls, mismatch, index)
             finally:
                 release_object(owned)
-    if base != NULL and base.take != NULL:
-        belongings = base.take(<PyObject*>wrapper)
+    if base != NULL and base.detach != NULL:
+        detached = base.detach(<PyObject*>wrapper)
     previous, wrapper.chandle = wrapper.chandle, owned
-    if base != NULL and base.add != NULL and owned != NULL:
-        base.add(<PyObject*>wrapper)
+    if base != NULL and base.attach != NULL and owned != NULL:
+        base.attach(<PyObject*>wrapper)
     if previous != NULL:
         release_object(previous)
-    Py_XDECREF(belongings)
+    Py_XDECREF(detached)
     return 0
 
 
-cdef inline PyObject* _take_belongings(CObject wrapper) noexcept:
-    cdef const Compiled* base = compiled_base(Py_TYPE(<PyObject*>wrapper))
-    return NULL if base == NULL or base.take == NULL else base.take(<PyObject*>wrapper)
+cdef inline PyObject* _detach_state(CObject wrapper) noexcept:
+    cdef const CompiledClass* base = compiled_base(Py_TYPE(<PyObject*>wrapper))
+    return NULL if base == NULL or base.detach == NULL else base.detach(<PyObject*>wrapper)
 
 
 cdef int move_reference(CObject wrapper, CObject source) except -1:
     cdef PyTypeObject* cls
     cdef abi.TVMFFIObjectHandle taken
-    cdef const Compiled* misfit
-    cdef PyObject* belongings
+    cdef const CompiledClass* mismatch
+    cdef PyObject* detached
     cdef int32_t index
-    keep_for_borrowers(source)  # which may fill it with something else
+    keep_for_borrowers(source)  # may change its handle
     if source.chandle != NULL:
         cls = Py_TYPE(<PyObject*>wrapper)
         index = (<abi.TVMFFIObject*>source.chandle).type_index
-        misfit = misfit_of(cls, compiled_base(cls), index)
-        if misfit != NULL:
-            return _refuse(cls, misfit, index)
-    belongings = _take_belongings(source)
+        mismatch = mismatched_base(cls, compiled_base(cls), index)
+        if mismatch != NULL:
+            return _raise_type_mismatch(cls, mismatch, index)
+    detached = _detach_state(source)
     taken, source.chandle = source.chandle, NULL
     try:
-        return hold(wrapper, taken)
+        return replace_handle(wrapper, taken)
     finally:
-        Py_XDECREF(belongings)
+        Py_XDECREF(detached)
 
 
 cdef void empty_garbage(CObject wrapper) noexcept:
     cdef abi.TVMFFIObjectHandle handle
-    cdef PyObject* belongings = _take_belongings(wrapper)
+    cdef PyObject* detached = _detach_state(wrapper)
     handle, wrapper.chandle = wrapper.chandle, NULL
     if handle != NULL:
         release_object(handle)
-    Py_XDECREF(belongings)
+    Py_XDECREF(detached)
 
 
 def empty_object(cls) -> CObject:
-    """Return a wrapper that holds nothing; what a pickle says goes into it."""
+    """Return an empty wrapper, into which unpickling moves the object."""
     return cls.__new__(cls)
 
 
 cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
-    if obj is None:  # which is let through where a class is asked for
+    if obj is None:  # Cython accepts None for a parameter of a class
         raise TypeError("expected an object, got None")
     if obj.chandle == NULL:
         raise ValueError(f"{type(obj).__name__} is empty: it was never set, or has been moved away")
@@ -467,35 +475,35 @@ cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1:
 
 
 def print_limits() -> tuple:
-    """Return from how many elements on ``repr`` abbreviates, and how many it shows at each end."""
+    """Return the number of elements that ``repr`` shows in full, and the number at each end."""
     return _print_options["limits"]
 
 
 def text_layout() -> tuple:
-    """Return how many digits the elements of tensors have, and how long their lines are."""
+    """Return the number of digits of tensor elements and of characters per line."""
     return _print_options["layout"]
 
 
 def set_print_options(
     int64_t threshold, int64_t edge_items, int precision, int line_width
 ) -> None:
-    """Set what `print_limits` and `text_layout` return, for all threads."""
+    """Set the values that `print_limits` and `text_layout` return, for all threads."""
     _print_options["limits"] = (threshold, edge_items)
     _print_options["layout"] = (precision, line_width)
 
 
 def object_repr(CObject obj not None) -> str:
-    """Return the text that the native printer makes of an object, whatever its class says."""
+    """Return the text of the native printer, also if the class overrides ``__repr__``."""
     return CObject.__repr__(obj)
 
 
 def live_object_count() -> int:
-    """Return how many wrappers of native objects are alive in this process."""
+    """Return the number of live wrappers of native objects in this process."""
     return _num_live_objects
 
 
 def opaque_object(pyobject) -> OpaquePyObject:
-    """Return a native object around any Python value."""
+    """Return a native object that owns a reference to any Python value."""
     cdef abi.TVMFFIObjectHandle handle = NULL
     new_opaque(pyobject, &handle)
     return wrap_object(handle)
@@ -511,22 +519,23 @@ cdef str type_key_of(int index):
 
 
 def register_class(int32_t index, cls):
-    """Let `cls` stand for the native type with this index, in place of an earlier class."""
-    # Not declared as a type: Cython would refuse classes of other metaclasses, such as ABCMeta.
+    """Register the Python class of a native type, replacing an earlier class."""
+    # `cls` is not declared as `type`, because Cython then rejects classes with a metaclass.
     makes_values = hasattr(cls, "__from_tvm_ffi_object__")
     if not isinstance(cls, type) or not (issubclass(cls, CObject) or makes_values):
-        raise TypeError(f"{cls!r} must derive from CObject to stand for a native type")
-    cdef const Compiled* misfit = misfit_of(
+        raise TypeError(f"cannot register {cls!r}: expected a class that derives from CObject")
+    cdef const CompiledClass* mismatch = mismatched_base(
         <PyTypeObject*>cls, compiled_base(<PyTypeObject*>cls), index)
-    if misfit != NULL:
+    if mismatch != NULL:
         raise TypeError(
-            f"{cls.__name__} cannot stand for `{type_key_of(index)}`: it derives from the class "
-            f"that stands for `{type_key_of(misfit.index)}`, whose objects lie in memory in "
-            "another way")
+            f"{cls.__name__} cannot be registered for `{type_key_of(index)}`: it derives from the "
+            f"class of `{type_key_of(mismatch.type_index)}`, whose objects have another memory "
+            "layout")
     with cython.critical_section(_class_lock):
-        for heir in list(_inheriting):  # the class may be nearer to some than what they have
-            _set_class(heir, None)
-            _value_classes.pop(heir, None)
+        # The new class may be a nearer ancestor's class for types that inherit one: look up again.
+        for inheriting in list(_inheriting):
+            _set_class(inheriting, None)
+            _value_classes.pop(inheriting, None)
         _inheriting.clear()
         _value_classes.pop(index, None)
         if makes_values:
@@ -535,8 +544,8 @@ def register_class(int32_t index, cls):
         _set_class(index, cls)
 
 
-def forget_class(int32_t index) -> None:
-    """Let no class of its own stand for a type any more, which has no objects yet."""
+def remove_class(int32_t index) -> None:
+    """Unregister the Python class of a type.  The type must not have instances yet."""
     with cython.critical_section(_class_lock):
         _set_class(index, None)
         _value_classes.pop(index, None)
@@ -544,24 +553,24 @@ def forget_class(int32_t index) -> None:
 
 
 def register_late_classes(modules: dict) -> None:
-    """Let the classes of types be registered by modules that few programs need.
+    """Set the modules that register the classes of types when the first object arrives.
 
     Parameters
     ----------
     modules : dict from str to str
-        Names of modules, by the keys of the types.
+        Module names by type key.
     """
     for key, module in modules.items():
         _late_modules[type_key_to_index(key)] = module
 
 
 def load_late_class(int32_t index) -> None:
-    """Have the class of a type registered that `register_late_classes` has put off."""
+    """Import the module that `register_late_classes` has set for a type, if any."""
     cdef object module = _late_modules.get(index)
     if module is not None:
         from importlib import import_module
 
-        # Not taken out before: another thread that looks meanwhile has to wait for the module.
+        # Remove the entry last: another thread that finds it waits for the import.
         import_module(module)
         _late_modules.pop(index, None)
 
@@ -589,9 +598,9 @@ def type_key_to_index(str type_key):
 
 
 cdef object _class_of(int32_t index):
-    """The registered class, or that of the nearest ancestor that has one; remembered.
+    """Return the class of a type or of its nearest ancestor that has one, and cache it.
 
-    None when that is one whose objects become Python values.
+    Returns None if that class converts its objects to Python values.
     """
     cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
     cdef int32_t depth, ancestor
@@ -620,7 +629,7 @@ cdef object _class_of(int32_t index):
 
 cdef object _unpack_value(object cls, abi.TVMFFIObjectHandle owned):
     cdef CObject obj = Object.__new__(Object)
-    abi.TVMFFIObjectIncRef(owned)  # the caller still has its own to give up when this fails
+    abi.TVMFFIObjectIncRef(owned)  # on failure, the caller releases `owned`
     obj.chandle = owned
     value = cls.__from_tvm_ffi_object__(cls, obj)
     abi.TVMFFIObjectDecRef(owned)
@@ -643,15 +652,15 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise
-    # A class may have its own __new__, which gives what it likes.
+    # The class may override __new__ and return an existing wrapper or another class's instance.
     if obj.chandle != NULL or Py_TYPE(<PyObject*>obj) != <PyTypeObject*>cls:
-        hold(obj, owned)
+        replace_handle(obj, owned)
     else:
         obj.chandle = owned
     return obj
 
 
-keep_belongings_of(LinkedObject, _take_link, NULL)
-read_objects_of(OpaquePyObject, abi.kTVMFFIOpaquePyObject, abi.kTVMFFIOpaquePyObject)
+declare_handle_state(LinkedObject, _detach_link, NULL)
+declare_readable_types(OpaquePyObject, abi.kTVMFFIOpaquePyObject, abi.kTVMFFIOpaquePyObject)
 register_class(abi.kTVMFFIObject, Object)
 register_class(abi.kTVMFFIOpaquePyObject, OpaquePyObject)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes about native objects, which every wrapper of the object finds.
+"""Object metadata: Python values about native objects, shared by all wrappers of an object.
 
-A wrapper is made anew whenever an object arrives in Python, so what is known about the object, such
-as the file that a module was loaded from, cannot be kept in one.  Notes are found by address.  A
-weak native reference goes with each: the object may die, but its memory, and so the address, is not
-used again until the note has been dropped.
+Each time a native object arrives in Python it gets a new wrapper, so a wrapper cannot store facts
+about the object, such as the file that a module was loaded from.  This module stores them in a dict
+by the object's address.  Each entry owns a weak native reference: the object may be destroyed, but
+its memory is not freed, and so its address is not reused, before the entry is removed.
 """
 
 from cpython.dict cimport PyDict_Next
@@ -18,7 +18,7 @@ cdef extern from * nogil:
     """
     #include <tvm/ffi/c_api.h>
 
-    /* Steps 1 and 4 of the counting protocol, see TVMFFIObject. */
+    /* Steps 1 and 4 of the reference counting protocol, see TVMFFIObject in c_api.h. */
     static void tvm_ffi_add_weak(TVMFFIObject* object) {
       __atomic_fetch_add(&object->combined_ref_count, TVM_FFI_REF_COUNT_WEAK_ONE, __ATOMIC_RELAXED);
     }
@@ -44,41 +44,41 @@ cdef extern from * nogil:
     bint is_alive "tvm_ffi_is_alive"(abi.TVMFFIObject* obj) noexcept
     bint make_strong "tvm_ffi_make_strong"(abi.TVMFFIObject* obj) noexcept
 
-# NativeReference by address of the object.
-cdef dict _notes = {}
-# Notes of dead objects are dropped when there are this many in all.
+# NativeReference by the object's address.
+cdef dict _references = {}
+# Number of entries at which `store_object_metadata` next removes those of destroyed objects.
 cdef Py_ssize_t _next_purge = 64
 
 
 cdef class NativeReference:
-    """A weak reference to a native object, and a note about it.
+    """A weak reference to a native object, with metadata about it.
 
     Parameters
     ----------
     obj : CObject
-        The object; it may die.
-    note : object
+        Wrapper of the object.
+    metadata : object
         Any value.
     """
 
-    def __init__(self, CObject obj not None, note=None):
+    def __init__(self, CObject obj not None, metadata=None):
         self.refer_to(obj)
-        self.note = note
+        self.metadata = metadata
 
     cdef int refer_to(self, CObject obj) except -1:
         if self.target != NULL:
-            raise TypeError("a reference cannot be made to refer to another object")
+            raise TypeError("NativeReference has a target already")
         self.target = weak_target(obj)
         return 0
 
-    cdef object own_note(self):
-        return self.note
+    cdef object get_metadata(self):
+        return self.metadata
 
     def __dealloc__(self):
         drop_target(self.target)
 
     def __call__(self):
-        """Return a wrapper of the object; None when it has died."""
+        """Return a wrapper of the object, or None if the object has been destroyed."""
         return wrap_target(self.target)
 
 
@@ -99,10 +99,10 @@ cdef object wrap_target(abi.TVMFFIObject* target):
     return wrap_object(target)
 
 
-cpdef NativeReference set_note(CObject obj, object note):
-    """Let `note_of` return the note for every wrapper of this native object.
+cpdef NativeReference set_object_metadata(CObject obj, object metadata):
+    """Set the metadata that `get_object_metadata` returns for every wrapper of this object.
 
-    A note that is there already stays: another thread may have been quicker.
+    Existing metadata is not replaced; another thread may have set it first.
 
     Returns
     -------
@@ -111,39 +111,40 @@ cpdef NativeReference set_note(CObject obj, object note):
     """
     cdef NativeReference reference = NativeReference.__new__(NativeReference)
     reference.refer_to(obj)
-    reference.note = note
-    keep_note(reference)
+    reference.metadata = metadata
+    store_object_metadata(reference)
     return reference
 
 
-cdef NativeReference keep_note(NativeReference reference):
-    if len(_notes) >= load_count(&_next_purge):
-        purge()
-        store_count(&_next_purge, 2 * len(_notes) + 64)
-    return _notes.setdefault(<uintptr_t>reference.target, reference)
+cdef NativeReference store_object_metadata(NativeReference reference):
+    if len(_references) >= load_count(&_next_purge):
+        purge_object_metadata()
+        store_count(&_next_purge, 2 * len(_references) + 64)
+    return _references.setdefault(<uintptr_t>reference.target, reference)
 
 
-cpdef object note_of(CObject obj):
-    """Return the note about the native object, or None."""
+cpdef object get_object_metadata(CObject obj):
+    """Return the metadata of the native object, or None."""
     cdef NativeReference reference
     if obj is None:
         raise TypeError("expected an object, got None")
-    reference = _notes.get(<uintptr_t>obj.chandle)
-    return None if reference is None else reference.own_note()
+    reference = _references.get(<uintptr_t>obj.chandle)
+    return None if reference is None else reference.get_metadata()
 
 
-def notes() -> list:
-    """Return the references to all objects with notes, some of which have died."""
-    return list(_notes.values())
+def references_with_metadata() -> list:
+    """Return the references to all objects with metadata, including destroyed objects."""
+    return list(_references.values())
 
 
-cpdef int purge() except -1:
-    """Drop the notes of dead objects.  The copy is ours alone, so nobody changes it meanwhile."""
-    cdef dict notes = _notes.copy()
+cpdef int purge_object_metadata() except -1:
+    """Remove the metadata of destroyed objects."""
+    # Iterate over a copy, which other threads cannot change.
+    cdef dict snapshot = _references.copy()
     cdef Py_ssize_t position = 0
     cdef PyObject* address
     cdef PyObject* reference
-    while PyDict_Next(notes, &position, &address, &reference):
+    while PyDict_Next(snapshot, &position, &address, &reference):
         if not is_alive((<NativeReference>reference).target):
-            _notes.pop(<object>address, None)
+            _references.pop(<object>address, None)
     return 0

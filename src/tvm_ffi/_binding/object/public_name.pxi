@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under which module compiled classes and functions are known: the public one that shows them.
+"""Public module names (``__module__``) of compiled classes and functions.
 
-Their `__module__` stands in pickles, which outlive the layout of this package, and in what `repr`
-and `help` show.
+Pickles contain ``__module__``, and `repr` and `help` show it.  The name of the public module stays
+valid when the private modules of this package are renamed.
 """
 
 from cpython.object cimport PyTypeObject
 
 cdef extern from *:
     """
-    /* Names the class; -1 with an exception set.  A class that is no heap type has its module in
-     * front of its name, and the text lives as long as the class, which is for ever. */
+    /* Set the module of a class.  Fails: -1 with an exception set.  A static type has no
+     * `__module__` entry; its `tp_name` is "module.name".  The new string is never freed, because
+     * static types are not either. */
     static int tvm_ffi_set_module(PyTypeObject* cls, PyObject* module) {
       const char* name = strrchr(cls->tp_name, '.');
       const char* text = PyUnicode_AsUTF8(module);
@@ -35,10 +36,10 @@ cdef extern from *:
     int set_module "tvm_ffi_set_module"(PyTypeObject* cls, object module) except -1
 
 
-def show_in(str module not None, *things) -> None:
-    """Let classes and functions say that they belong to a module, which has them by their names."""
-    for thing in things:
-        if isinstance(thing, type):
-            set_module(<PyTypeObject*>thing, module)
+def set_public_module(str module not None, *members) -> None:
+    """Set ``__module__`` of classes and functions to the public module that exports them."""
+    for member in members:
+        if isinstance(member, type):
+            set_module(<PyTypeObject*>member, module)
         else:
-            thing.__module__ = module
+            member.__module__ = module

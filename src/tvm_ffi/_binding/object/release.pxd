@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Letting go of native objects with the GIL held, see docs/concepts/threads.md: destructors that are
-# not known to be harmless run without it.
+# Release of native objects from Python: destructors run without the GIL, except those that are
+# known not to block.  See docs/concepts/threads.md.
 from libc.stdint cimport int32_t, uint64_t
 
 from tvm_ffi._binding cimport abi
@@ -9,21 +9,21 @@ cdef extern from * nogil:
     """
     #include <tvm/ffi/c_api.h>
 
-    /* Steps 2 and 3 of the counting protocol, see TVMFFIObject. */
+    /* Steps 2 and 3 of the reference counting protocol, see TVMFFIObject in c_api.h. */
     #define tvm_ffi_subtract(object, number) \\
         __atomic_fetch_sub(&(object)->combined_ref_count, number, __ATOMIC_RELEASE)
 
-    /* What the other owners wrote before they let go is seen from here on. */
+    /* Make writes of other threads visible that precede their release of the object. */
     static inline void tvm_ffi_acquire_writes(TVMFFIObject* object) {
     #ifdef __SANITIZE_THREAD__
-      __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);  /* it knows no fences */
+      __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);  /* TSan ignores fences */
     #else
       (void)object;
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
     #endif
     }
 
-    /* After tvm_ffi_acquire_writes. */
+    /* Call the deleter; requires tvm_ffi_acquire_writes before. */
     static inline void tvm_ffi_delete(TVMFFIObject* object, int flags) {
       if (object->deleter != NULL) object->deleter(object, flags);
     }
@@ -49,20 +49,21 @@ cdef extern from * nogil:
     void drop_weak "tvm_ffi_drop_weak"(abi.TVMFFIObject* object) noexcept
     void delete_object "tvm_ffi_delete"(abi.TVMFFIObject* object, int flags) noexcept
 
-# Whether nothing but code of the runtime and of this binding runs when an object is destroyed,
-# which waits for nobody.  The object is whole, but nobody owns it any more.
-ctypedef bint (*IsHarmless)(abi.TVMFFIObject* object) noexcept
+# Return True if destroying the object runs only code of the runtime and of this binding, which
+# never waits for another thread.  The last strong reference is gone; the content is still valid.
+ctypedef bint (*IsNonblocking)(abi.TVMFFIObject* object) noexcept
 
-# Lets objects of a built-in type be destroyed with the GIL held where the function says so.
-cdef void add_harmless_type(int32_t type_index, IsHarmless is_harmless) noexcept
-# Whether native code runs without the GIL unless the program says otherwise.
+# Set the predicate by which objects of a built-in type are destroyed with the GIL held.
+cdef void add_nonblocking_type(int32_t type_index, IsNonblocking is_nonblocking) noexcept
+# Return True if calls and destructors release the GIL by default
+# (TVM_FFI_RELEASE_GIL_BY_DEFAULT).
 cdef bint releases_gil_by_default() noexcept
-# Destroys an object whose last strong reference is gone; `count` is what `drop_strong` returned.
+# Destroy an object after its last strong reference is gone; `count` is from `drop_strong`.
 cdef void destroy_object(abi.TVMFFIObject* object, uint64_t count) noexcept
 
 
 cdef inline void release_object(abi.TVMFFIObjectHandle handle) noexcept:
-    """Drop a reference that Python had; not NULL."""
+    """Release a strong reference.  Consumes the handle, which must not be NULL."""
     cdef abi.TVMFFIObject* object = <abi.TVMFFIObject*>handle
     cdef uint64_t count = drop_strong(object)
     if was_last(count):

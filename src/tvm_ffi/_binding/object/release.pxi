@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Destroying native objects from Python; see `object/release.pxd`.
+"""Destruction of native objects from Python, with or without the GIL; see `object/release.pxd`.
 
-A destructor may join a thread that waits for the GIL, or wait for a lock whose holder does.  So it
-runs as calls do by default, without the GIL, unless its object is of a type whose destruction is
-known not to wait.
+A destructor may join a thread that waits for the GIL, or wait for a lock whose owner does.  So it
+runs without the GIL, as calls do by default, unless the type's destructor is known not to block.
 """
 
 import os
@@ -16,9 +15,9 @@ cdef enum:
     NUM_BUILT_IN_TYPES = 128
     NUM_MARKED_TYPES = 8192
 
-cdef IsHarmless _harmless_types[NUM_BUILT_IN_TYPES]
-# Of types defined in Python; marked once, when they are defined.
-cdef bint _is_plain_type[NUM_MARKED_TYPES]
+cdef IsNonblocking _nonblocking_predicates[NUM_BUILT_IN_TYPES]
+# Types defined in Python, marked when they are defined.
+cdef bint _is_marked_type[NUM_MARKED_TYPES]
 
 
 cdef bint _read_default() except -1:
@@ -35,34 +34,35 @@ cdef bint releases_gil_by_default() noexcept:
     return _releases_gil
 
 
-cdef void add_harmless_type(int32_t type_index, IsHarmless is_harmless) noexcept:
-    _harmless_types[type_index] = is_harmless
+cdef void add_nonblocking_type(int32_t type_index, IsNonblocking is_nonblocking) noexcept:
+    _nonblocking_predicates[type_index] = is_nonblocking
 
 
-def add_plain_type(int type_index) -> None:
-    """Let objects of a type be destroyed with the GIL held: all that they hold is plain.
+def mark_nonblocking_type(int type_index) -> None:
+    """Let objects of a type defined in Python be destroyed with the GIL held.
 
     Parameters
     ----------
     type_index : int
-        Of a type whose memory this package has laid out; large ones are left out.
+        Type whose destructor is known not to block, because its fields are plain values.  Indices
+        of 8192 and above are ignored.
     """
     if NUM_BUILT_IN_TYPES <= type_index < NUM_MARKED_TYPES:
-        _is_plain_type[type_index] = True
+        _is_marked_type[type_index] = True
 
 
-def is_plain_type(int type_index) -> bool:
-    """Whether `add_plain_type` has marked a type."""
-    return 0 <= type_index < NUM_MARKED_TYPES and _is_plain_type[type_index]
+def is_nonblocking_type(int type_index) -> bool:
+    """Return True if `mark_nonblocking_type` has marked a type."""
+    return 0 <= type_index < NUM_MARKED_TYPES and _is_marked_type[type_index]
 
 
-cdef inline bint _is_harmless(abi.TVMFFIObject* object) noexcept:
+cdef inline bint _is_nonblocking(abi.TVMFFIObject* object) noexcept:
     cdef int32_t index = object.type_index
-    cdef IsHarmless is_harmless
+    cdef IsNonblocking is_nonblocking
     if index < NUM_BUILT_IN_TYPES:
-        is_harmless = _harmless_types[index]
-        return is_harmless != NULL and is_harmless(object)
-    return index < NUM_MARKED_TYPES and _is_plain_type[index]
+        is_nonblocking = _nonblocking_predicates[index]
+        return is_nonblocking != NULL and is_nonblocking(object)
+    return index < NUM_MARKED_TYPES and _is_marked_type[index]
 
 
 cdef inline void _destroy(abi.TVMFFIObject* object, uint64_t count) noexcept nogil:
@@ -74,8 +74,8 @@ cdef inline void _destroy(abi.TVMFFIObject* object, uint64_t count) noexcept nog
 
 
 cdef void destroy_object(abi.TVMFFIObject* object, uint64_t count) noexcept:
-    acquire_writes(object)  # the next step may look into it
-    if not _releases_gil or _is_harmless(object):
+    acquire_writes(object)  # `_is_nonblocking` may read its content
+    if not _releases_gil or _is_nonblocking(object):
         _destroy(object, count)
     else:
         with nogil:
@@ -86,8 +86,8 @@ cdef bint _always(abi.TVMFFIObject* object) noexcept:
     return True
 
 
-add_harmless_type(abi.kTVMFFIStr, _always)
-add_harmless_type(abi.kTVMFFIBytes, _always)
-add_harmless_type(abi.kTVMFFIShape, _always)
-add_harmless_type(abi.kTVMFFIBigInt, _always)
-add_harmless_type(abi.kTVMFFIOpaquePyObject, _always)  # a Python object, which needs the GIL
+add_nonblocking_type(abi.kTVMFFIStr, _always)
+add_nonblocking_type(abi.kTVMFFIBytes, _always)
+add_nonblocking_type(abi.kTVMFFIShape, _always)
+add_nonblocking_type(abi.kTVMFFIBigInt, _always)
+add_nonblocking_type(abi.kTVMFFIOpaquePyObject, _always)  # its destructor needs the GIL

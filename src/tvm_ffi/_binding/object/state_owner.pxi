@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lets the garbage collector see through a native module that a Python class implements.
+"""Garbage collection of custom modules: native modules that a Python class implements.
 
-The native module owns the state of its Python object, and the object owns the module.  A state that
-refers to the object, as one does that keeps bound methods, would keep all three alive for ever: the
-collector does not see the module's reference.  The object therefore reports that reference as its
-own as long as it is the module's only owner.
+The native module owns the state of its Python object, and the object owns the module:
+
+    Python object --> native module --> state
+
+If the state refers to the object, as bound methods do, this is a cycle that the garbage collector
+cannot see, because it does not traverse the native module.  While the Python object is the module's
+only owner, its `tp_traverse` therefore reports the module's reference to the state.
 """
 
 from cpython.object cimport PyTypeObject, traverseproc, visitproc
@@ -25,10 +28,10 @@ cdef traverseproc _traverse_fields = NULL
 
 
 cdef class StateOwner(CObject):
-    """Base of Python objects that stand for native modules with a state in Python."""
+    """Base of Python objects that own a native module whose state is a Python object."""
 
-    # The module that owns the state: one weak count of it, or NULL.  The handle may be another one,
-    # or none: wrappers can be emptied and filled by anybody.
+    # Weak reference to the module that owns the state, or NULL.  The wrapper's handle may differ:
+    # any code can empty a wrapper or move another handle into it.
     cdef abi.TVMFFIObject* module
     cdef object state
 
@@ -36,18 +39,23 @@ cdef class StateOwner(CObject):
         drop_target(self.module)
 
 
-def hold_state(StateOwner owner not None, state not None) -> None:
-    """Tell an object, which has its handle already, what its native module owns.
+def set_module_state(StateOwner owner not None, state not None) -> None:
+    """Set the state that the native module of an object owns.
 
     Parameters
     ----------
     owner : StateOwner
-        The object.
+        The object, which must have its handle.
     state : object
-        What the native module owns.
+        Python object to which the native module owns a reference.
+
+    Raises
+    ------
+    RuntimeError
+        If the state has been set before.
     """
     if owner.module != NULL:
-        raise RuntimeError("the object has a state")
+        raise RuntimeError("the state of the module has been set already")
     owner.module = weak_target(owner)
     owner.state = state
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from cpython.ref cimport PyObject
 
-# The traceback of an exception, whatever its class says; None: it has none.
+# Return the traceback of an exception, or None; not through its attribute, which a class can
+# override.
 cdef object traceback_of(object exception)
-# The traceback without the entries in front that belong to this package's own code.
+# Return the traceback without its first entries that belong to code of the binding.
 cdef object without_binding_frames(object traceback)
-# The text of a traceback, or of None.
+# Return a traceback, or None, as backtrace text.
 cdef str backtrace_of(object traceback)
-# A frame for each line of a text, in its order.  Called while no exception is set.
+# Return a frame for each line of a backtrace, in the order of the text.  No exception may be set.
 cdef list frames_of_backtrace(bytes backtrace)
-# Put a frame in front of the traceback of the exception that is set.
+# Prepend a frame to the traceback of the exception that is set.  Fails: silently.
 cdef void add_frame(PyObject* frame) noexcept

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backtraces in two forms: tracebacks of Python, and the text that native errors carry.
+"""Conversion between Python tracebacks and the backtrace text of native errors.
 
-A line of the text is ``  File "NAME", line 7, in FUNCTION``, as Python prints it; the most recent
-call comes first.  A line that is not Python's gets a frame which exists to be named in a traceback.
+A line of the text is ``  File "NAME", line 7, in FUNCTION``, as Python prints it, with the most
+recent call first.  For a line of native code, this module creates a frame object that never runs
+and only names the line in a traceback.
 """
 
 from cpython.ref cimport PyObject, Py_XDECREF
@@ -20,7 +21,7 @@ cdef extern from "frameobject.h":
     bint PyTraceBack_Check(object value)
 
 
-# ---- Python's as text ------------------------------------------------------------------------
+# ---- traceback to text -----------------------------------------------------------------------
 
 cdef object traceback_of(object exception):
     cdef PyObject* traceback = PyException_GetTraceback(<PyObject*>exception)
@@ -32,10 +33,10 @@ cdef object traceback_of(object exception):
 
 
 cdef object _code_of(object entry):
-    """The code of a traceback's entry, read as C does.
+    """Return the code object of a traceback entry, read through the C API.
 
-    The attributes ``tb_frame`` and ``f_code`` call audit hooks, which may raise, and which need a
-    frame of their own where an exception for too many of them is reported.
+    The attributes ``tb_frame`` and ``f_code`` would call audit hooks.  These may raise, and need
+    another frame while a RecursionError is being reported.
     """
     cdef PyObject* code = <PyObject*>PyFrame_GetCode((<PyTracebackObject*>entry).tb_frame)
     value = <object>code
@@ -44,7 +45,6 @@ cdef object _code_of(object entry):
 
 
 cdef object without_binding_frames(object traceback):
-    """The traceback without the entries that stand in front and belong to this package's code."""
     while traceback is not None and _code_of(traceback).co_filename.startswith(
         "tvm_ffi/_binding/"
     ):
@@ -53,7 +53,6 @@ cdef object without_binding_frames(object traceback):
 
 
 cdef str backtrace_of(object traceback):
-    """Lines of a Python traceback in the native form: most recent call first."""
     cdef list lines = []
     cdef object entry = traceback
     while entry is not None:
@@ -64,19 +63,19 @@ cdef str backtrace_of(object traceback):
     return "".join(lines)
 
 
-# ---- text as frames --------------------------------------------------------------------------
+# ---- text to frames --------------------------------------------------------------------------
 
-# Globals of the frames that stand for native lines.
+# Globals of the frames of native lines.
 cdef dict _frame_globals = {"__builtins__": {}}
 
-# Code objects that stand for the lines of a backtrace text, so that raising the same error again
-# compiles nothing.  Emptied when it has grown large; a text is a few hundred bytes.
+# Cache of code objects by backtrace text, so that raising the same error again compiles nothing.
+# Cleared when it is full; a text is a few hundred bytes.
 cdef dict _codes_by_backtrace = {}
 cdef int _MAX_CACHED_BACKTRACES = 1024
 
 
 cdef object _new_code(bytes filename, bytes function, int line):
-    """A code object that exists to be named in a traceback."""
+    """Return a code object that only names a line in a traceback."""
     cdef PyObject* code = <PyObject*>PyCode_NewEmpty(filename, function, line)
     result = <object>code
     Py_XDECREF(code)
@@ -84,7 +83,7 @@ cdef object _new_code(bytes filename, bytes function, int line):
 
 
 cdef tuple _codes_of(bytes backtrace):
-    """One code object per well-formed backtrace line, in the order of the text."""
+    """Return a code object per well-formed backtrace line, in the order of the text."""
     cdef list codes = []
     cdef bytes line, filename, number, function
     for line in backtrace.splitlines():
@@ -112,7 +111,7 @@ cdef list frames_of_backtrace(bytes backtrace):
 
 
 cdef list _frames_of(tuple codes):
-    """One frame per code object.  Made while no exception is set: making one looks things up."""
+    """Return one frame per code object.  No exception may be set, as PyFrame_New looks up names."""
     cdef list frames = []
     cdef PyFrameObject* frame
     for code in codes:
@@ -129,7 +128,7 @@ cdef void add_frame(PyObject* frame) noexcept:
     PyTraceBack_Here(<PyFrameObject*>frame)
 
 
-# ---- for programs that build tracebacks themselves -----------------------------------------
+# ---- for Python code that builds tracebacks ------------------------------------------------
 
 def backtrace_text(traceback) -> str:
     """Return the lines of a Python traceback in the native form, most recent call first."""
@@ -139,7 +138,7 @@ def backtrace_text(traceback) -> str:
 
 
 def frame_of_line(str filename, int line, str function):
-    """Return a frame that stands for a line of code that is not Python's."""
+    """Return a frame that names a line of native code in a traceback."""
     code = _new_code(
         filename.encode("utf-8", "backslashreplace"),
         function.encode("utf-8", "backslashreplace"), line)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages about types in the words of Python.
+"""Python type names in error messages of native code.
 
-Native code calls types by their keys or by their names in C++, which callers of every language
-understand.  Where such an error becomes a Python exception, the types get the names that a Python
-program knows them by.
+Native code names types by their keys or C++ names, which callers in every language understand.
+When such an error becomes a Python exception, this module replaces them by Python type names.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from typing import Any
 
 from tvm_ffi._schema.names import ORIGIN_OF_JSON_NAME
 
-__all__ = ["in_python_words", "with_class"]
+__all__ = ["with_argument_class", "with_python_type_names"]
 
-# What messages quote: a type, a function with its signature, or another text.
+# Quoted parts of a message: a type, a function with its signature, or another text.
 _QUOTED = re.compile(r"`([^`]*)`")
 _FUNCTION = re.compile(r"(.*?)( ?\(.*)", re.DOTALL)
-_WORD = re.compile(
+_NATIVE_NAME = re.compile(
     r"std::\w+|ffi\.\w+|const char\*|DLTensor\*|TVMFFIByteArray\*|void\*|DataType"
     r"|(?:Variant|Tuple)(?=<)"
 )
@@ -29,31 +28,31 @@ _OPAQUE_ARGUMENT = re.compile(
     r"`(?:Array\[index (?P<element>\d+): )?(?P<type>ffi\.OpaquePyObject)\]?`$",
     re.DOTALL,
 )
-_WORDS = {
+_PYTHON_NAMES = {
     **ORIGIN_OF_JSON_NAME,
     "ffi.BigInt": "int of more than 64 bits",
     "ffi.Error": "tvm_ffi.core.Error",
     "ffi.Function": "Function",
     "ffi.Module": "Module",
-    "ffi.OpaquePyObject": "ffi.OpaquePyObject",  # who has the arguments knows the class
+    "ffi.OpaquePyObject": "ffi.OpaquePyObject",  # `with_argument_class` replaces it by the class
     "ffi.Shape": "Shape",
 }
 
 
-def in_python_words(message: str) -> str:
-    """Return a message in which the types have the names that they have in Python."""
-    return _QUOTED.sub(lambda found: f"`{_translated(found.group(1))}`", message)
+def with_python_type_names(message: str) -> str:
+    """Return a message with native type names replaced by Python type names."""
+    return _QUOTED.sub(lambda found: f"`{_translate(found.group(1))}`", message)
 
 
-def with_class(message: str, arguments: Sequence[Any]) -> str:
-    """Return a message about an argument in which an opaque object goes by the name of its class.
+def with_argument_class(message: str, arguments: Sequence[Any]) -> str:
+    """Return a message about an argument with ``ffi.OpaquePyObject`` replaced by its class name.
 
     Parameters
     ----------
     message : str
-        What native code says, in which ``#1`` counts the arguments.
+        Message of native code, which numbers arguments from ``#0``.
     arguments : sequence
-        Those of the call.
+        Arguments of the call.
     """
     found = _OPAQUE_ARGUMENT.search(message)
     if found is None or int(found.group("argument")) >= len(arguments):
@@ -69,21 +68,21 @@ def with_class(message: str, arguments: Sequence[Any]) -> str:
 
 
 def public_name(cls: type) -> str:
-    """Return the name by which a class is imported: `pandas.Series`."""
+    """Return the name under which a class is imported, such as `pandas.Series`."""
     if cls.__module__ == "builtins":
         return cls.__qualname__
     package = cls.__module__.partition(".")[0]
-    shown = vars(sys.modules.get(package, re)).get(cls.__qualname__)
-    return f"{package if shown is cls else cls.__module__}.{cls.__qualname__}"
+    exported = vars(sys.modules.get(package, re)).get(cls.__qualname__)
+    return f"{package if exported is cls else cls.__module__}.{cls.__qualname__}"
 
 
-def _translated(quoted: str) -> str:
+def _translate(quoted: str) -> str:
     function = _FUNCTION.fullmatch(quoted)
     if function is not None:  # its name is not a type
-        return function.group(1) + _types(function.group(2))
-    return _types(quoted)
+        return function.group(1) + _translate_types(function.group(2))
+    return _translate_types(quoted)
 
 
-def _types(text: str) -> str:
-    renamed = _WORD.sub(lambda found: _WORDS.get(found.group(), found.group()), text)
+def _translate_types(text: str) -> str:
+    renamed = _NATIVE_NAME.sub(lambda found: _PYTHON_NAMES.get(found.group(), found.group()), text)
     return re.sub(r"<|(?<!-)>", lambda found: "[" if found.group() == "<" else "]", renamed)

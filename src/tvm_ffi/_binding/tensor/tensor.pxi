@@ -15,8 +15,8 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.values cimport DataType, data_type_of, device_of, dtype_of
 from tvm_ffi._binding.object cimport (
-    CObject, Guard, HandleOwner, begin_guard, end_guard, has_one_owner, hold, object_locks,
-    read_objects_of, share_handle, type_key_of,
+    CObject, Guard, HandleOwner, begin_guard, declare_readable_types, end_guard, has_one_owner,
+    object_locks, replace_handle, share_handle, type_key_of,
 )
 from tvm_ffi._binding.vectorcall cimport (
     METH_FASTCALL, METH_KEYWORDS, PyCFunction, PyMethodDef, add_method,
@@ -556,7 +556,7 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
         abi.TVMFFIObjectDecRef(owned)
         raise
     if tensor.chandle != NULL:  # a class may have its own __new__, which gives what it likes
-        hold(tensor, owned)
+        replace_handle(tensor, owned)
     else:
         tensor.chandle = owned
     return tensor
@@ -616,5 +616,5 @@ cdef object _unpack_view(abi.TVMFFIAny* owned, CallState* state):
 
 add_rule(Precedence.OWN_TENSOR, _tensor_rule)
 add_unpacker(abi.kTVMFFIDLTensorPtr, _unpack_view)
-read_objects_of(Tensor, abi.kTVMFFITensor, abi.kTVMFFITensor)
+declare_readable_types(Tensor, abi.kTVMFFITensor, abi.kTVMFFITensor)
 register_class(abi.kTVMFFITensor, Tensor)

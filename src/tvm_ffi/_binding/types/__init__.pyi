@@ -45,11 +45,11 @@ class Constructor:
         construct: Any,
         cls_: type,
         info: Any,
-        mark: Any,
+        kwargs_marker: Any,
         missing: Any,
-        after: Callable[[Any], None] | None = None,
-        leaves_made: bool = False,
-        holders: tuple[Any, ...] | None = None,
+        post_construct: Callable[[Any], None] | None = None,
+        keeps_constructed: bool = False,
+        reference_fields: tuple[Any, ...] | None = None,
     ) -> Constructor: ...
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
     def __get__(self, obj: Any, owner: type | None = None, /) -> Any: ...

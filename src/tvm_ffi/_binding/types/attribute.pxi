@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of native types: values under a name, one per type."""
+"""Type attributes: values by attribute name and type index."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
@@ -12,7 +12,7 @@ from tvm_ffi._binding.object cimport check
 
 
 def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
-    """Return the value of a type's attribute, or None.
+    """Return the value of a type attribute, or None.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
     attr_key : str
         Name of the attribute.
     ancestor : bool
-        Whether to ask the nearest ancestor that has the attribute when the type has not.
+        If true and the type has no value, return that of the nearest ancestor that has one.
     """
     cdef bytes text = attr_key.encode("utf-8")
     cdef abi.TVMFFIByteArray view
@@ -44,7 +44,7 @@ def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
 
 
 def register_type_attr(int32_t type_index, str attr_key, value) -> None:
-    """Set an attribute of a type; RuntimeError when it is set already."""
+    """Set an attribute of a type; raise RuntimeError if it is set already."""
     cdef bytes text = attr_key.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     cdef const Packer* packer = packer_of(<PyObject*>value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constructors of classes that stand for native types."""
+"""Constructors (``__init__``) of classes that are registered for native types."""
 
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
@@ -14,44 +14,48 @@ from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, 
 
 
 cdef class Constructor:
-    """``__init__`` of a class that stands for a native type: makes the object natively.
+    """The ``__init__`` of a registered class: creates the native object.
 
     Parameters
     ----------
     construct : Function
-        The type's constructor.
+        The native constructor of the type.
     cls : type
         The class.
     info : TypeInfo
         The type.
-    mark, missing : Object
-        What precedes named arguments, and what stands for a value that is not given.
-    after : callable, optional
-        ``after(self)`` is called when the object is there.
-    leaves_made : bool
-        Whether an object of a derived type, which its own class has made, is left as it is.
-    holders : tuple of FieldGetter, optional
+    kwargs_marker : Object
+        Native argument that separates positional arguments from pairs of name and value.
+    missing : Object
+        Default of keyword arguments; an argument with this value is not passed.
+    post_construct : callable, optional
+        ``post_construct(self)`` is called after the object is created.
+    keeps_constructed : bool
+        Do nothing for an object of a derived type that its own class has created already.
+    reference_fields : tuple of FieldGetter, optional
         Fields that may hold Python values.
     """
 
     cdef Vectorcall vectorcall
-    cdef object construct, cls, info, mark, missing, after
-    cdef tuple holders
-    cdef bint leaves_made
+    cdef object construct, cls, info, kwargs_marker, missing, post_construct
+    cdef tuple reference_fields
+    cdef bint keeps_constructed
     cdef dict __dict__
 
     def __cinit__(
-        self, construct, cls, info, mark, missing, after=None, bint leaves_made=False, holders=None,
+        self, construct, cls, info, kwargs_marker, missing, post_construct=None,
+        bint keeps_constructed=False, reference_fields=None,
     ):
         if cls is not None and not (isinstance(cls, type) and issubclass(cls, CObject)):
             raise TypeError(f"expected a class that derives from CObject, got {cls!r}")
         self.vectorcall = _construct
         self.construct, self.cls, self.info = construct, cls, info
-        self.mark, self.missing = mark, missing
-        self.after, self.leaves_made, self.holders = after, leaves_made, holders
+        self.kwargs_marker, self.missing = kwargs_marker, missing
+        self.post_construct, self.keeps_constructed = post_construct, keeps_constructed
+        self.reference_fields = reference_fields
 
     def __call__(self, *args, **kwargs):
-        # Seen by `callable`; calls take the pointer above.
+        # Makes `callable` return True; calls go through the vectorcall pointer.
         return PyVectorcall_Call(self, args, <PyObject*>kwargs)
 
     def __get__(self, obj, owner):
@@ -61,7 +65,7 @@ cdef class Constructor:
 cdef PyObject* _construct(
     PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The vectorcall entry of Constructor; no traceback entry of its own, as in Function."""
+    """Vectorcall entry of Constructor; adds no traceback entry, like Function."""
     cdef Constructor constructor = <Constructor>callable
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef int code
@@ -69,39 +73,39 @@ cdef PyObject* _construct(
         code = _check_receiver(constructor, args[0] if num_args != 0 else Py_None)
         if code != 0:
             return NULL if code < 0 else _none()
-    if constructor.after is not None or constructor.holders is not None:
+    if constructor.post_construct is not None or constructor.reference_fields is not None:
         return _construct_and_finish(constructor, args, num_args, kwnames)
-    return _make(constructor, args, num_args, kwnames)
+    return _construct_object(constructor, args, num_args, kwnames)
 
 
-cdef inline PyObject* _make(
+cdef inline PyObject* _construct_object(
     Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    cdef PyObject* made
+    cdef PyObject* constructed
     if kwnames == NULL or PyTuple_GET_SIZE(kwnames) == 0:
         if type(constructor.construct) is Function:
             return call_into(
                 <Function>constructor.construct, args + 1, num_args - 1, <CObject>args[0])
-        made = PyObject_Vectorcall(
+        constructed = PyObject_Vectorcall(
             <PyObject*>constructor.construct, args + 1, <size_t>num_args - 1, NULL)
     else:
-        made = _construct_with_names(constructor, args, num_args, kwnames)
-    if made == NULL:
+        constructed = _construct_with_names(constructor, args, num_args, kwnames)
+    if constructed == NULL:
         return NULL
-    return move_handle(made, args[0])
+    return move_handle(constructed, args[0])
 
 
 cdef PyObject* _construct_and_finish(
     Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    cdef PyObject* none = _make(constructor, args, num_args, kwnames)
+    cdef PyObject* none = _construct_object(constructor, args, num_args, kwnames)
     if none == NULL:
         return NULL
     try:
-        if constructor.holders is not None and isinstance(<object>args[0], LinkedObject):
-            link_python_values(<LinkedObject>args[0], constructor.holders)
-        if constructor.after is not None:
-            constructor.after(<object>args[0])
+        if constructor.reference_fields is not None and isinstance(<object>args[0], LinkedObject):
+            link_python_values(<LinkedObject>args[0], constructor.reference_fields)
+        if constructor.post_construct is not None:
+            constructor.post_construct(<object>args[0])
     except BaseException as error:
         Py_DECREF(<object>none)
         set_exception(error)
@@ -115,12 +119,12 @@ cdef inline PyObject* _none() noexcept:
 
 
 cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
-    """0 for an object to be made, 1 for one to be left as it is, -1 with an exception set."""
+    """Return 0 to construct the object, 1 to keep it unchanged.  Fails: -1, an exception set."""
     try:
         info = getattr(type(<object>receiver), "__tvm_ffi_type_info__", None)
         if info is constructor.info and isinstance(<object>receiver, CObject):
             return 0
-        if constructor.leaves_made and _is_made(constructor, <object>receiver):
+        if constructor.keeps_constructed and _is_constructed(constructor, <object>receiver):
             return 1
         other = type(<object>receiver).__name__ if info is None else info.type_key
         raise TypeError(
@@ -130,7 +134,7 @@ cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
         return -1
 
 
-cdef bint _is_made(Constructor constructor, receiver) except -1:
+cdef bint _is_constructed(Constructor constructor, receiver) except -1:
     if not isinstance(receiver, CObject) or (<CObject>receiver).chandle == NULL:
         return False
     return isinstance(receiver, constructor.cls)
@@ -139,18 +143,18 @@ cdef bint _is_made(Constructor constructor, receiver) except -1:
 cdef PyObject* _construct_with_names(
     Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    """The values by position, then the mark, then names and values in turn."""
-    cdef list row = []
+    """Pass positional values, the marker, then alternating names and values."""
+    cdef list arguments = []
     cdef Py_ssize_t i
     cdef tuple all_args
     for i in range(1, num_args):
-        row.append(<object>args[i])
-    row.append(constructor.mark)
+        arguments.append(<object>args[i])
+    arguments.append(constructor.kwargs_marker)
     for i in range(PyTuple_GET_SIZE(kwnames)):
         if args[num_args + i] != <PyObject*>constructor.missing:
-            row.append(<object>PyTuple_GET_ITEM(kwnames, i))
-            row.append(<object>args[num_args + i])
-    all_args = tuple(row)
+            arguments.append(<object>PyTuple_GET_ITEM(kwnames, i))
+            arguments.append(<object>args[num_args + i])
+    all_args = tuple(arguments)
     return PyObject_CallObject(<PyObject*>constructor.construct, <PyObject*>all_args)
 
 

@@ -4,17 +4,19 @@ from libc.stdint cimport int32_t, int64_t
 from tvm_ffi._binding cimport abi
 
 
-# Where a field lies, and in objects of which type.
+# The location of a field: the type that declares it, and the offset in its objects.
 cdef class _Field:
     cdef readonly str name
-    cdef int32_t owner_index
-    cdef int32_t owner_depth
-    cdef int64_t offset
-    cdef int64_t size
-    cdef int32_t static_type_index
+    cdef int32_t owner_index        # type that declares the field
+    cdef int32_t owner_depth        # number of its ancestors
+    cdef int64_t offset             # in bytes from the object's header
+    cdef int64_t size               # in bytes
+    cdef int32_t static_type_index  # declared type of the value; negative for any
 
+    # Return the native object of a wrapper, borrowed until Python code runs.
+    # Fails: TypeError for another type or value, ValueError if the wrapper is empty.
     cdef abi.TVMFFIObject* header_of(self, object obj) except NULL
-    # TypeError for objects of a type that has no such field.
+    # Fails: TypeError if objects of the type do not have the field.
     cdef int _check_owner(self, int32_t index) except -1
 
 
@@ -23,9 +25,13 @@ cdef class FieldGetter(_Field):
 
 
 cdef class FieldSetter(_Field):
-    cdef void* setter      # a C function, or a Function where the flag below says so; borrowed
-    cdef bint is_function
+    cdef void* setter      # C function, or handle of a Function; borrowed from the type table
+    cdef bint is_function  # setter is a Function
 
+    # Convert a value and write it, also to a read-only field.
+    # Fails: TypeError or ValueError as `header_of`, and any error of the conversion.
     cdef int write(self, object obj, object value) except -1
+    # Write a packed value.
     cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1
+    # Call a setter that is a Function.  Returns a code for `check`.
     cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields of native types as descriptors.
+"""Descriptors of reflected fields.
 
-A field lies at a fixed distance from the object's header.  Reading one through an object of another
-type would read foreign memory, so every access checks the type: one comparison for objects of the
-class itself.
+A field is at a fixed offset from the object's header.  Access through an object of another type
+would read unrelated memory, so every access checks the type: one comparison for an object of the
+class that was read last.
 """
 
 cimport cython
@@ -24,7 +24,8 @@ from tvm_ffi._binding.object cimport (
 
 cdef extern from *:
     """
-    /* Read by all threads; of the class, the address. */
+    /* The class and type index of the last read.  Threads read them without a lock, and compare the
+     * class by address. */
     #define tvm_ffi_recent_class(property_) \
       ((PyTypeObject*)__atomic_load_n(&(property_)->recent_class, __ATOMIC_RELAXED))
     #define tvm_ffi_recent_index(property_) \
@@ -35,17 +36,16 @@ cdef extern from *:
     """
     PyTypeObject* recent_class "tvm_ffi_recent_class"(FFIProperty property_) noexcept
     int32_t recent_index "tvm_ffi_recent_index"(FFIProperty property_) noexcept
-    # Both classes are owned.
+    # Consumes the reference `cls`; returns the reference to the previous class.
     PyObject* swap_recent "tvm_ffi_swap_recent"(
         FFIProperty property_, PyObject* cls, int32_t index) noexcept
 
 cdef PyObject** _locks = object_locks()
 
 cdef class _Field:
-    """Where a field lies, and in objects of which type."""
+    """The location of a field."""
 
     cdef abi.TVMFFIObject* header_of(self, object obj) except NULL:
-        """The object; TypeError for one of another type, ValueError if empty."""
         cdef abi.TVMFFIObject* header
         if not isinstance(obj, CObject):
             raise TypeError(
@@ -71,7 +71,7 @@ cdef class _Field:
 
 
 cdef class FieldGetter(_Field):
-    """Reads one field: ``getter(obj)``."""
+    """Callable that reads one field: ``getter(obj)``."""
 
     def __call__(self, obj):
         return _value_in(self, self.header_of(obj))
@@ -82,7 +82,7 @@ cdef inline object _value_in(FieldGetter getter, abi.TVMFFIObject* header):
     cdef abi.TVMFFIAny value
     cdef Guard guard
     cdef int code
-    # What the memory of these holds is known without asking.
+    # Fast path: int64_t and double are read without calling the getter.
     if getter.size == 8:
         if getter.static_type_index == abi.kTVMFFIInt:
             return (<int64_t*>address)[0]
@@ -99,7 +99,7 @@ cdef inline object _value_in(FieldGetter getter, abi.TVMFFIObject* header):
 
 
 cdef class FieldSetter(_Field):
-    """Writes one field, also a read-only one: ``setter(obj, value)``."""
+    """Callable that writes one field, even a read-only one: ``setter(obj, value)``."""
 
     cdef int write(self, object obj, object value) except -1:
         cdef abi.TVMFFIObject* temporaries[2]
@@ -109,7 +109,7 @@ cdef class FieldSetter(_Field):
         cdef Borrowing** borrowings
         cdef CallState state
         cdef const Packer* packer
-        self.header_of(obj)  # what cannot be written is not converted
+        self.header_of(obj)  # check the object before converting the value
         packer = packer_of(<PyObject*>value)
         if packer == NULL:
             check(-2)
@@ -129,7 +129,7 @@ cdef class FieldSetter(_Field):
         cdef const void* read = header
         cdef PairGuard guard
         cdef int code
-        # A setter reads it to make an Array or Map of it.
+        # The setter may read a List or Dict, to convert it to an Array or Map: lock it, too.
         if view.type_index == abi.kTVMFFIList or view.type_index == abi.kTVMFFIDict:
             read = view.v_obj
         begin_pair_guard(&guard, _locks, header, read)
@@ -141,7 +141,6 @@ cdef class FieldSetter(_Field):
         return check(code)
 
     cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept:
-        """Returns a code for `check`."""
         cdef abi.TVMFFIAny args[2]
         cdef abi.TVMFFIAny result
         cdef int code
@@ -163,7 +162,7 @@ cdef class FieldSetter(_Field):
 
 @cython.binding(False)
 cdef class FFIProperty:
-    """A field of native objects as an attribute.
+    """Property of a native field.
 
     Parameters
     ----------
@@ -172,7 +171,7 @@ cdef class FFIProperty:
     fset : callable or None
         ``fset(obj, value)`` writes it.
     frozen : bool
-        Whether assignment is refused; `set` writes all the same.
+        Refuse assignment; `set` still writes the field.
     """
 
     cdef readonly object fget
@@ -181,12 +180,13 @@ cdef class FFIProperty:
     cdef readonly bint frozen
     cdef public object __doc__
     cdef str name
-    # Class and type of the object that was read last, whose successors need no other check.
+    # Exact class and type index of the object read last; objects that match need no other check.
     cdef object recent_class
     cdef int32_t recent_index
 
     def __init__(self, fget, fset, bint frozen, fdel=None, doc=None):
-        # What dies may run any code: not before all is in place, and the fast way not open to it.
+        # Keep the previous values alive until all attributes are set, because releasing them may
+        # run any code.  Clear `recent_class` first to disable the fast path.
         _earlier = (self.recent_class, self.fget, self.fset, self.fdel, self.__doc__)
         self.recent_class = None
         self.fget = fget
@@ -223,22 +223,22 @@ cdef class FFIProperty:
 
     def __set__(self, obj, value):
         if self.frozen or self.fset is None:
-            raise AttributeError(self._refusal(obj, "setter"))
+            raise AttributeError(self._access_error(obj, "setter"))
         self.set(obj, value)
 
     def __delete__(self, obj):
         if self.fdel is None:
-            raise AttributeError(self._refusal(obj, "deleter"))
+            raise AttributeError(self._access_error(obj, "deleter"))
         self.fdel(obj)
 
     def set(self, obj, value):
-        """Write the field of `obj`, whether it is read-only or not."""
+        """Write the field of `obj`, even if it is read-only."""
         if type(self.fset) is FieldSetter:
             (<FieldSetter>self.fset).write(obj, value)
         elif self.fset is None:
-            raise AttributeError(self._refusal(obj, "setter"))
+            raise AttributeError(self._access_error(obj, "setter"))
         else:
             self.fset(obj, value)
 
-    cdef str _refusal(self, object obj, str missing):
+    cdef str _access_error(self, object obj, str missing):
         return f"property {self.name!r} of {type(obj).__name__!r} object has no {missing}"

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lets the garbage collector see Python values that fields of a native object hold.
+"""Reference links: garbage collection of Python values in fields of native objects.
 
-An object of a type defined in Python may hold, by way of native references, a callable or any other
-Python value that refers to the object again:
+A field of a native object may refer to a native function that owns a Python callable, or to an
+opaque object that owns another Python value.  If that value refers to the wrapper, this is a cycle:
 
-    Python object --> native object --> native function --> callable --> Python object
+    wrapper --> native object --> native function --> callable --> wrapper
 
-The collector does not see the second and the third arrow, so the circle would stay for ever.  The
-Python object therefore has a link, which has a reference to the native function itself, and the
-Python object reports what that holds while it is no one else's: nothing but the link and the field
-has the function, and the Python object is the only owner of the object with the field.
+The garbage collector cannot see the second and third arrow, so it would never free the cycle.  The
+wrapper therefore has a reference link, which owns a second reference to the native function.  The
+wrapper's `tp_traverse` reports the callable while only the link and the field own the function, and
+the wrapper is the only owner of the native object.
 
-Native code may write the field meanwhile, on threads that know no GIL.  So the link looks at the
-field's pointer alone and follows only its own references, which stay valid.
+Native threads without the GIL may write the field during a traversal.  So the link only compares
+the field's pointer, and dereferences only references that it owns.
 
-The link goes with the handle (`keep_belongings_of`), so that it never looks at the fields of an
-object that its wrapper does not hold.
+The link is handle state (`declare_handle_state`): it is removed when the wrapper's handle changes,
+so it never reads fields of an object that its wrapper does not hold.
 """
 
 from cpython.object cimport PyTypeObject, inquiry, traverseproc, visitproc
@@ -33,58 +33,59 @@ cdef extern from *:
     #include <tvm/ffi/c_api.h>
 
     typedef struct {
-      TVMFFIObject** slot; /* the pointer in the field */
-      TVMFFIObject* holder; /* owned: the function, or the opaque object, that it held */
-    } TVMFFIHeldValue;
+      TVMFFIObject** slot;  /* address of the pointer in the field */
+      TVMFFIObject* target; /* owned; function or opaque object in the field */
+    } TVMFFILinkedField;
 
-    /* The link of a new object is NULL, which Cython does not expect. */
+    /* The link of a new wrapper is NULL, which Cython does not expect in an object field. */
     #define tvm_ffi_link_of(owner) (owner)->link
-    #define tvm_ffi_replace_link(owner, made) \\
-      __atomic_exchange_n(&(owner)->link, made, __ATOMIC_ACQ_REL)
+    #define tvm_ffi_replace_link(owner, new_link) \\
+      __atomic_exchange_n(&(owner)->link, new_link, __ATOMIC_ACQ_REL)
 
     static int tvm_ffi_has_owners(TVMFFIObject* object, uint64_t number) {
       uint64_t count = __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);
       return (count & TVM_FFI_REF_COUNT_STRONG_MASK) == number * TVM_FFI_REF_COUNT_STRONG_ONE;
     }
 
-    static int tvm_ffi_is_held_alone(const TVMFFIHeldValue* held, int is_only_owner) {
+    static int tvm_ffi_is_exclusive(const TVMFFILinkedField* field, int is_only_owner) {
       TVMFFIObject* present;
-      if (tvm_ffi_has_owners(held->holder, 1)) return 1; /* the field has got something else */
+      if (tvm_ffi_has_owners(field->target, 1)) return 1; /* the field has changed */
       if (!is_only_owner) return 0;
-      present = __atomic_load_n(held->slot, __ATOMIC_ACQUIRE);
-      return present == held->holder && tvm_ffi_has_owners(held->holder, 2);
+      present = __atomic_load_n(field->slot, __ATOMIC_ACQUIRE);
+      return present == field->target && tvm_ffi_has_owners(field->target, 2);
     }
     """
-    ctypedef struct HeldValue "TVMFFIHeldValue":
+    ctypedef struct LinkedField "TVMFFILinkedField":
         abi.TVMFFIObject** slot
-        abi.TVMFFIObject* holder
+        abi.TVMFFIObject* target
     PyObject* link_of "tvm_ffi_link_of"(LinkedObject owner) noexcept
-    # Both owned.
-    PyObject* replace_link "tvm_ffi_replace_link"(LinkedObject owner, PyObject* made) noexcept
-    # Whether nobody else has the holder, where the object with the field has one owner or more.
-    bint is_held_alone "tvm_ffi_is_held_alone"(
-        const HeldValue* held, bint is_only_owner) noexcept
+    # Consumes the reference to the new link; returns the reference to the previous one.
+    PyObject* replace_link "tvm_ffi_replace_link"(LinkedObject owner, PyObject* new_link) noexcept
+    # Return True if the link is the only owner of the target, or the link and the field are and the
+    # wrapper is the only owner of the native object.
+    bint is_exclusive "tvm_ffi_is_exclusive"(
+        const LinkedField* field, bint is_only_owner) noexcept
 
 cdef traverseproc _traverse_fields = NULL
 
 
-# Made and filled below alone; nothing else can be done with it.
-cdef class _HeldValues:
-    """The Python values in fields of a native object, as long as one wrapper holds that."""
+# Not accessible from Python.
+cdef class _ReferenceLink:
+    """Reference link: owns references to the targets of fields that own Python values."""
 
-    cdef abi.TVMFFIObjectHandle owner  # the object; the address says only which one it is
-    cdef HeldValue* values
-    cdef Py_ssize_t num_values
+    cdef abi.TVMFFIObjectHandle owner  # the native object; not owned, only compared
+    cdef LinkedField* fields
+    cdef Py_ssize_t num_fields
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        for i in range(self.num_values):
-            abi.TVMFFIObjectDecRef(self.values[i].holder)
-        free(self.values)
+        for i in range(self.num_fields):
+            abi.TVMFFIObjectDecRef(self.fields[i].target)
+        free(self.fields)
 
 
 cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* header) noexcept:
-    """Where a field has its reference; NULL when its value is none."""
+    """Return the address of the pointer in a field, or NULL if the value is not an object."""
     cdef char* address = <char*>header + getter.offset
     cdef abi.TVMFFIAny* value = <abi.TVMFFIAny*>address
     if getter.size == sizeof(void*):
@@ -93,10 +94,10 @@ cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* head
 
 
 cdef int _check_getter(getter) except -1:
-    """Refuse what is no field that may have a reference."""
+    """Raise TypeError for a getter that is not of a field that may hold an object."""
     cdef FieldGetter field
     if not isinstance(getter, FieldGetter):
-        raise TypeError(f"__ffi_holders__ must have getters of fields, got {getter!r}")
+        raise TypeError(f"__ffi_holders__: expected field getters, got {getter!r}")
     field = <FieldGetter>getter
     if field.size == sizeof(void*) and (
         not 0 <= field.static_type_index < abi.kTVMFFIStaticObjectBegin
@@ -109,7 +110,7 @@ cdef int _check_getter(getter) except -1:
 
 cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>owner.chandle
-    cdef _HeldValues made
+    cdef _ReferenceLink new_link
     cdef PyObject* previous = NULL
     cdef bint is_needed = False
     cdef Guard guard
@@ -119,34 +120,34 @@ cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
             (<FieldGetter>getter)._check_owner(header.type_index)
     if header != NULL:
         begin_guard(&guard, object_locks(), header)
-        is_needed = _holds_values(header, getters)
+        is_needed = _has_python_values(header, getters)
         if not is_needed and link_of(owner) != NULL:
             previous = replace_link(owner, NULL)
         end_guard(&guard)
     if not is_needed:
         Py_XDECREF(previous)
         return 0
-    made = _HeldValues.__new__(_HeldValues)
-    made.values = <HeldValue*>calloc(len(getters) + 1, sizeof(HeldValue))
-    if made.values == NULL:
+    new_link = _ReferenceLink.__new__(_ReferenceLink)
+    new_link.fields = <LinkedField*>calloc(len(getters) + 1, sizeof(LinkedField))
+    if new_link.fields == NULL:
         raise MemoryError()
-    # Again, since no code of others runs from here until the end.
+    # Read again: the allocation may have run code, and no other code runs from here on.
     header = <abi.TVMFFIObject*>owner.chandle
     if header == NULL:
         return 0
     for getter in getters:
         (<FieldGetter>getter)._check_owner(header.type_index)
     begin_guard(&guard, object_locks(), header)
-    _look_at_fields(header, getters, made)
-    Py_INCREF(made)
-    previous = replace_link(owner, <PyObject*>made)
+    _add_fields(header, getters, new_link)
+    Py_INCREF(new_link)
+    previous = replace_link(owner, <PyObject*>new_link)
     end_guard(&guard)
     Py_XDECREF(previous)
     return 0
 
 
-cdef bint _holds_values(abi.TVMFFIObject* header, tuple getters) noexcept:
-    """Whether a field of the object owns a Python value; seldom one does."""
+cdef bint _has_python_values(abi.TVMFFIObject* header, tuple getters) noexcept:
+    """Return True if a field of the object owns a Python value, which is rare."""
     cdef abi.TVMFFIObject** slot
     for getter in getters:
         slot = _reference_in(<FieldGetter>getter, header)
@@ -155,28 +156,28 @@ cdef bint _holds_values(abi.TVMFFIObject* header, tuple getters) noexcept:
     return False
 
 
-cdef void _look_at_fields(
-    abi.TVMFFIObject* header, tuple getters, _HeldValues made
+cdef void _add_fields(
+    abi.TVMFFIObject* header, tuple getters, _ReferenceLink new_link
 ) noexcept:
     cdef abi.TVMFFIObject** slot
-    cdef HeldValue* held
-    made.owner = header
+    cdef LinkedField* field
+    new_link.owner = header
     for getter in getters:
         slot = _reference_in(<FieldGetter>getter, header)
         if slot != NULL and owns_python_values(slot[0]):
-            held = &made.values[made.num_values]
+            field = &new_link.fields[new_link.num_fields]
             abi.TVMFFIObjectIncRef(slot[0])
-            held.slot, held.holder = slot, slot[0]
-            made.num_values += 1
+            field.slot, field.target = slot, slot[0]
+            new_link.num_fields += 1
 
 
 def relink(owner) -> None:
-    """Look again at the fields of an object that may hold Python values.
+    """Update the reference link of a wrapper after a field may have changed.
 
     Parameters
     ----------
     owner : CObject
-        The object; its class names the fields.
+        The wrapper; ``__ffi_holders__`` of its class contains the getters of the fields.
     """
     getters = getattr(type(owner), "__ffi_holders__", None)
     if getters is not None and isinstance(owner, LinkedObject):
@@ -184,28 +185,28 @@ def relink(owner) -> None:
 
 
 cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
-    # Casts only: a variable would count as a reference while the collector counts.
+    # Use casts, not object variables, which would add references while the collector counts them.
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
     cdef PyObject* link = link_of(<LinkedObject>self)
     cdef int stop = _traverse_fields(self, visit, arg)
     cdef bint is_only_owner
-    cdef HeldValue* held
+    cdef LinkedField* field
     cdef Py_ssize_t i
     if stop != 0 or link == NULL:
         return stop
     is_only_owner = (
-        header != NULL and header == (<_HeldValues>link).owner and has_one_owner(header))
-    for i in range((<_HeldValues>link).num_values):
-        held = &(<_HeldValues>link).values[i]
-        if is_held_alone(held, is_only_owner):
-            stop = visit_values_of(held.holder, visit, arg)
+        header != NULL and header == (<_ReferenceLink>link).owner and has_one_owner(header))
+    for i in range((<_ReferenceLink>link).num_fields):
+        field = &(<_ReferenceLink>link).fields[i]
+        if is_exclusive(field, is_only_owner):
+            stop = visit_values_of(field.target, visit, arg)
             if stop != 0:
                 return stop
     return 0
 
 
 cdef int _clear(PyObject* self) noexcept:
-    """Let go of an object with values whose cycle nobody refers to."""
+    """Clear a wrapper that is in an unreachable cycle."""
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
     if link_of(<LinkedObject>self) != NULL:
         if header != NULL and has_one_owner(header):

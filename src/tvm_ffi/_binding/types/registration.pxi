@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types that Python defines, written into the runtime's table: fields, methods, metadata.
+"""Registration of types defined in Python: fields, methods and metadata in the type table.
 
-What is in the table stays there for ever; who calls these has made sure that it fits.
+Entries of the type table are permanent.  The callers have checked the arguments.
 """
 
 from cpython.ref cimport PyObject
@@ -26,7 +26,7 @@ cdef int _release(abi.TVMFFIAny* owned) except -1:
     return 0
 
 
-# Flags by the keys of `type_metadata`; some stand for the contrary.
+# Field flags by name.  `type_metadata` reports some negated: `c_repr` is false with `repr_off`.
 cdef dict _FLAGS = {
     "writable": abi.kTVMFFIFieldFlagBitMaskWritable,
     "has_default": abi.kTVMFFIFieldFlagBitMaskHasDefault,
@@ -55,17 +55,17 @@ def register_field(
     name, doc, metadata : str
         Name of the field; documentation and metadata may be empty.
     flags : iterable of str
-        What holds for the field, see the table above.
+        Keys of the table `_FLAGS`.
     layout : tuple of int
-        Size and alignment in bytes, and the type index that stands for how it is kept.
+        Size and alignment in bytes, and the static type index.
     offset : int
-        Bytes from the object's header.
+        Offset in bytes from the object's header.
     getter : int
         Address of the C function that reads the field.
     setter : int or Function
-        The same for writing, or a function.
+        Address of the C function that writes the field, or a function.
     default : object
-        The default, or what makes one; looked at only if the flags say that there is one.
+        Default value or factory; ignored unless the flags contain ``has_default``.
     """
     cdef bytes name_text = name.encode("utf-8"), doc_text = doc.encode("utf-8")
     cdef bytes metadata_text = metadata.encode("utf-8")
@@ -94,7 +94,7 @@ def register_field(
 def register_method(
     int32_t type_index, str name, str doc, str metadata, bint is_static, Function function not None
 ) -> None:
-    """Add a method to a type; `function` takes the object first unless it is static."""
+    """Add a method to a type; unless static, `function` takes the object as first argument."""
     cdef bytes name_text = name.encode("utf-8"), doc_text = doc.encode("utf-8")
     cdef bytes metadata_text = metadata.encode("utf-8")
     cdef abi.TVMFFIMethodInfo info
@@ -107,7 +107,7 @@ def register_method(
     check(abi.TVMFFITypeRegisterMethod(type_index, &info))
 
 
-# By the names that classes give.
+# Kinds of structural equality by the name of the class option.
 cdef dict _STRUCTURAL_KINDS = {
     None: abi.kTVMFFISEqHashKindUnsupported,
     "tree": abi.kTVMFFISEqHashKindTreeNode,
@@ -119,7 +119,7 @@ cdef dict _STRUCTURAL_KINDS = {
 
 
 def register_metadata(int32_t type_index, str doc, int32_t total_size, structural_eq) -> None:
-    """Say how large objects of a type are, in bytes, and how they are compared structurally."""
+    """Register docstring, object size in bytes and kind of structural equality of a type."""
     cdef bytes doc_text = doc.encode("utf-8")
     cdef abi.TVMFFITypeMetadata metadata
     memset(&metadata, 0, sizeof(metadata))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fields of types defined in Python take, and how they keep it.
+"""Setters of fields of types defined in Python: conversion and storage of values.
 
-A setter gets the address of the field and a value in native form.  Values that have the declared
-type already are stored at once, without the GIL; all others go through Python's rules for declared
-types, which convert or refuse.  Plain types share one C function each; every other type is a
-function object around a rule.
+A setter receives the address of the field and a native value.  A value of the declared type is
+stored directly, without the GIL.  For any other value the setter calls a Python function, which
+converts the value or refuses it.  Each plain type has one C function as setter for all its fields;
+a field of another type has a function object with its own rule.
 """
 
 from cpython.ref cimport PyObject, Py_INCREF
@@ -23,26 +23,27 @@ cdef enum _Storage:
     STORE_DTYPE
     STORE_DEVICE
     STORE_OBJECT  # one owned reference, or NULL
-    STORE_VALUE   # an owned value of 16 bytes
+    STORE_VALUE   # an owned TVMFFIAny
 
-cdef enum _Accepted:
-    ACCEPT_NOTHING = 0  # Python decides
+cdef enum _AcceptedKind:
+    ACCEPT_NOTHING = 0  # every value is converted in Python
     ACCEPT_ANY
     ACCEPT_INDEX        # values of one type index
     ACCEPT_TEXT
     ACCEPT_BYTES
-    ACCEPT_INSTANCE     # objects of a type or of those that derive from it
+    ACCEPT_INSTANCE     # objects of a type or of a derived type
 
-# Kept for ever, as the fields are.
+# How a field is stored, and which values it takes without conversion.  Never freed, as fields are
+# permanent.
 cdef struct _Rule:
     _Storage storage
-    _Accepted accepted
+    _AcceptedKind accepted
     bint accepts_none
     int32_t index       # of ACCEPT_INDEX and ACCEPT_INSTANCE
-    int32_t depth       # of the latter
-    PyObject* convert   # owned; convert(value) returns the value to store, or a Refusal
+    int32_t depth       # number of ancestors of that type, for ACCEPT_INSTANCE
+    PyObject* convert   # owned; convert(value) returns the value to store or a Refusal
 
-# A field that is being set.
+# Context of a conversion: the rule and the address of the field.
 cdef struct _FieldTarget:
     const _Rule* rule
     void* field
@@ -69,8 +70,8 @@ cdef inline bint _is_accepted(const _Rule* rule, const abi.TVMFFIAny* value) noe
     return rule.accepted == ACCEPT_ANY
 
 
-cdef int _put(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcept nogil:
-    """Replace the field's content by an owned value of its type."""
+cdef int _replace_content(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcept nogil:
+    """Replace the field's content by a value of its type.  Consumes the value."""
     cdef abi.TVMFFIObject* previous = NULL
     cdef abi.TVMFFIAny* target
     if storage == STORE_VALUE:
@@ -80,7 +81,7 @@ cdef int _put(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcep
         target[0] = owned[0]
     elif storage == STORE_OBJECT:
         previous = (<abi.TVMFFIObject**>field)[0]
-        (<abi.TVMFFIObject**>field)[0] = owned.v_obj  # all zero in None
+        (<abi.TVMFFIObject**>field)[0] = owned.v_obj  # the payload of None is 0
     elif storage == STORE_INT:
         (<int64_t*>field)[0] = owned.v_int64
     elif storage == STORE_FLOAT:
@@ -93,7 +94,7 @@ cdef int _put(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcep
         (<abi.DLDataType*>field)[0] = owned.v_dtype
     else:
         (<abi.DLDevice*>field)[0] = owned.v_device
-    if previous != NULL:  # last: what dies may look at the field
+    if previous != NULL:  # last: its destructor may read the field
         abi.TVMFFIObjectDecRef(previous)
     return 0
 
@@ -104,23 +105,23 @@ cdef int _store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noex
         return _store_converted(rule, field, value)
     if abi.TVMFFIAnyViewToOwnedAny(value, &owned) != 0:
         return -1
-    return _put(rule.storage, field, &owned)
+    return _replace_content(rule.storage, field, &owned)
 
 
 cdef int _store_converted(
     const _Rule* rule, void* field, const abi.TVMFFIAny* value
 ) noexcept nogil:
-    """Ask Python's rules, which raise what is to be said."""
+    """Convert the value in Python and store the result.  Fails: -1 with a native error pending."""
     cdef _FieldTarget target
     target.rule, target.field = rule, field
     return call_in_python(
         <abi.TVMFFISafeCallType><void*>_enter_conversion, &target, value, 1, NULL)
 
 
-# Seen as a C function that returns -1 with an exception set: `try` needs memory, which may be what
-# is missing.
+# `_convert_and_store`, declared to return -1 with an exception set: `try` would allocate memory,
+# which may be exhausted.
 ctypedef int (*_Convert)(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noexcept
-cdef _Convert _convert = <_Convert>_convert_and_put
+cdef _Convert _convert = <_Convert>_convert_and_store
 
 
 cdef int _enter_conversion(
@@ -134,10 +135,10 @@ cdef int _enter_conversion(
 
 
 cdef class Refusal:
-    """What a conversion returns for a value that it does not take.
+    """Result of a conversion that refuses a value.
 
-    No exception: a native error would keep its traceback, whose frames lead to whoever holds the
-    error, and the garbage collector does not see that circle.
+    It is not an exception, because the native error would own the exception, whose traceback frames
+    may refer to the owner of the error.  The garbage collector cannot see that cycle.
 
     Parameters
     ----------
@@ -151,8 +152,8 @@ cdef class Refusal:
         self.text = text.encode("utf-8", "backslashreplace")
 
 
-cdef int _convert_and_put(const _Rule* rule, void* field, const abi.TVMFFIAny* value) except -1:
-    """0, or 1 with a native error pending."""
+cdef int _convert_and_store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) except -1:
+    """Return 0 on success, 1 with a native error pending.  Fails: a Python exception."""
     cdef abi.TVMFFIAny owned
     cdef object converted
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
@@ -164,10 +165,10 @@ cdef int _convert_and_put(const _Rule* rule, void* field, const abi.TVMFFIAny* v
         check(-2)
     if rule.storage == STORE_OBJECT and 0 < owned.type_index < abi.kTVMFFIStaticObjectBegin:
         raise TypeError(f"expected an object, got {type(converted).__name__}")
-    return _put(rule.storage, field, &owned)
+    return _replace_content(rule.storage, field, &owned)
 
 
-# ---- Plain types: one C function each ------------------------------------------------------------
+# ---- Plain types: one C setter each --------------------------------------------------------------
 
 cdef _Rule _int_rule
 cdef _Rule _float_rule
@@ -228,7 +229,7 @@ cdef int _set_bytes(void* field, const abi.TVMFFIAny* value) noexcept nogil:
     return _store(&_bytes_rule, field, value)
 
 
-# By the name of the declared type.
+# Addresses of the C setters, by the name of the declared type.
 cdef dict _PLAIN_SETTERS = {
     "int": <uintptr_t>&_set_int,
     "float": <uintptr_t>&_set_float,
@@ -263,7 +264,7 @@ cdef _Rule* _plain_rule(str origin) noexcept:
 
 
 cdef void _init_rule(
-    _Rule* rule, _Storage storage, _Accepted accepted, int32_t index, bint accepts_none
+    _Rule* rule, _Storage storage, _AcceptedKind accepted, int32_t index, bint accepts_none
 ) noexcept:
     rule.storage = storage
     rule.accepted = accepted
@@ -283,14 +284,14 @@ _init_rule(&_bytes_rule, STORE_VALUE, ACCEPT_BYTES, 0, False)
 
 
 def plain_setter(str origin, convert) -> int:
-    """Return the address of the C setter of a plain type; 0 for others.
+    """Return the address of the C setter of a plain type, or 0 for another type.
 
     Parameters
     ----------
     origin : str
         Name of the declared type.
     convert : callable
-        What a value of another type becomes; the same for all fields of the type.
+        Converts values of other types; the same function for all fields of the type.
     """
     cdef _Rule* rule = _plain_rule(origin)
     if rule == NULL:
@@ -307,10 +308,10 @@ def plain_setter(str origin, convert) -> int:
 cdef int _call_setter(
     void* rule, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil:
-    """The function of a rule: takes the address of the field and the value."""
+    """Entry of a setter function: `rule` is its context; arguments are field address and value."""
     if num_args != 2 or args[0].type_index != abi.kTVMFFIOpaquePtr:
         abi.TVMFFIErrorSetRaisedFromCStr(
-            b"TypeError", b"the setter of a field takes its address and a value")
+            b"TypeError", b"field setter: expected the address of the field and a value")
         return -1
     return _store(<const _Rule*>rule, args[0].v_ptr, &args[1])
 
@@ -323,15 +324,16 @@ def rule_setter(
     Parameters
     ----------
     origin : str
-        Name of the declared type, which says how values are kept.
+        Name of the declared type, which determines the storage.
     convert : callable
-        What a value that is not accepted becomes.
+        Converts values that are not accepted.
     accepted : str
-        What is stored as it is: ``nothing``, ``any``, ``index``, ``instance``, ``text``, ``bytes``.
+        Values stored without conversion: ``nothing``, ``any``, ``index``, ``instance``, ``text``
+        or ``bytes``.
     index, depth : int
-        Type index of what is accepted; and how many ancestors that type has.
+        Type index for ``index`` and ``instance``, and the number of ancestors of that type.
     accepts_none : bool
-        Whether None is stored as it is.
+        Store None without conversion.
     """
     cdef _Rule* rule = <_Rule*>calloc(1, sizeof(_Rule))
     cdef const _Rule* plain = _plain_rule(origin)

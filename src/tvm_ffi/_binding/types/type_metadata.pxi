@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What native types have registered about themselves: fields, methods, sizes, documentation."""
+"""Reflected type information: fields, methods, sizes and documentation as Python values."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -24,7 +24,7 @@ cdef str _text(const abi.TVMFFIByteArray* text):
 
 
 cdef object _owned_copy(const abi.TVMFFIAny* value):
-    """A stored value as a Python object."""
+    """Return a value of the type table as a Python object."""
     cdef abi.TVMFFIAny owned
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
     return unpack_object(&owned, NULL)
@@ -78,7 +78,7 @@ cdef dict _field_metadata(const abi.TVMFFITypeInfo* owner, const abi.TVMFFIField
 
 
 cdef object _structural_eq(int64_t flags):
-    """What structural equality does with a field, in the words of `Field`."""
+    """Return the structural equality flag of a field, under the name that `Field` uses."""
     if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashIgnore:
         return "ignore"
     if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashDefPattern:
@@ -100,14 +100,14 @@ cdef dict _method_metadata(const abi.TVMFFIMethodInfo* info):
 
 
 def type_index_of(CObject obj not None) -> int:
-    """Return the type index of an object: its own, whatever class stands for it."""
+    """Return the type index of the native object itself, independent of the wrapper's class."""
     return (<abi.TVMFFIObject*>handle_of(obj)).type_index
 
 
 def type_metadata(int32_t index) -> dict:
-    """Return what is registered about a type: plain values, to be put into dataclasses.
+    """Return the registered information about a type, from which the caller builds dataclasses.
 
-    `metadata` members are JSON texts, which may be empty.
+    Each `metadata` value is a JSON text, or empty.
     """
     cdef const abi.TVMFFITypeInfo* info = registered_type(index)
     cdef int32_t i

@@ -4,7 +4,7 @@ from tvm_ffi._binding cimport abi
 
 cdef class CAny:
     cdef abi.TVMFFIAny value
-    cdef object seen  # None; the collector asks objects of classes with such a field alone
+    cdef object gc_marker  # always None; only classes with an object field support GC
 
 
 # Lets go of the value, which is None then.

@@ -538,7 +538,7 @@ def test_class_whose_methods_read_other_memory_cannot_stand_for_a_type(key, base
     pair = tvm_ffi.testing.TestIntPair(3, 4)
     before = type(tvm_ffi.Array([pair])[0])
     info = before.__tvm_ffi_type_info__
-    with pytest.raises(TypeError, match=f"cannot stand for `{key}`: it derives from the class"):
+    with pytest.raises(TypeError, match=f"cannot be registered for `{key}`: it derives from the class"):
         tvm_ffi.register_object(key)(type("Wrong", (base,), {}))
     assert type(tvm_ffi.Array([pair])[0]) is before
     assert registered_info(info.type_index) is info
@@ -550,7 +550,7 @@ def test_class_that_another_one_has_replaced_holds_what_it_always_held():
     try:
         tvm_ffi.register_object("ffi.Array")(type("Other", (tvm_ffi.Array,), {}))
         array = replaced([1, 2])
-        with pytest.raises(TypeError, match="stands for objects of type `ffi.Array`"):
+        with pytest.raises(TypeError, match="expected an object of type `ffi.Array`, got"):
             array.__move_handle_from__(tvm_ffi.Map({1: 2}))
         assert list(array) == [1, 2]
     finally:

@@ -10,7 +10,7 @@ from typing import Any, Optional
 import pytest
 
 import tvm_ffi
-from tvm_ffi._binding.object import is_plain_type
+from tvm_ffi._binding.object import is_nonblocking_type
 from tvm_ffi.core import CAny
 
 PATIENCE_MS = 20_000  # nobody waits as long, unless the thread cannot get the GIL
@@ -85,12 +85,12 @@ def test_types_that_hold_plain_values_only_are_destroyed_with_the_lock_held():
     below_holder = defined({"y": int}, holder)
     lists = defined({"values": Optional[list]})
     answers = [
-        is_plain_type(cls.__tvm_ffi_type_info__.type_index)
+        is_nonblocking_type(cls.__tvm_ffi_type_info__.type_index)
         for cls in (plain, derived, holder, below_holder, lists)
     ]
     assert answers == [True, True, False, False, False]
-    assert not is_plain_type(64)
-    assert not is_plain_type(10**6)
+    assert not is_nonblocking_type(64)
+    assert not is_nonblocking_type(10**6)
     assert plain(1, "a text of some length", None).text == "a text of some length"
 
 

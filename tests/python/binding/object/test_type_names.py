@@ -12,7 +12,11 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import testing
-from tvm_ffi._binding.object.type_names import in_python_words, public_name, with_class
+from tvm_ffi._binding.object.type_names import (
+    public_name,
+    with_argument_class,
+    with_python_type_names,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ WRONG_TYPE = "Mismatched type on argument #{} when calling: `{}`. Expected `{}` 
 )
 def test_translation_of_signatures(native, python):
     message = "Mismatched number of arguments when calling: `{}`. Expected 1 but got 0 arguments"
-    assert in_python_words(message.format(native)) == message.format(python)
+    assert with_python_type_names(message.format(native)) == message.format(python)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_translation_of_signatures(native, python):
 )
 def test_translation_of_types(native, python):
     message = "Cannot convert from type `{}` to `int`"
-    assert in_python_words(message.format(native)) == message.format(python)
+    assert with_python_type_names(message.format(native)) == message.format(python)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +119,7 @@ def test_translation_of_types(native, python):
     ],
 )
 def test_message_about_something_else_stays(message, arguments):
-    assert with_class(message, arguments) == message
+    assert with_argument_class(message, arguments) == message
 
 
 def test_class_goes_by_the_name_it_is_imported_by(monkeypatch):

@@ -16,7 +16,7 @@ import tvm_ffi
 import tvm_ffi.testing
 from tvm_ffi import core
 from tvm_ffi._binding.call import ArgumentBinder, function_of_module, set_module_origin
-from tvm_ffi._binding.object import note_of, set_note
+from tvm_ffi._binding.object import get_object_metadata, set_object_metadata
 from tvm_ffi.core import CObject
 
 from .watched_values import Doing, Last, Target, empty
@@ -28,17 +28,17 @@ from .watched_values import Doing, Last, Target, empty
         (
             lambda: tvm_ffi.Array([1]),
             lambda: tvm_ffi.Map({}),
-            "Array stands for objects of type `ffi.Array`, got one of type `ffi.Map`",
+            "Array: expected an object of type `ffi.Array`, got type `ffi.Map`",
         ),
         (
             lambda: tvm_ffi.convert_func(len),
             lambda: tvm_ffi.List([1]),
-            "Function stands for objects of type `ffi.Function`, got one of type `ffi.List`",
+            "Function: expected an object of type `ffi.Function`, got type `ffi.List`",
         ),
         (
             lambda: tvm_ffi.from_dlpack(np.zeros(3)),
             lambda: tvm_ffi.convert_func(len),
-            "Tensor stands for objects of type `ffi.Tensor`, got one of type `ffi.Function`",
+            "Tensor: expected an object of type `ffi.Tensor`, got type `ffi.Function`",
         ),
     ],
 )
@@ -94,7 +94,7 @@ def test_class_of_two_types_holds_no_object_of_one_of_them(cls):
     plain = cls is tvm_ffi.Tensor  # its wrappers have the layout of Object
     both = (core.Object if plain else Both).__new__(Both)
     with pytest.raises(
-        TypeError, match=r"Both stands for .*, got one of type `testing.TestIntPair`"
+        TypeError, match=r"Both: expected an object of type .*, got type `testing.TestIntPair`"
     ):
         Pair.__init__(both, 12345, 2)
     assert both.__chandle__() == 0
@@ -106,7 +106,7 @@ def test_class_that_claims_another_type_holds_no_object_of_it(cls):
         __tvm_ffi_type_info__ = Pair.__tvm_ffi_type_info__
 
     claims = Claims.__new__(Claims)
-    with pytest.raises(TypeError, match=r"Claims stands for .*, got one of type"):
+    with pytest.raises(TypeError, match=r"Claims: expected an object of type .*, got type"):
         Pair.__init__(claims, 12345, 2)
     assert claims.__chandle__() == 0
 
@@ -115,7 +115,7 @@ def test_class_that_claims_another_type_holds_no_object_of_it(cls):
 def test_base_that_stands_for_no_type_holds_what_its_methods_read(cls):
     base = compiled_base(cls)
     wrapper = base.__new__(base)
-    with pytest.raises(TypeError, match=r"stands for objects of type .*, got one of type"):
+    with pytest.raises(TypeError, match=r": expected an object of type .*, got type"):
         wrapper.__move_handle_from__(Pair(1, 2))
     assert wrapper.__chandle__() == 0
 
@@ -127,7 +127,7 @@ def test_base_of_arrays_and_lists_takes_both():
         count = len(made)
         wrapper.__move_handle_from__(made)
         assert len(wrapper) == count
-    message = "SequenceBase stands for objects of type `ffi.Array` or `ffi.List`, got one of"
+    message = "SequenceBase: expected an object of type `ffi.Array` or `ffi.List`, got type"
     with pytest.raises(TypeError, match=message):
         wrapper.__move_handle_from__(tvm_ffi.Map({1: 2}))
 
@@ -186,7 +186,7 @@ def test_constructor_that_returns_an_object_of_another_type_is_refused():
 
     made = Made([1])
     pair = Pair(1, 2)
-    with pytest.raises(TypeError, match=r"Made stands for objects of type `ffi\.Array`"):
+    with pytest.raises(TypeError, match=r"Made: expected an object of type `ffi\.Array`"):
         made.__init_handle_by_constructor__(lambda: pair)
     assert (list(made), pair.a) == ([1], 1)
 
@@ -215,8 +215,8 @@ def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: note_of(None),
-        lambda: set_note(None, 1),
+        lambda: get_object_metadata(None),
+        lambda: set_object_metadata(None, 1),
         lambda: set_module_origin(None, None, "", False),
         lambda: set_module_origin(tvm_ffi.convert_func(len), None, "", False),
         lambda: core.DLTensorTestWrapper.__new__(core.DLTensorTestWrapper).__dlpack__(),
