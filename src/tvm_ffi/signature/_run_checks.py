@@ -116,7 +116,7 @@ class _CallChecker:
             type_name, native = values.native_value(value, accepted)
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
-            explained = values.error_about(error, where, f"While checking {where}")
+            explained = values.add_error_context(error, where, f"While checking {where}")
             # an exception class that cannot be rebuilt; it has a note instead
             if explained is error:
                 raise

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._binding.call import add_error_context
 from .._binding.call import check_memory as _check_memory
-from .._binding.call import error_about
 from .._binding.object import ObjectRValueRef
 from .._binding.values import CAny, to_py_class_value
 from .._schema.dtypes import integer_range
@@ -20,12 +20,12 @@ from .._types.type_index import key_of_index
 from ._checks import BIG_INT, Failure
 
 __all__ = [
+    "add_error_context",
     "alignment_of",
     "check_memory",
     "check_value",
     "dtype_of",
     "dtype_text",
-    "error_about",
     "fits",
     "is_one_of",
     "native_value",

@@ -354,7 +354,7 @@ def test_an_array_that_outlives_the_call_is_an_error():
     def keep(x, y):
         kept.append(np.from_dlpack(x))
 
-    with pytest.raises(Failure, match="argument #0 of the callback was lent"):
+    with pytest.raises(Failure, match="argument #0 of the callback was borrowed"):
         jax.block_until_ready(call_tvm_ffi(keep, jnp.ones(2), out=struct((2,))))
     kept.clear()
 

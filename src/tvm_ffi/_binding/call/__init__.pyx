@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls in both directions: functions, callbacks, argument binding and bound calls.
 
-One extension module, compiled from the files below in this order: the statements of a file run
-after those of the files before it.  Names of one file are visible in all of them.
+One extension module, compiled from the files below.  Their statements run in this order.  The
+names of a file are visible in all other files.
 """
 
 include "argument_error.pxi"

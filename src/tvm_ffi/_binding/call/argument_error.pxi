@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which argument of a call an exception is about."""
+"""Error context: add the function and the argument of a call to an exception."""
 
 from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t, uintptr_t
@@ -11,7 +11,7 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.object cimport CObject, add_note, check, traceback_of, without_binding_frames
 
-# Exceptions whose text is all there is to them: these can be made anew with more in it.
+# Exceptions without data except the message: a new exception with a longer message replaces them.
 cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
 
 
@@ -19,22 +19,22 @@ cdef int explain_argument(
     CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
 ) noexcept:
     try:
-        check(-2)  # turns the exception that is set into one we can catch
+        check(-2)  # raises the exception that is set
     except BaseException as error:
         traceback = without_binding_frames(traceback_of(error))
         try:
-            explained = _with_argument(
+            explained = _add_argument_context(
                 error, _display_name(function), position, num_args, names, declared_name)
-        except BaseException:  # so may what describes the function
+        except BaseException:  # the `__name__` of the function may fail, too
             explained = error
-        # Not by assignment: frozen dataclasses refuse it.
+        # Not `explained.__traceback__ = ...`, which frozen dataclasses refuse.
         PyException_SetTraceback(explained, traceback)
         _restore(explained)
     return -1
 
 
 cdef void _restore(object error) noexcept:
-    """Set an exception with the context that it has, whatever is being handled here."""
+    """Set an exception without changing its context to the exception that is handled here."""
     cdef object cls = type(error)
     cdef object traceback = traceback_of(error)
     Py_INCREF(cls)
@@ -50,42 +50,49 @@ cdef str _display_name(CObject function):
     return name if isinstance(name, str) else f"<function at {<uintptr_t>function.chandle:#x}>"
 
 
-cdef object _with_argument(
+cdef object _add_argument_context(
     object error, str function_name, int32_t position, int32_t num_args, PyObject* names,
     object declared_name,
 ):
     cdef int32_t first_named = num_args
-    which = f"#{position}" if declared_name is None else f"'{declared_name}'"
+    argument = f"#{position}" if declared_name is None else f"'{declared_name}'"
     if names != NULL:
         first_named -= <int32_t>PyTuple_GET_SIZE(names)
     if position >= first_named:
-        which = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
-    where = f"argument {which} when calling `{function_name}`"
-    return error_about(error, f"Cannot pass {where}", f"While passing {where}")
+        argument = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
+    where = f"argument {argument} when calling `{function_name}`"
+    return add_error_context(error, f"Cannot pass {where}", f"While passing {where}")
 
 
-cdef int name_parameter(object signature, object name) noexcept:
+cdef int explain_conversion(object signature, object name) noexcept:
     try:
         check(-2)
     except BaseException as error:
         explained = error
         try:
             where = f"{signature.name}() argument '{name}'"
-            explained = error_about(error, where, f"While converting {where}")
+            explained = add_error_context(error, where, f"While converting {where}")
         except BaseException:
             pass
         _restore(explained)
     return -1
 
 
-def error_about(error, str where not None, str note not None):
-    """Return the exception with where it comes from in front of its text.
+cdef object keyword_error(CObject function, object keyword):
+    return TypeError(
+        f"{_display_name(function)}() got an unexpected keyword argument '{keyword}': the function "
+        "has no signature, so its parameters have no names; pass the argument by position, or "
+        "declare a signature, for example with `Module.describe`")
 
-    One that more than its text belongs to stays what it is, and gets a note.
+
+def add_error_context(error, str where not None, str note not None):
+    """Return the exception with `where` as prefix of its message.
+
+    An exception of a class with more data than the message is returned unchanged, with a note.
     """
     try:
         return _error_about(error, where, note)
-    except BaseException:  # what describes the error may fail itself
+    except BaseException:  # the `__str__` or `add_note` of the error may fail
         return error
 
 
@@ -97,17 +104,17 @@ cdef object _error_about(object error, str where, str note):
             explained.__suppress_context__ = error.__suppress_context__
             PyException_SetContext(
                 <PyObject*>explained, PyException_GetContext(<PyObject*>error))
-            vars(explained).update(vars(error))  # notes among them
+            vars(explained).update(vars(error))  # includes the notes
             return explained
     add_note(error, note)
     return error
 
 
-# ---- what native code calls a Python object ------------------------------------------------
+# ---- class names of opaque arguments -------------------------------------------------------
 
 
 cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexcept:
-    """Name the class in the exception that is set, where it speaks of a Python object as such."""
+
     cdef PyObject* cls = NULL
     cdef PyObject* exception = NULL
     cdef PyObject* traceback = NULL
@@ -118,7 +125,7 @@ cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexce
     try:
         arguments = [<object>values[i] for i in range(num_args)]
         _name_opaque(<object>exception, arguments)
-    except BaseException:  # what describes the error may fail itself
+    except BaseException:  # the `__str__` of the error or the class name may fail
         pass
     PyErr_Restore(cls, exception, traceback)
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls whose arguments are packed once, for loops over the same buffers.
+"""Bound calls: functions with their arguments packed beforehand, for loops over the same buffers.
 
-What native code gets is owned from here: tensors and strings stand alone and hold their Python
-objects, everything else holds a reference of its own.
+A bound call owns its packed arguments.  Argument views own references to their Python objects.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -11,8 +10,8 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    ArgumentRestriction, CallState, Packer, begin_call, own_packed, packer_of, release_temporaries,
-    view_free_list,
+    ArgumentRestriction, CallState, Packer, begin_call, get_packer, make_owned, refuse_to_keep,
+    release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.object cimport check, handle_of, release_object, set_exception
 from tvm_ffi._binding.tensor cimport renew_stream
@@ -24,19 +23,19 @@ cdef class BoundCall:
 
     cdef Vectorcall vectorcall
     cdef readonly Function function
-    cdef tuple values       # the Python objects, in the order of the parameters
-    cdef abi.TVMFFIAny* args
-    cdef int32_t num_args
-    cdef CallState state    # stream and framework of the arguments
-    cdef int32_t stream_index  # of the argument whose framework has decided the stream
+    cdef tuple values          # the Python arguments, in the order of the parameters
+    cdef abi.TVMFFIAny* args   # the packed arguments; owned
+    cdef int32_t num_args      # number of packed arguments
+    cdef CallState state       # stream and framework of the arguments
+    cdef int32_t stream_index  # index of the argument that selected the stream
 
     def __cinit__(self):
         self.vectorcall = _call
-        begin_call(&self.state, NULL)
+        begin_call(&self.state, NULL, 1)
 
     cdef int _bind(self, Function function, tuple args, dict kwargs) except -1:
         cdef int32_t i
-        handle_of(function)
+        handle_of(function)  # ValueError for an empty function
         self.function = function
         self.values = arguments_in_order(function, args, kwargs)
         self.args = <abi.TVMFFIAny*>PyMem_Calloc(len(self.values) + 1, sizeof(abi.TVMFFIAny))
@@ -53,9 +52,9 @@ cdef class BoundCall:
         return 0
 
     cdef int _pack(self, int32_t index) noexcept:
-        """Pack an argument, owned; -1 with an exception set."""
+        """Pack an argument as an owned value.  Fails: -1 with an exception set."""
         cdef PyObject* value = <PyObject*>self.values[index]
-        cdef const Packer* packer = packer_of(value)
+        cdef const Packer* packer = get_packer(value)
         cdef abi.TVMFFIObject* temporaries[2]
         cdef abi.TVMFFIAny view
         cdef int code
@@ -70,11 +69,9 @@ cdef class BoundCall:
                 self.function, self.function.chandle, index, <int32_t>len(self.values), &self.state,
                 False)
         if code == 0 and view.type_index == abi.kTVMFFIDLTensorPtr:
-            set_exception(BufferError(
-                "cannot keep a tensor that is lent for this call; copy the data instead"))
-            code = -1
+            code = refuse_to_keep()
         if code == 0:
-            code = own_packed(&view)
+            code = make_owned(&view)
         if code == 0:
             self.args[index] = view
         release_temporaries(&self.state, view_free_list())
@@ -101,7 +98,7 @@ cdef class BoundCall:
 
 
 def bound_call(Function function not None, tuple args not None, dict kwargs not None):
-    """Return what `Function.bind` returns."""
+    """Return a new bound call; implements `Function.bind`."""
     cdef BoundCall bound = BoundCall.__new__(BoundCall)
     bound._bind(function, args, kwargs)
     return bound
@@ -116,7 +113,7 @@ cdef PyObject* _call(
         set_exception(TypeError("a bound call takes no arguments: they were given to bind()"))
         return NULL
     if bound.function is None:
-        set_exception(ValueError("the call was never bound; `Function.bind` does it"))
+        set_exception(ValueError("BoundCall is empty; create bound calls with `Function.bind`"))
         return NULL
     state = bound.state
     if state.stream_device_type != 0 and _cold_renew_stream(bound, &state) != 0:
@@ -125,7 +122,7 @@ cdef PyObject* _call(
 
 
 cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
-    """The framework's current stream may be another one than when the arguments were bound."""
+    """Update the stream, because the framework's current stream may differ from that in `bind`."""
     if state.exchange_api == NULL:
         return renew_stream(bound.values[bound.stream_index], state)
     if state.exchange_api.current_work_stream != NULL:
@@ -134,13 +131,13 @@ cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
     return 0
 
 
-# Through a pointer: seen as a function that returns -1 with an exception set.
+# The `except -1` function as a C function; the pointer also keeps it from being inlined.
 cdef int (*_cold_renew_stream)(BoundCall bound, CallState* state) noexcept
 _cold_renew_stream = <int (*)(BoundCall, CallState*) noexcept>_renew_stream
 
 
 def _install_bound_calls():
-    """Make bound calls callable without an argument tuple."""
+    """Install the vectorcall entry of BoundCall."""
     cdef BoundCall probe = BoundCall.__new__(BoundCall)
     enable_vectorcall(
         <PyTypeObject*>BoundCall, <char*>&probe.vectorcall - <char*><PyObject*>probe, False)
@@ -164,7 +161,7 @@ cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _clear(PyObject* self) noexcept:
-    cdef int code = _clear_fields(self)  # first: without its function it is not called any more
+    cdef int code = _clear_fields(self)  # first: without a function, it cannot be called any more
     (<BoundCall>self)._release_args()
     return code
 

@@ -4,20 +4,24 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
-# An owned native function that calls the Python callable.  With an exchange table, tensors reach
-# the callable as objects of `tensor_class`, whose table it is.
+# Callbacks: native functions that call a Python callable.
+
+# Write an owned native function that calls the Python callable to `out`.  With an exchange API,
+# which must be that of `tensor_class`, the callable gets tensors as instances of `tensor_class`.
+# Fails: raises MemoryError.
 cdef int new_callback(
     object function, object tensor_class, const abi.DLPackExchangeAPI* exchange_api,
     abi.TVMFFIObjectHandle* out) except -1
-# The callable behind a native function, borrowed; NULL when it is no Python callable, or empty.
+# Return the callable of a callback, borrowed; NULL for other functions and if `function` is NULL.
 cdef PyObject* callable_of(abi.TVMFFIObjectHandle function) noexcept
-# The class that its tensors arrive as, borrowed; NULL: our own.
+# Return the tensor class of a callback, borrowed; NULL: `Tensor`.
 cdef PyObject* tensor_class_of(abi.TVMFFIObjectHandle callback) noexcept
-# The same as objects, or None.
+# Same as `callable_of` and `tensor_class_of`, but return a new reference, or None for NULL.
 cdef object callable_object(abi.TVMFFIObjectHandle function)
 cdef object tensor_class_object(abi.TVMFFIObjectHandle function)
-# Call a Python callable as native code does; `names` are those of the last arguments, NULL: none.
-# Needs the GIL.  0, or -1 with a native error pending.
+# Call the Python callable of a callback with packed arguments; `names` are the keywords of the last
+# arguments, or NULL.  Writes an owned value to `result`.
+# Fails: -1 with a native error pending.  Threads: needs the GIL.
 cdef int enter_callback(
     abi.TVMFFIObjectHandle callback, const abi.TVMFFIAny* args, int32_t num_args,
     abi.TVMFFIAny* result, PyObject* names) noexcept

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python callables as native functions.
+"""Callbacks: native functions that call a Python callable.
 
-A callback runs on whatever thread the caller is on, takes the GIL, and hands exceptions to native
-code as errors.  Up to a few arguments are converted on the stack.
+A callback runs on the thread of its caller, acquires the GIL, and returns exceptions as native
+errors.  Arguments are converted on the stack up to MAX_CALLBACK_STACK_ARGS.
 
-The native object is made here and not by the runtime: native code reaches the callable in one jump,
-and Python can tell its own callables from other functions (`callable_of`).
+The binding creates the native function object itself instead of calling the runtime.  The packed
+call then needs no second indirect call, and the deleter identifies callbacks (`callable_of`).
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -30,16 +30,16 @@ from tvm_ffi._binding.tensor cimport BorrowedTensor, borrow_tensor, end_borrowed
 from tvm_ffi._binding.values cimport text_of
 
 cdef enum:
-    MAX_CALLBACK_STACK_ARGS = 32  # more than these go to the heap
+    MAX_CALLBACK_STACK_ARGS = 32  # the arrays of calls with more arguments are on the heap
 
 
-# The native object of a Python callable.
+# The native function object of a callback.
 cdef struct _CallbackObject:
     abi.TVMFFIObject header
     abi.TVMFFIFunctionCell cell
     PyObject* callable      # owned
-    PyObject* tensor_class  # owned; class that tensors arrive as; NULL: our own
-    const abi.DLPackExchangeAPI* exchange_api  # of that class
+    PyObject* tensor_class  # owned; class of tensor arguments; NULL: `Tensor`
+    const abi.DLPackExchangeAPI* exchange_api  # of tensor_class, or NULL
 
 
 cdef void _delete_callback(void* self, int flags) noexcept nogil:
@@ -74,9 +74,9 @@ cdef object tensor_class_object(abi.TVMFFIObjectHandle function):
 
 
 cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
-    """A callback argument, which is borrowed: objects get a reference of their own.
+    """Return a new reference to the Python object of a borrowed argument.
 
-    `state` names the framework whose tensors are wanted; NULL: none.
+    `state` selects the framework of tensors; NULL: `Tensor`.
     """
     cdef int32_t index = view.type_index
     cdef abi.TVMFFIAny owned = view[0]
@@ -96,56 +96,56 @@ cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
 
 
 cdef bint _end_borrowed_tensors(PyObject** values, int32_t count) noexcept:
-    """Empty the tensors that were lent for this call; Python may have kept them.
+    """Clear the tensors that are borrowed for this call, because Python may have stored them.
 
-    Whether arrays that were made of them are still alive.
+    Return True if arrays over their memory are still alive.
     """
     cdef int32_t i
-    cdef bint are_viewed = False
+    cdef bint have_views = False
     for i in range(count):
         if isinstance(<object>values[i], BorrowedTensor) and end_borrowed_tensor(
             <BorrowedTensor>values[i]
         ):
-            are_viewed = True
-    return are_viewed
+            have_views = True
+    return have_views
 
 
-cdef object _outliving_view(PyObject** values, int32_t count, bint collects_garbage):
-    """Say what outlives the loans; None when it was garbage that nobody had collected yet."""
+cdef object _outliving_view_message(PyObject** values, int32_t count, bint collects_garbage):
+    """Return the error message for an array over borrowed memory that is still alive, or None."""
     cdef int32_t i
     if collects_garbage:
         import gc
 
-        gc.collect()
+        gc.collect()  # the array may be part of an unreachable cycle
     for i in range(count):
         if isinstance(<object>values[i], BorrowedTensor) and has_views(<BorrowedTensor>values[i]):
             return (
-                f"argument #{i} of the callback was lent for the call, and an array over its "
-                "memory outlives it: copy what is to be kept or returned")
+                f"argument #{i} of the callback was borrowed for the call, but an array over its "
+                "memory outlives it; copy the data to keep or return it")
     return None
 
 
-cdef str _ended_views(PyObject** values, int32_t count, int code):
-    """What to say of arrays that outlive their loans.
+cdef str _report_outliving_views(PyObject** values, int32_t count, int code):
+    """Return the error message for arrays that outlive the tensors they view, or None.
 
-    A callback that has raised (`code` is not 0) reports that: its arrays may be in the traceback,
-    and a note says that nobody must look at them.
+    If the callback raised (`code` is not 0), its exception stays and gets the message as a note:
+    the arrays may be in its traceback.
     """
     cdef PyObject* cls = NULL
     cdef PyObject* error = NULL
     cdef PyObject* traceback = NULL
     if code == 0:
-        return _outliving_view(values, count, True)
+        return _outliving_view_message(values, count, True)
     PyErr_Fetch(&cls, &error, &traceback)
-    message = _outliving_view(values, count, False)
+    message = _outliving_view_message(values, count, False)
     if error != NULL and message is not None:
         add_note(<object>error, message)
     PyErr_Restore(cls, error, traceback)
     return None
 
 
-cdef int _refuse_views(abi.TVMFFIAny* result, str message) except -1:
-    """Fail a callback that has kept what was lent to it."""
+cdef int _fail_outliving_view(abi.TVMFFIAny* result, str message) except -1:
+    """Release the result and raise BufferError for an array that outlives the call."""
     if result.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectDecRef(result.v_obj)
     result.type_index = abi.kTVMFFINone
@@ -153,40 +153,41 @@ cdef int _refuse_views(abi.TVMFFIAny* result, str message) except -1:
     raise BufferError(message)
 
 
-cdef inline int _pack_answer(PyObject* answer, abi.TVMFFIAny* result) noexcept:
-    """Pack an owned result; an int within 64 bits takes the shortest way."""
+cdef inline int _pack_result(PyObject* py_result, abi.TVMFFIAny* result) noexcept:
+    """Write the result as an owned value, with a fast path for ints within 64 bits."""
     cdef int overflow = 0
-    if Py_TYPE(answer) == &PyLong_Type:
+    if Py_TYPE(py_result) == &PyLong_Type:
         result.type_index = abi.kTVMFFIInt
         result.zero_padding = 0
-        result.v_int64 = PyLong_AsLongLongAndOverflow(answer, &overflow)
+        result.v_int64 = PyLong_AsLongLongAndOverflow(py_result, &overflow)
         if overflow == 0:
             return 0
-    return pack_owned_or_borrowed(answer, result)
+    return pack_owned_or_borrowed(py_result, result)
 
 
 cdef int _run_callback(
     PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
     int32_t num_args, abi.TVMFFIAny* result, PyObject** values, PyObject* names,
 ) except -1:
-    """Call with the arguments as Python objects, which `values` has room for.
+    """Convert the arguments, call the Python callable and convert its result.
 
-    `names` are those of the last arguments; NULL: all are positional.
+    `values` is an uninitialized array of `num_args` elements.  `names` are the keywords of the last
+    arguments, or NULL.  Writes an owned value to `result`.
     """
     cdef int32_t num_positional = num_args
     cdef int32_t num_values = 0
     cdef bint has_borrowed_tensors = False
-    cdef str outliving = None
-    cdef PyObject* answer = NULL
+    cdef str view_message = None
+    cdef PyObject* py_result = NULL
     cdef int code = -1
-    cdef CallState framework
+    cdef CallState tensor_state
     cdef CallState* state = NULL
     if num_args < 0:
-        raise TypeError(f"a call has no {num_args} arguments")
+        raise TypeError(f"packed call: expected an argument count of 0 or more, got {num_args}")
     if exchange_api != NULL:
-        begin_call(&framework, NULL)
-        framework.exchange_api = exchange_api
-        state = &framework
+        begin_call(&tensor_state, NULL, 0)
+        tensor_state.exchange_api = exchange_api
+        state = &tensor_state
     if names != NULL:
         num_positional -= <int32_t>PyTuple_GET_SIZE(names)
     try:
@@ -196,27 +197,28 @@ cdef int _run_callback(
             values[num_values] = <PyObject*>value
             has_borrowed_tensors |= args[num_values].type_index == abi.kTVMFFIDLTensorPtr
             num_values += 1
-        answer = PyObject_Vectorcall(callable, values, <size_t>num_positional, names)
-        if answer != NULL:
-            code = _pack_answer(answer, result)
-            Py_XDECREF(answer)
+        py_result = PyObject_Vectorcall(callable, values, <size_t>num_positional, names)
+        if py_result != NULL:
+            code = _pack_result(py_result, result)
+            Py_XDECREF(py_result)
     finally:
         try:
             if has_borrowed_tensors and _end_borrowed_tensors(values, num_values):
-                outliving = _ended_views(values, num_values, code)
+                view_message = _report_outliving_views(values, num_values, code)
         finally:
             while num_values > 0:
                 num_values -= 1
                 Py_XDECREF(values[num_values])
     if code != 0:
         return check(-2)
-    if outliving is not None:
-        return _refuse_views(result, outliving)
+    if view_message is not None:
+        return _fail_outliving_view(result, view_message)
     if result.type_index == abi.kTVMFFIDLTensorPtr:
         result.type_index = abi.kTVMFFINone
         result.v_ptr = NULL
         raise ValueError(
-            "a callback cannot return a tensor that was lent to it: nothing keeps its memory alive")
+            "a callback cannot return a tensor that is borrowed for the call, because nothing "
+            "keeps its memory alive; return a copy")
     return 0
 
 
@@ -236,7 +238,7 @@ cdef int _run_callback_on_heap(
 cdef int _callback(
     void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil:
-    """The native function of every Python callable; runs on any thread."""
+    """The C function of all callbacks.  Threads: runs on any thread; acquires the GIL."""
     return call_in_python(
         <abi.TVMFFISafeCallType><void*>_enter_positional, self, args, num_args, result)
 
@@ -253,9 +255,10 @@ cdef int enter_callback(
 ) noexcept:
     cdef PyObject* callable = (<_CallbackObject*>callback).callable
     cdef const abi.DLPackExchangeAPI* exchange_api = (<_CallbackObject*>callback).exchange_api
-    cdef PyObject* tensor_class = (<_CallbackObject*>callback).tensor_class  # which has the table
+    # The owner of the exchange API.
+    cdef PyObject* tensor_class = (<_CallbackObject*>callback).tensor_class
     cdef int code
-    # What it calls may drop the last native reference: nothing of the object is used from here on.
+    # The call may release the last native reference, so `callback` must not be used below.
     Py_INCREF(<object>callable)
     Py_XINCREF(tensor_class)
     code = _run_guarded(callable, exchange_api, args, num_args, result, names)
@@ -264,8 +267,8 @@ cdef int enter_callback(
     return code
 
 
-# Seen as C functions that return -1 with an exception set: `try` needs memory, which may be what is
-# missing.
+# The `except -1` functions as C functions that return -1 with an exception set, because a `try`
+# statement allocates memory and so fails for a MemoryError.
 ctypedef int (*_Run)(
     PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
     int32_t num_args, abi.TVMFFIAny* result, PyObject** values, PyObject* names) noexcept

@@ -5,9 +5,11 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport CallState
 from tvm_ffi._binding.object cimport CObject
 
-# Both return None, as __init__ does, or NULL with an exception set.
+# Results of constructors: storing the returned object in the wrapper under construction.
 
-# Lets `target` hold the object that a native function returned.
-cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept
-# Lets `target` hold what `owned` holds, which is empty then and released.
+# Store the object that a native constructor returned in `target`.  Consumes `result`.
+# Returns a new reference to None.  Fails: NULL with an exception set.
+cdef PyObject* store_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept
+# Move the reference of the wrapper `owned` to `target`.  Consumes `owned`, which becomes empty.
+# Returns a new reference to None.  Fails: NULL with an exception set.
 cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a constructor returned becomes what the object under construction holds."""
+"""Results of constructors: storing the returned object in the wrapper under construction."""
 
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 
@@ -9,18 +9,18 @@ from tvm_ffi._binding.cpython cimport Py_None
 from tvm_ffi._binding.object cimport CObject, move_reference, replace_handle, set_exception
 
 cdef UnpackResult _unpack_owned = <UnpackResult>unpack_object
-# Seen as C functions that return -1 with an exception set: these need no `try`.
+# The `except` functions as C functions that return -1 with an exception set: no `try` is needed.
 cdef int (*_replace_handle)(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept
 cdef int (*_move_reference)(CObject wrapper, CObject source) noexcept
 _replace_handle = <int (*)(CObject, abi.TVMFFIObjectHandle) noexcept>replace_handle
 _move_reference = <int (*)(CObject, CObject) noexcept>move_reference
 
 
-cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:
-    cdef PyObject* made
-    if result.type_index < abi.kTVMFFIDynObjectBegin:  # strings and others become Python's own
-        made = _unpack_owned(result, state)
-        return NULL if made == NULL else move_handle(made, <PyObject*>target)
+cdef PyObject* store_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:
+    cdef PyObject* wrapper
+    if result.type_index < abi.kTVMFFIDynObjectBegin:  # may become a plain Python value: str, int
+        wrapper = _unpack_owned(result, state)
+        return NULL if wrapper == NULL else move_handle(wrapper, <PyObject*>target)
     if _replace_handle(target, result.v_obj) != 0:
         return NULL
     Py_INCREF(<object>Py_None)
@@ -28,13 +28,13 @@ cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject targ
 
 
 cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept:
-    cdef object made = <object>owned
-    Py_DECREF(made)
-    if not isinstance(made, CObject):
+    cdef object wrapper = <object>owned
+    Py_DECREF(wrapper)
+    if not isinstance(wrapper, CObject):
         set_exception(TypeError(
-            f"constructor must return an object, got {type(made).__name__}"))
+            f"constructor must return an object, got {type(wrapper).__name__}"))
         return NULL
-    if made is not <object>target and _move_reference(<CObject>target, <CObject>made) != 0:
+    if wrapper is not <object>target and _move_reference(<CObject>target, <CObject>wrapper) != 0:
         return NULL
     Py_INCREF(<object>Py_None)
     return Py_None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions say about themselves, and how another process finds them.
+"""Function documentation, signatures, ``repr`` and pickling; imported on first use.
 
-A function stands for a Python callable, or was found somewhere: an origin is the name of a global
-function, or a `ModuleOrigin`.  Loaded when somebody asks.
+A function either calls a Python callable (`pyfunc`), or has an origin: the name of a global
+function, or a `ModuleOrigin`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from tvm_ffi._binding.call import (
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
 from tvm_ffi._binding.call.signature_lookup import find_binder, is_registered, metadata_of
 
-__all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "signature_of", "text_of"]
+__all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "repr_of", "signature_of"]
 
 _Origin = Union[str, ModuleOrigin, None]
 
 
 def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: _Origin) -> str | None:
-    """Return the documentation of a function.
+    """Return the documentation of a function, with its signature as the last line.
 
-    With the signature as it was written: ``inspect.signature`` knows nothing of what is written to,
-    and ``help`` cuts off what it shows of an object.
+    ``inspect.signature`` does not show which tensors are written, and ``help`` truncates
+    signatures.
     """
     if pyfunc is not None:
         return getattr(pyfunc, "__doc__", None)
     if origin is None:
         return None
-    # The table of global functions keeps documentation, but has no way to ask for it.
+    # The table of global functions stores documentation, but has no function to read it.
     doc = None if isinstance(origin, str) else origin.doc()
     binder = find_binder(function, origin)
     if binder is None:
@@ -55,7 +55,7 @@ def _name_of(origin: _Origin) -> str:
 
 
 def _signature_line(function: Function, origin: _Origin) -> str | None:
-    """Return what ``help`` shows of a function without documentation."""
+    """Return the documentation of a function that has only a signature; None without one."""
     signature = signature_of(function, None, origin)
     if signature is None:
         return None
@@ -65,7 +65,7 @@ def _signature_line(function: Function, origin: _Origin) -> str | None:
 def signature_of(
     function: Function, pyfunc: Callable[..., Any] | None, origin: _Origin
 ) -> Signature | None:
-    """Return the signature of a function; None when nobody knows it."""
+    """Return the signature of a function for ``inspect``; None if it is unknown."""
     if pyfunc is not None:
         return signature_of_callable(pyfunc)
     if origin is None:
@@ -77,15 +77,15 @@ def signature_of(
     return signature_of_metadata_text(metadata_of(function, origin))
 
 
-def text_of(function: Function) -> str:
-    """Return what ``repr`` shows: name and signature, as far as they are known."""
+def repr_of(function: Function) -> str:
+    """Return the ``repr`` of a function: its name and signature, if they are known."""
     name = getattr(function, "__name__", None)
     signature = getattr(function, "__signature__", None)
     if not isinstance(name, str) and signature is None:
         return "ffi.Function"
     cls = type(function)
-    is_own = cls.__module__.startswith("tvm_ffi.")
-    class_name = "tvm_ffi.Function" if is_own else f"{cls.__module__}.{cls.__qualname__}"
+    is_builtin = cls.__module__.startswith("tvm_ffi.")
+    class_name = "tvm_ffi.Function" if is_builtin else f"{cls.__module__}.{cls.__qualname__}"
     return f"<{class_name} {name or ''}{_text_of_signature(signature)}>"
 
 
@@ -100,7 +100,7 @@ def _text_of_signature(signature: Any) -> str:
     return str(signature.replace(parameters=parameters, return_annotation=result))
 
 
-class _Text:
+class _Unquoted:
     """An annotation that is shown without quotation marks."""
 
     def __init__(self, text: str) -> None:
@@ -111,18 +111,18 @@ class _Text:
 
 
 def _unquoted(annotation: Any) -> Any:
-    return _Text(annotation) if isinstance(annotation, str) else annotation
+    return _Unquoted(annotation) if isinstance(annotation, str) else annotation
 
 
 def reduce(
     function: Function, pyfunc: Callable[..., Any] | None, tensor_cls: type | None, origin: _Origin
 ) -> Any:
-    """Return what ``Function.__reduce__`` returns: what makes it again, given the same libraries.
+    """Return the pickle data of a function, for ``Function.__reduce__``.
 
     Raises
     ------
     TypeError
-        If another process has no way to find the function.
+        If another process cannot find the function, even with the same libraries.
     """
     if origin is None and pyfunc is None:
         origin = _find_global_name(function)
@@ -131,26 +131,26 @@ def reduce(
             return named_function, (origin,)
         if pyfunc is None:
             raise TypeError(
-                f"cannot pickle this function: it was the global function `{origin}`, which is "
-                "now another one or removed"
+                f"cannot pickle this function: its global name `{origin}` now belongs to another "
+                "function or is not registered any more"
             )
     elif origin is not None:
         return origin.reduce()
     if pyfunc is None:
         raise TypeError(
-            "cannot pickle this function: only global functions, functions of a module and Python "
-            "callables can be found again in another process"
+            "cannot pickle this function: another process can find only global functions, "
+            "functions of a module and Python callables"
         )
     return convert_func, (pyfunc,) if tensor_cls is None else (pyfunc, tensor_cls)
 
 
 def reduce_subclass(function: Function) -> Any:
-    """Return what ``__reduce__`` returns for an instance of a subclass of `Function`."""
+    """Return the pickle data of an instance of a subclass of `Function`."""
     return function_of_class, (type(function), plain_function(function), vars(function))
 
 
 def _find_global_name(function: Function) -> str | None:
-    """Return the name under which a function is registered; asks for every name there is."""
+    """Return the global name of a function, or None; compares all registered functions."""
     list_names: Any = find_global_func("ffi.FunctionListGlobalNamesFunctor")
     names = list_names()
     all_names = (names(i) for i in range(names(-1)))

@@ -3,16 +3,18 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
-# A Function that enters the code at the address `symbol` by way of `call`, one of those below.
-# `keep_alive` lives as long; `parameter` names the address in messages.
+# Functions from the addresses of compiled code.
+
+# Return a new Function that calls the code at the address `symbol` through `call`, one of the
+# entries below.  It owns a reference to `keep_alive`; `parameter` names the address in errors.
 cdef object function_at(
     str parameter, object symbol, object keep_alive, abi.TVMFFISafeCallType call)
 
-# The code has the packed calling convention; its handle is NULL.
+# Entry for code with the packed calling convention; its handle is NULL.
 cdef int call_extern_c(
     void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil
-# The code takes one ``void**``, as MLIR's packed functions do.
+# Entry for code with MLIR's packed convention: one ``void**`` parameter.
 cdef int call_mlir_packed(
     void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled code of which only the address is known, as functions."""
+"""Functions from the addresses of compiled code, with the packed or MLIR's calling convention."""
 
 from libc.stdint cimport int32_t, uintptr_t
 
@@ -8,7 +8,7 @@ from tvm_ffi._binding.object cimport check, own_python_object, release_python_ob
 
 
 cdef class _ExternFunction:
-    """The address of compiled code, and what has to live as long as it is called."""
+    """The address of compiled code, and the Python object that keeps the code loaded."""
 
     cdef uintptr_t address
     cdef object keep_alive

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls with arguments that native code cannot see, such as tensors without memory.
+"""Fallback for calls with arguments that cannot be packed, such as tensors without memory.
 
-They are errors; an adapter of a framework that has another way to make them may take them.
+Such calls are errors, unless the adapter of a framework executes them in `hooks.fallback_call`.
 """
 
 from cpython.object cimport PyObject
@@ -12,26 +12,26 @@ from tvm_ffi._binding.cpython cimport PyErr_Fetch, PyErr_Restore
 from tvm_ffi._binding.object cimport CObject, hooks, set_exception
 
 
-cdef PyObject* offer_call(
+cdef PyObject* call_fallback(
     CObject function, PyObject* const* values, int32_t num_args
 ) noexcept:
     cdef PyObject* error[3]
-    cdef object answer = None
+    cdef object result = None
     cdef bint is_raised = False
     if hooks.fallback_call is None:
         return NULL
     PyErr_Fetch(&error[0], &error[1], &error[2])
     try:
-        answer = hooks.fallback_call(function, tuple([<object>values[i] for i in range(num_args)]))
+        result = hooks.fallback_call(function, tuple([<object>values[i] for i in range(num_args)]))
     except BaseException as raised:
         set_exception(raised)
         is_raised = True
-    if answer is NotImplemented:
+    if result is NotImplemented:
         PyErr_Restore(error[0], error[1], error[2])
         return NULL
     for reference in error[:3]:
         Py_XDECREF(reference)
     if is_raised:
         return NULL
-    Py_INCREF(answer)
-    return <PyObject*>answer
+    Py_INCREF(result)
+    return <PyObject*>result

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Function objects: fields, vectorcall entries and calls with packed arguments.
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int32_t
 
@@ -10,26 +11,27 @@ ctypedef PyObject* (*Vectorcall)(
     PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) noexcept
 
 
-# Calls read these fields without a lock; threads that write to a shared wrapper hold
-# `_wrapper_lock`.
+# Threads: calls read these fields without a lock; writers hold `_wrapper_lock`.
 cdef class Function(CObject):
-    # What the interpreter calls, at a fixed offset: where there is a GIL, `way` itself.  It reads
-    # without care for other threads, so without a GIL this one never changes.
+    # The pointer of the vectorcall protocol in free-threaded Python.  The interpreter reads it
+    # without synchronization, so it never changes and calls `entry`.  With the GIL, the interpreter
+    # reads `entry` itself.
     cdef Vectorcall vectorcall
-    cdef Vectorcall entry    # how this function is called as far as is known
-    cdef bint releases_gil
-    cdef bint chose_gil    # whether somebody has set `release_gil`
-    cdef bint is_resolved  # whether it was asked for its signature
-    # How arguments find the parameters; None where there is no signature.  Its `ModuleOrigin` keeps
-    # each binder that it ever had; one that is found elsewhere stays.
+    # The current entry: call_by_position, _call_with_binder, or _call_unresolved before the lookup
+    # of the signature.
+    cdef Vectorcall entry
+    cdef bint releases_gil          # calls release the GIL
+    cdef bint release_gil_assigned  # the program assigned `release_gil`
+    cdef bint is_resolved           # the signature was looked up
+    # None: no signature.  The origin keeps replaced binders alive for calls that still use them.
     cdef ArgumentBinder binder
-    # Where the function was found: name of a global function, `origin.ModuleOrigin`, or None.
+    # Where the function was found: the name of a global function, a `ModuleOrigin`, or None.
     cdef object origin
     cdef dict __dict__
 
 
 cdef class Method(Function):
-    # Class whose objects are passed as their handle and nothing else; None until one was seen.
+    # The first class of a receiver whose objects are packed as their handle; None: none yet.
     cdef object receiver_class
 
 cdef extern from *:
@@ -54,37 +56,41 @@ cdef extern from *:
       return is_first;
     }
     """
-    # See the fields of these names.
+    # Atomic access to the fields of these names.
     Vectorcall load_entry "tvm_ffi_load_entry"(Function function) noexcept
     void store_entry "tvm_ffi_store_entry"(Function function, Vectorcall entry) noexcept
     PyObject* load_binder "tvm_ffi_load_binder"(Function function) noexcept  # borrowed
-    # Both owned.
+    # Store the binder and return the previous one.  Consumes `binder`; returns an owned reference.
     PyObject* swap_binder "tvm_ffi_swap_binder"(Function function, PyObject* binder) noexcept
     PyTypeObject* receiver_class "tvm_ffi_receiver_class"(Method method) noexcept
-    # Whether it is the first class that is put in place of None; then it is owned.
+    # Store the class if the field is None.  Consumes `cls` and returns True if it was stored.
     bint set_receiver_class "tvm_ffi_set_receiver_class"(Method method, PyTypeObject* cls) noexcept
 
-# The vectorcall entry of functions without a signature.
+# Vectorcall entry for positional arguments in the order of the parameters.
+# Returns a new reference.  Fails: NULL with an exception set.
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames) noexcept
-# After a remark on an argument: -1 with an exception set if the function must not get it.
+# Check that the function may get an argument with `state.restriction`, and reset the restriction.
+# Fails: -1 with an exception set.
 cdef int check_restriction(
     Function function, abi.TVMFFIObjectHandle handle, int32_t index, int32_t num_args,
     CallState* state, bint is_constructor) noexcept
-# The call of a function with packed arguments, in the environment that `state` has; its result, or
-# NULL with an exception set.  Releases none of the arguments.
+# Call a function with packed arguments, which are borrowed, with the stream and allocator of
+# `state`.  Returns a new reference.  Fails: NULL with an exception set.
 cdef PyObject* call_packed(
     Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state) noexcept
-# Where this wrapper or another one of the function was found, or None.
+# Return the origin of the function, which all wrappers of a native function share, or None.
 cdef object origin_of(Function function)
-# The same; notes this one if none is known.
-cdef object settled_origin(Function function, object origin)
-# The Python object of an owned function, which is taken over.
+# Same as `origin_of`, but stores `origin` if the function has none.
+cdef object set_default_origin(Function function, object origin)
+# Return a new reference to the Python object of a function.  Consumes `owned`.
 cdef object wrap_function(abi.TVMFFIObjectHandle owned)
-# A method of a native type; a static one does not bind.
+# Return a new wrapper for a method of a native type: a Method, or a Function if it is static.
+# `function` is borrowed; the wrapper takes its own reference.
 cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static)
 
 
-# Calls `function`; `target` takes the object that it returns.  None, or NULL with an exception set.
+# Call a constructor and store the returned object in `target`.
+# Returns a new reference to None.  Fails: NULL with an exception set.
 cdef PyObject* call_into(
     Function function, PyObject* const* values, Py_ssize_t num_args, CObject target) noexcept

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions: calls from Python into native code.
+"""Function objects: vectorcall entries for calls from Python into native code.
 
-The class and the way of a call stand in one file, because the compiler has to see them together.
+The class and its entries are in one file so that the C compiler can inline them.
 
-The hot path is `call_by_position`: arguments are packed into an array on the stack, by one
-comparison of the exact type for the commonest types and one cached function pointer for all others;
-then one indirect call, with the GIL released if the function says so; then one switch on the
-result.
-No Cython traceback entry is made on the way, so users see their frames and the native ones only.
+`call_by_position` is the hot path:
+
+1. Pack the arguments into an array on the stack: one comparison of the exact type for the most
+   frequent types, one function pointer from a hash table for all others.
+2. Call the native function through its pointer, with the GIL released unless it keeps the GIL.
+3. Unpack the result with one comparison for the most frequent types.
+
+No function on this path adds a Cython traceback entry, so tracebacks contain only frames of the
+program and of native code.
 """
 
 cimport cython
@@ -19,7 +23,7 @@ from libc.stdint cimport int32_t
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
     TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, ArgumentViewFreeList, CallState, PackFunction,
-    Packer, PackerTable, add_unpacker, begin_call, begin_call_of, choose_packer, find_packer,
+    Packer, PackerTable, add_unpacker, begin_call, choose_packer, find_packer,
     pack_object, packer_table, refuse_to_keep, release_after_failure, release_temporaries,
     view_free_list,
 )
@@ -43,24 +47,24 @@ from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, 
 from tvm_ffi._binding.object import register_class
 
 cdef enum:
-    MAX_STACK_ARGS = 8   # what the fast way has room for
-    MAX_MANY_ARGS = 32   # more than these go to the heap
+    MAX_STACK_ARGS = 8   # arguments on the stack of the hot path
+    MAX_MANY_ARGS = 32   # arguments on the stack of other calls; more are on the heap
 
 cdef ArgumentViewFreeList* _free_views = view_free_list()
 cdef PackerTable** _packers = packer_table()
 cdef const ReadOnlyMarks* _read_only_marks = read_only_marks()
 
+# Critical section for writes to the fields of functions and to binders of `ModuleOrigin`.
 cdef object _wrapper_lock = object()
 
-
-# Initial Function.release_gil.
+# The initial `Function.release_gil`.
 cdef bint _releases_gil_by_default = releases_gil_by_default()
 
 
 # ---- Python calls native -------------------------------------------------------------------
 
 cdef inline bint _pack_int(PyObject* value, abi.TVMFFIAny* out) noexcept:
-    """Pack an int if it fits 64 bits."""
+    """Pack an int; return False if it does not fit 64 bits."""
     cdef int overflow = 0
     out.type_index = abi.kTVMFFIInt
     out.zero_padding = 0
@@ -69,6 +73,7 @@ cdef inline bint _pack_int(PyObject* value, abi.TVMFFIAny* out) noexcept:
 
 
 cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* state) noexcept:
+    """Pack an argument, borrowed until the call returns.  Fails: -1 with an exception set."""
     cdef PyTypeObject* cls = Py_TYPE(value)
     cdef const Packer* packer
     packer = state.recent_packer
@@ -86,7 +91,7 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
     if cls == &PyUnicode_Type:
         return pack_str(value, out, state, NULL)
     if cls == &PyLong_Type:
-        return pack_int(value, out, state, NULL)  # a large one
+        return pack_int(value, out, state, NULL)  # does not fit 64 bits
     packer = find_packer(_packers, cls)
     if packer == NULL:
         packer = choose_packer(value)
@@ -96,12 +101,13 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
     return packer.pack(value, out, state, packer)
 
 
-# Seen as a C function that returns NULL with an exception set.
+# The C type of `wrap_tensor`: NULL with an exception set if it fails.
 ctypedef PyObject* (*_Wrap)(abi.TVMFFIObjectHandle owned) noexcept
 cdef _Wrap _wrap_tensor = <_Wrap>wrap_tensor
 
 
 cdef inline PyObject* _unpack_result(abi.TVMFFIAny* result, CallState* state) noexcept:
+    """Return a new reference to the Python object of a result.  Consumes `result`."""
     cdef int32_t index = result.type_index
     if index == abi.kTVMFFINone:
         Py_INCREF(<object>Py_None)
@@ -119,11 +125,14 @@ cdef inline int _invoke(
     Function function, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args, int32_t num_args,
     abi.TVMFFIAny* result, PyObject* names,
 ) noexcept:
-    """Call what the function held when the call began; it may hold something else by now."""
+    """Call the native function `handle`, borrowed; packing may have changed `function.chandle`.
+
+    Returns the code of the native function.
+    """
     cdef abi.TVMFFISafeCallType safe_call = abi.TVMFFIFunctionGetCellPtr(handle).safe_call
     cdef PyThreadState* thread
     cdef int code
-    if names != NULL:  # a Python callable, as _call_unusual has seen to it
+    if names != NULL:  # _call_slow passes keywords to Python callables only
         return enter_callback(handle, args, num_args, result, names)
     if not load_flag(&function.releases_gil):
         if GIL_IS_OPTIONAL:
@@ -139,7 +148,7 @@ cdef int _invoke_in_environment(
     Function function, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args, int32_t num_args,
     abi.TVMFFIAny* result, CallState* state, PyObject* names,
 ) noexcept:
-    """Call with the stream and the allocator of the arguments' framework; restore both after."""
+    """Same as `_invoke`, but sets the stream and allocator of `state` during the call."""
     cdef abi.DLPackManagedTensorAllocator allocator = NULL
     cdef abi.DLPackManagedTensorAllocator previous_allocator = NULL
     cdef void* previous_stream = NULL
@@ -166,16 +175,21 @@ cdef inline PyObject* _call_with_buffers(
     Function function, PyObject* const* values, int32_t num_args, PyObject* names,
     abi.TVMFFIAny* args, abi.TVMFFIObject** temporaries, PyObject* target,
 ) noexcept:
-    """The call; `target`, if not NULL, is a CObject that takes the result, which is then None."""
+    """Pack the arguments to the buffers of the caller, call the function and unpack the result.
+
+    `names` are the keywords of the last arguments, or NULL.  `target` is a CObject that gets the
+    returned object, or NULL.  Returns a new reference: the result, or None with a target.
+    Fails: NULL with an exception set.
+    """
     cdef abi.TVMFFIObjectHandle handle = function.chandle
     cdef Borrowing borrowing
     cdef Borrowing** borrowings = NULL
     cdef CallState state
     cdef abi.TVMFFIAny result
-    cdef PyObject* answer = NULL
+    cdef PyObject* py_result = NULL
     cdef int32_t i
     cdef int code
-    begin_call_of(&state, temporaries, num_args)
+    begin_call(&state, temporaries, num_args)
     for i in range(num_args):
         if Py_TYPE(values[i]) == &PyLong_Type and _pack_int(values[i], &args[i]):
             continue
@@ -185,7 +199,7 @@ cdef inline PyObject* _call_with_buffers(
                 code = check_restriction(function, handle, i, num_args, &state, target != NULL)
             else:
                 state.restriction = ArgumentRestriction.NONE
-                if borrowings == NULL:  # the arguments that follow may be of the same wrapper
+                if borrowings == NULL:  # a later argument may use the moved wrapper, too
                     borrowings = begin_borrowing(&borrowing, values, num_args)
                     keep_for_borrowers(<CObject>state.moved)
         if code != 0:
@@ -195,9 +209,9 @@ cdef inline PyObject* _call_with_buffers(
                 function, name_of_argument(<ArgumentBinder>load_binder(function), i, num_args), i,
                 num_args, names)
             release_after_failure(&state, _free_views)
-            return NULL if names != NULL or target != NULL else offer_call(
+            return NULL if names != NULL or target != NULL else call_fallback(
                 function, values, num_args)
-        # With the first object: numbers and short text borrow nothing.
+        # Begin at the first object: numbers and short strings borrow nothing.
         if args[i].type_index >= abi.kTVMFFIStaticObjectBegin and borrowings == NULL:
             borrowings = begin_borrowing(&borrowing, values, num_args)
     result.type_index = abi.kTVMFFINone
@@ -213,28 +227,27 @@ cdef inline PyObject* _call_with_buffers(
         raise_from_native(code)
         name_opaque_argument(values, num_args)
     elif target == NULL:
-        answer = _unpack_result(&result, &state)
+        py_result = _unpack_result(&result, &state)
     else:
-        answer = keep_result(&result, &state, <CObject>target)
+        py_result = store_result(&result, &state, <CObject>target)
     if state.num_temporaries != 0:
-        if answer != NULL:
+        if py_result != NULL:
             release_temporaries(&state, _free_views)
         else:
             release_after_failure(&state, _free_views)
-    return answer
+    return py_result
 
 
 cdef int check_restriction(
     Function function, abi.TVMFFIObjectHandle handle, int32_t index, int32_t num_args,
     CallState* state, bint is_constructor,
 ) noexcept:
-    """-1 with an exception set if the function must not get what was said to be special."""
     cdef ArgumentRestriction restriction = state.restriction
     cdef bint is_borrowed = (
         restriction == ArgumentRestriction.BORROWED
         or restriction == ArgumentRestriction.BORROWED_READ_ONLY)
     state.restriction = ArgumentRestriction.NONE
-    if is_borrowed and (is_constructor or keeps_arguments(handle)):
+    if is_borrowed and (is_constructor or stores_arguments(handle)):
         return refuse_to_keep()
     if is_constructor or restriction == ArgumentRestriction.BORROWED:
         return 0
@@ -250,19 +263,21 @@ cdef int check_restriction(
 cdef PyObject* call_into(
     Function function, PyObject* const* values, Py_ssize_t num_args, CObject target
 ) noexcept:
-    """Call `function`; `target` takes the object that it returns.  Returns None."""
     cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
     cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ARGS]
     if function.chandle == NULL or num_args > MAX_STACK_ARGS:
-        return _call_unusual(function, values, num_args, NULL, <PyObject*>target)
+        return _call_slow(function, values, num_args, NULL, <PyObject*>target)
     return _call_with_buffers(
         function, values, <int32_t>num_args, NULL, args, temporaries, <PyObject*>target)
 
 
-cdef inline PyObject* _call_with_nothing_to_pack(
+cdef inline PyObject* _call_without_packing(
     Function function, PyObject* const* values, abi.TVMFFIAny* args, int32_t num_args
 ) noexcept:
-    """The same with nothing to pack and nothing to release: half of the way is not there."""
+    """Fast path for calls without arguments to pack and without temporaries to release.
+
+    `args` is NULL, or contains the packed receiver of a method; `values` has the Python objects.
+    """
     cdef Borrowing borrowing
     cdef Borrowing** borrowings = NULL
     cdef CallState state
@@ -279,7 +294,7 @@ cdef inline PyObject* _call_with_nothing_to_pack(
     if code != 0:
         raise_from_native(code)
         return NULL
-    begin_call(&state, NULL)
+    begin_call(&state, NULL, 0)
     return _unpack_result(&result, &state)
 
 
@@ -290,7 +305,7 @@ cdef PyObject* call_packed(
     cdef abi.TVMFFIAny result
     cdef int code
     if handle == NULL:
-        _refuse_empty()
+        _set_empty_error()
         return NULL
     result.type_index = abi.kTVMFFINone
     result.zero_padding = 0
@@ -308,24 +323,24 @@ cdef PyObject* call_packed(
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The way of functions that nobody has found a signature for."""
+
     cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
     cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ARGS]
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef Function function = <Function>callable
     if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
-        return _call_unusual(function, values, num_args, kwnames, NULL)
+        return _call_slow(function, values, num_args, kwnames, NULL)
     if num_args == 0:
-        return _call_with_nothing_to_pack(function, values, NULL, 0)
+        return _call_without_packing(function, values, NULL, 0)
     return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries, NULL)
 
 
-cdef PyObject* _call_as_is_known(
+cdef PyObject* _call_through_entry(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The vectorcall entry where other threads may be changing the way."""
+    """Vectorcall entry of free-threaded Python, where other threads may change `entry`."""
     cdef Vectorcall entry = load_entry(<Function>callable)
-    if entry == <Vectorcall>call_by_position:  # the commonest: a jump that needs no address
+    if entry == <Vectorcall>call_by_position:  # the most frequent entry: a direct jump
         return call_by_position(callable, values, nargsf, kwnames)
     return entry(callable, values, nargsf, kwnames)
 
@@ -333,7 +348,7 @@ cdef PyObject* _call_as_is_known(
 cdef PyObject* _call_method(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The vectorcall entry of Method, which goes straight where only the object is passed."""
+    """Vectorcall entry of Method, with a fast path if the receiver is the only argument."""
     cdef Method method = <Method>callable
     cdef PyTypeObject* cls
     cdef abi.TVMFFIObjectHandle receiver
@@ -344,58 +359,57 @@ cdef PyObject* _call_method(
             receiver = (<CObject>values[0]).chandle
             if receiver != NULL:
                 pack_object(&arg, (<abi.TVMFFIObject*>receiver).type_index, receiver)
-                return _call_with_nothing_to_pack(method, values, &arg, 1)
+                return _call_without_packing(method, values, &arg, 1)
         elif cls == <PyTypeObject*>Py_None:
             _learn_receiver_class(method, Py_TYPE(values[0]))
     return call_by_position(callable, values, nargsf, kwnames)
 
 
 cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
-    """Remember the class if a call has shown that nothing but the handle of its objects is passed.
-    """
+    """Store the receiver's class if its packer packs nothing but the handle."""
     cdef const Packer* packer = find_packer(_packers, cls)
     if packer != NULL and packer.pack == <PackFunction>pack_handle:
         Py_INCREF(<object>cls)
-        if not set_receiver_class(method, cls):  # another thread was quicker
+        if not set_receiver_class(method, cls):  # another thread was faster
             Py_DECREF(<object>cls)
 
 
-cdef PyObject* _call_unusual(
+cdef PyObject* _call_slow(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
     PyObject* target,
 ) noexcept:
-    """Calls with names or with many arguments, and those that cannot be made at all.
+    """Call with keyword arguments or many arguments, or set the exception of an invalid call.
 
-    Names reach Python callables: there the interpreter binds them, with its own texts for what is
-    missing, unknown or given twice.  Native functions know them where they have a signature.
+    Python callables get the keyword arguments unchanged: the interpreter binds them and raises the
+    errors.  Native functions accept keyword arguments only if they have a signature.
     """
     if kwnames != NULL and PyTuple_GET_SIZE(kwnames) == 0:
         kwnames = NULL
     if kwnames != NULL and callable_of(function.chandle) == NULL:
         return _call_by_name(function, values, num_args, kwnames)
     if function.chandle == NULL:
-        _refuse_empty()
+        _set_empty_error()
         return NULL
     if kwnames != NULL:
         num_args += PyTuple_GET_SIZE(kwnames)
     if num_args <= MAX_MANY_ARGS:
-        return _call_with_many(function, values, num_args, kwnames, target)
+        return _call_with_many_args(function, values, num_args, kwnames, target)
     return _call_on_heap(function, values, num_args, kwnames, target)
 
 
 cdef PyObject* _call_by_name(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    """A native function that came as a value has not been asked for its signature."""
+    # A function that was obtained as a value may not have looked up its signature yet.
     if not load_flag(&function.is_resolved) and type(function) is Function:
         if resolve_signature(function) != 0:
             return NULL
         return load_entry(function)(<PyObject*>function, values, <size_t>num_args, kwnames)
-    _refuse_keyword(PyTuple_GET_ITEM(kwnames, 0))
+    _set_keyword_error(function, PyTuple_GET_ITEM(kwnames, 0))
     return NULL
 
 
-cdef PyObject* _call_with_many(
+cdef PyObject* _call_with_many_args(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* names,
     PyObject* target,
 ) noexcept:
@@ -411,32 +425,35 @@ cdef PyObject* _call_on_heap(
 ) noexcept:
     cdef abi.TVMFFIAny* args
     cdef abi.TVMFFIObject** temporaries
-    cdef PyObject* answer = NULL
+    cdef PyObject* py_result = NULL
     args = <abi.TVMFFIAny*>PyMem_Malloc(<size_t>num_args * sizeof(abi.TVMFFIAny) + 1)
     temporaries = <abi.TVMFFIObject**>PyMem_Malloc(
         TEMPORARIES_PER_ARGUMENT * <size_t>num_args * sizeof(void*) + 1)
     if args != NULL and temporaries != NULL:
-        answer = _call_with_buffers(
+        py_result = _call_with_buffers(
             function, values, <int32_t>num_args, names, args, temporaries, target)
     else:
         PyErr_NoMemory()
     PyMem_Free(args)
     PyMem_Free(temporaries)
-    return answer
+    return py_result
 
 
-cdef void _refuse_empty() noexcept:
+cdef void _set_empty_error() noexcept:
     set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
 
 
-cdef void _refuse_keyword(PyObject* name) noexcept:
-    set_exception(TypeError(f"__call__() got an unexpected keyword argument '{<object>name}'"))
+cdef void _set_keyword_error(Function function, PyObject* keyword) noexcept:
+    try:
+        set_exception(keyword_error(function, <object>keyword))
+    except BaseException as error:  # the `__name__` of the function may fail
+        set_exception(error)
 
 
 # ---- the class -----------------------------------------------------------------------------
 
 @cython.binding(False)
-@cython.trashcan(True)  # a function may have a function as its attribute, and so on
+@cython.trashcan(True)  # attributes can form long chains of functions
 cdef class Function(CObject):
     """A function that any language can call.
 
@@ -444,40 +461,41 @@ cdef class Function(CObject):
     `release_gil`), and converts the result.  Keyword arguments and defaults work for Python
     callables, and for native functions that have a `Signature`.
 
-    ``__name__``, ``__doc__`` and ``inspect.signature`` give those of the Python callable, or what
-    the library says about the function.
+    ``__name__``, ``__doc__`` and ``inspect.signature`` return the values of the Python callable, or
+    of the metadata in the library.
 
     Raises
     ------
     TypeError, ValueError
         If an argument cannot be converted; the message names function and position.
     Exception
-        What the function raised: a native error arrives as the class registered for its kind, a
-        Python exception as the very same object.
+        If the function raises: a native error becomes an instance of the class that is registered
+        for its kind; a Python exception is raised as the same object.
 
     Notes
     -----
-    Made by `get_global_func`, `convert`, or the functions of a module.
+    `get_global_func`, `convert` and modules return functions.
 
-    A function travels in a pickle as its name in the global table, as its module's file and its
-    name there, or as the Python callable it stands for; others cannot be pickled.  Copies are the
+    The pickle of a function contains its global name, its module's file and its name in the module,
+    or its Python callable.  Other functions cannot be pickled.  Copying a function returns the
     function itself.
     """
 
     def __cinit__(self):
-        self.vectorcall = _call_as_is_known
+        self.vectorcall = _call_through_entry
         self.entry = call_by_position
         self.releases_gil = _releases_gil_by_default
 
     def __call__(self, *args, **kwargs):
-        # Reached through `Function.__call__` only: calls of an instance take the pointer above.
+        # For explicit `Function.__call__(f, ...)`; calls of instances use the vectorcall entry.
         return PyVectorcall_Call(self, args, <PyObject*>kwargs if kwargs else NULL)
 
     @property
     def release_gil(self) -> bool:
-        """Whether other Python threads run while this function does.
+        """True if calls release the GIL, so other Python threads run during the call.
 
-        They do, unless the function's signature says *non-blocking*.  Assigning overrides it.
+        True by default, except for functions whose signature is *non-blocking* and for short
+        functions of the runtime.  Can be assigned.
         """
         if not load_flag(&self.is_resolved) and resolve_signature(self) != 0:
             check(-2)
@@ -487,7 +505,7 @@ cdef class Function(CObject):
     def release_gil(self, value: bool) -> None:
         cdef bint releases = value
         with cython.critical_section(_wrapper_lock):
-            self.chose_gil = True
+            self.release_gil_assigned = True
             store_flag(&self.releases_gil, releases)
 
     def bind(self, *args, **kwargs):
@@ -496,17 +514,17 @@ cdef class Function(CObject):
         Parameters
         ----------
         *args, **kwargs
-            As in a call; defaults are put in.
+            The arguments of a call; missing arguments get their defaults.
 
         Returns
         -------
         BoundCall
-            Its call packs nothing: the arguments are kept as native code sees them.
+            A callable that stores the packed arguments.
 
         Notes
         -----
-        For loops over the same buffers.  The arguments are kept alive.  Arrays are seen as they
-        were: who gives one other memory (``resize``, ``set_``) binds anew.
+        For loops over the same buffers.  The bound call keeps the arguments alive.  It does not
+        notice when an array gets new memory (``resize``, ``set_``): bind again after that.
         """
         return hooks.load_description().bound_call(self, args, kwargs)
 
@@ -519,7 +537,7 @@ cdef class Function(CObject):
         c_symbol : int
             Address of a function with the packed calling convention; its first argument is NULL.
         keep_alive_object : object, optional
-            Kept alive as long as the function.
+            Object that the function keeps alive, such as the library of the symbol.
         """
         return function_at("c_symbol", c_symbol, keep_alive_object, call_extern_c)
 
@@ -535,13 +553,13 @@ cdef class Function(CObject):
             Address of a function that takes one ``void**``: pointers to the context, the argument
             array's address, the argument count, the result's address, and the return code.
         keep_alive_object : object, optional
-            Kept alive as long as the function.
+            Object that the function keeps alive, such as the owner of the compiled code.
         """
         return function_at(
             "mlir_packed_symbol", mlir_packed_symbol, keep_alive_object, call_mlir_packed)
 
     def __getattr__(self, name):
-        # Reached for what neither the instance nor the class has.
+        # Python calls this only for attributes that neither the instance nor the class has.
         value = None
         if name == "__name__":
             value = _name_of(self)
@@ -554,7 +572,7 @@ cdef class Function(CObject):
 
     @property
     def __doc__(self):
-        """Documentation of the Python callable, or what the library says."""
+        """Documentation of the Python callable, or of the metadata in the library."""
         assigned = vars(self).get("__doc__")
         if assigned is not None:
             return assigned
@@ -568,12 +586,12 @@ cdef class Function(CObject):
         if self.chandle == NULL:
             return "Function(chandle=None)"
         try:
-            return hooks.load_description().text_of(self)
-        except Exception:  # what describes a function may fail itself
+            return hooks.load_description().repr_of(self)
+        except Exception:  # reading the name or the metadata may fail
             return "ffi.Function"
 
     def __reduce__(self):
-        handle_of(self)  # an empty one has nothing to send
+        handle_of(self)  # ValueError for an empty function
         description = hooks.load_description()
         if type(self) not in (Function, Method):
             return description.reduce_subclass(self)
@@ -588,7 +606,7 @@ cdef class Function(CObject):
 
 
 cdef class Method(Function):
-    """A function that binds to the object it is read from, as Python's own functions do."""
+    """A function that becomes a bound method when it is read from an object."""
 
     def __cinit__(self):
         self.vectorcall = self.entry = _call_method
@@ -615,14 +633,13 @@ cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static):
     return method
 
 
-# ---- what a function says about itself -----------------------------------------------------
+# ---- origin and name -----------------------------------------------------------------------
 
 cdef object origin_of(Function function):
-    """Where this wrapper or another one of the function was found, or None."""
-    return settled_origin(function, None)
+    return set_default_origin(function, None)
 
 
-cdef object settled_origin(Function function, object origin):
+cdef object set_default_origin(Function function, object origin):
     with cython.critical_section(function):
         if function.origin is None:
             function.origin = get_object_metadata(function)
@@ -640,7 +657,7 @@ cdef object _name_of(Function function):
 
 
 def _install_functions():
-    """Make Function callable without an argument tuple, and known to the tables."""
+    """Install the vectorcall entries of Function and Method, and register the class."""
     cdef Function probe = Function.__new__(Function)
     cdef char* slot = <char*>(&probe.vectorcall if GIL_IS_OPTIONAL else &probe.entry)
     cdef Py_ssize_t offset = <Py_ssize_t>(slot - <char*><PyObject*>probe)

@@ -3,9 +3,12 @@ from cpython.object cimport PyObject, visitproc
 
 from tvm_ffi._binding cimport abi
 
-# Whether a native object, or NULL, is one that owns Python values: a callable, an opaque object.
+# Garbage collection of Python values that native objects own.
+
+# Return True if a native object owns Python values: callbacks, opaque objects and errors of
+# exceptions.  `handle` may be NULL.
 cdef bint owns_python_values(abi.TVMFFIObjectHandle handle) noexcept
-# Report to the collector what such an object owns.
+# Visit the Python values that a native object owns; does nothing for other objects.
 cdef int visit_values_of(abi.TVMFFIObjectHandle handle, visitproc visit, void* arg) noexcept
-# The same of any native object, or NULL, of which one reference is left: that of who reports it.
+# Same as `visit_values_of`, but only if the caller owns the only reference.  `handle` may be NULL.
 cdef int visit_as_only_owner(abi.TVMFFIObjectHandle handle, visitproc visit, void* arg) noexcept

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the garbage collector sees of Python values that a native object owns.
+"""Garbage collection: traverse and clear Python values that native objects own.
 
-The native object of a Python callable owns it, which the collector does not see; so does the object
-around any other Python value, and the native error of an exception, whose traceback often leads
-back to whoever keeps the error.  Who is the only owner of such an object reports that reference as
-its own, so that `obj.f = convert_func(obj.g)` is no leak.
+Native objects of callbacks, opaque objects and errors of exceptions own references to Python
+objects, which CPython's garbage collector does not know.  If a wrapper owns the only reference to
+such a native object, the wrapper visits the Python objects as if it owned them directly.  The
+collector then frees cycles such as `obj.f = convert_func(obj.g)`.
 
-Values inside of containers are not seen: they may be anywhere, and other threads may be changing
-the container.
+Elements of containers are not visited: a container may be shared, and other threads may change it.
 """
 
 from cpython.object cimport PyObject, PyTypeObject, inquiry, traverseproc, visitproc
@@ -19,14 +18,15 @@ from tvm_ffi._binding.object cimport (
 from tvm_ffi._binding.values cimport CAny, empty_any
 
 ctypedef int (*_Clear)(PyObject* self) noexcept
-cdef traverseproc _traverse_function = NULL
-cdef traverseproc _traverse_opaque = NULL
-cdef traverseproc _traverse_any = NULL
-cdef traverseproc _traverse_error = NULL
-cdef _Clear _clear_function = NULL
-cdef _Clear _clear_opaque = NULL
-cdef _Clear _clear_any = NULL
-cdef _Clear _clear_error = NULL
+# The functions that Cython generates for each class; the functions below call them at their end.
+cdef traverseproc _generated_traverse_function = NULL
+cdef traverseproc _generated_traverse_opaque = NULL
+cdef traverseproc _generated_traverse_any = NULL
+cdef traverseproc _generated_traverse_error = NULL
+cdef _Clear _generated_clear_function = NULL
+cdef _Clear _generated_clear_opaque = NULL
+cdef _Clear _generated_clear_any = NULL
+cdef _Clear _generated_clear_error = NULL
 
 
 cdef inline bint _is_opaque(abi.TVMFFIObjectHandle handle) noexcept:
@@ -63,66 +63,66 @@ cdef int visit_as_only_owner(abi.TVMFFIObjectHandle handle, visitproc visit, voi
     return visit_values_of(handle, visit, arg) if _is_only_owner(handle) else 0
 
 
-cdef int _traverse_rest_of_function(PyObject* self, visitproc visit, void* arg) noexcept:
+cdef int _traverse_function(PyObject* self, visitproc visit, void* arg) noexcept:
     cdef int stop = visit_as_only_owner((<CObject>self).chandle, visit, arg)
-    return stop if stop != 0 else _traverse_function(self, visit, arg)
+    return stop if stop != 0 else _generated_traverse_function(self, visit, arg)
 
 
-cdef int _traverse_rest_of_opaque(PyObject* self, visitproc visit, void* arg) noexcept:
+cdef int _traverse_opaque(PyObject* self, visitproc visit, void* arg) noexcept:
     cdef int stop = visit_as_only_owner((<CObject>self).chandle, visit, arg)
-    return stop if stop != 0 else _traverse_opaque(self, visit, arg)
+    return stop if stop != 0 else _generated_traverse_opaque(self, visit, arg)
 
 
-cdef int _traverse_rest_of_any(PyObject* self, visitproc visit, void* arg) noexcept:
+cdef int _traverse_any(PyObject* self, visitproc visit, void* arg) noexcept:
     cdef int stop = 0
     if (<CAny>self).value.type_index >= abi.kTVMFFIStaticObjectBegin:
         stop = visit_as_only_owner((<CAny>self).value.v_obj, visit, arg)
-    return stop if stop != 0 else _traverse_any(self, visit, arg)
+    return stop if stop != 0 else _generated_traverse_any(self, visit, arg)
 
 
-cdef int _traverse_rest_of_error(PyObject* self, visitproc visit, void* arg) noexcept:
-    """The native error carries the exception as well once the wrapper has been passed."""
+cdef int _traverse_error(PyObject* self, visitproc visit, void* arg) noexcept:
+    # After the wrapper was passed to native code, the native error owns the exception, too.
     cdef int stop = visit_as_only_owner((<CObject>self).chandle, visit, arg)
-    return stop if stop != 0 else _traverse_error(self, visit, arg)
+    return stop if stop != 0 else _generated_traverse_error(self, visit, arg)
 
 
-cdef int _clear_all_of_function(PyObject* self) noexcept:
-    """Let go of the callable, whose cycle nobody refers to."""
+cdef int _clear_function(PyObject* self) noexcept:
+    # Clears the callable: the wrapper is part of an unreachable cycle.
     if _is_only_owner((<CObject>self).chandle):
         empty_garbage(<CObject>self)
-    return _clear_function(self)
+    return _generated_clear_function(self)
 
 
-cdef int _clear_all_of_opaque(PyObject* self) noexcept:
+cdef int _clear_opaque(PyObject* self) noexcept:
     if _is_only_owner((<CObject>self).chandle):
         empty_garbage(<CObject>self)
-    return _clear_opaque(self)
+    return _generated_clear_opaque(self)
 
 
-cdef int _clear_all_of_any(PyObject* self) noexcept:
+cdef int _clear_any(PyObject* self) noexcept:
     empty_any(<CAny>self)
-    return _clear_any(self)
+    return _generated_clear_any(self)
 
 
-cdef int _clear_all_of_error(PyObject* self) noexcept:
+cdef int _clear_error(PyObject* self) noexcept:
     if _is_only_owner((<CObject>self).chandle):
         empty_garbage(<CObject>self)
-    return _clear_error(self)
+    return _generated_clear_error(self)
 
 
-_traverse_function = (<PyTypeObject*>Function).tp_traverse
-_clear_function = <_Clear>(<PyTypeObject*>Function).tp_clear
-(<PyTypeObject*>Function).tp_traverse = <traverseproc>_traverse_rest_of_function
-(<PyTypeObject*>Function).tp_clear = <inquiry>_clear_all_of_function
-_traverse_opaque = (<PyTypeObject*>OpaquePyObject).tp_traverse
-_clear_opaque = <_Clear>(<PyTypeObject*>OpaquePyObject).tp_clear
-(<PyTypeObject*>OpaquePyObject).tp_traverse = <traverseproc>_traverse_rest_of_opaque
-(<PyTypeObject*>OpaquePyObject).tp_clear = <inquiry>_clear_all_of_opaque
-_traverse_any = (<PyTypeObject*>CAny).tp_traverse
-_clear_any = <_Clear>(<PyTypeObject*>CAny).tp_clear
-(<PyTypeObject*>CAny).tp_traverse = <traverseproc>_traverse_rest_of_any
-(<PyTypeObject*>CAny).tp_clear = <inquiry>_clear_all_of_any
-_traverse_error = (<PyTypeObject*>Error).tp_traverse
-_clear_error = <_Clear>(<PyTypeObject*>Error).tp_clear
-(<PyTypeObject*>Error).tp_traverse = <traverseproc>_traverse_rest_of_error
-(<PyTypeObject*>Error).tp_clear = <inquiry>_clear_all_of_error
+_generated_traverse_function = (<PyTypeObject*>Function).tp_traverse
+_generated_clear_function = <_Clear>(<PyTypeObject*>Function).tp_clear
+(<PyTypeObject*>Function).tp_traverse = <traverseproc>_traverse_function
+(<PyTypeObject*>Function).tp_clear = <inquiry>_clear_function
+_generated_traverse_opaque = (<PyTypeObject*>OpaquePyObject).tp_traverse
+_generated_clear_opaque = <_Clear>(<PyTypeObject*>OpaquePyObject).tp_clear
+(<PyTypeObject*>OpaquePyObject).tp_traverse = <traverseproc>_traverse_opaque
+(<PyTypeObject*>OpaquePyObject).tp_clear = <inquiry>_clear_opaque
+_generated_traverse_any = (<PyTypeObject*>CAny).tp_traverse
+_generated_clear_any = <_Clear>(<PyTypeObject*>CAny).tp_clear
+(<PyTypeObject*>CAny).tp_traverse = <traverseproc>_traverse_any
+(<PyTypeObject*>CAny).tp_clear = <inquiry>_clear_any
+_generated_traverse_error = (<PyTypeObject*>Error).tp_traverse
+_generated_clear_error = <_Clear>(<PyTypeObject*>Error).tp_clear
+(<PyTypeObject*>Error).tp_traverse = <traverseproc>_traverse_error
+(<PyTypeObject*>Error).tp_clear = <inquiry>_clear_error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How functions come to Python: from a callable, and from the table of global functions."""
+"""Global functions and functions from Python callables: lookup, registration and copies."""
 
 cimport cython
 
@@ -15,16 +15,16 @@ def convert_func(pyfunc, tensor_cls=None) -> Function:
     Parameters
     ----------
     pyfunc : callable
-        Called with the GIL held, on whatever thread the caller is on.
+        Called with the GIL held, on the thread of the caller.
     tensor_cls : type, optional
-        Class with a DLPack exchange table, such as ``torch.Tensor``: tensors arrive as its objects
-        instead of `Tensor`, those in containers, too.  A tensor that is lent for the call only
-        stays what it is.
+        Class with a DLPack exchange API, such as ``torch.Tensor``: the callable gets tensors,
+        including elements of containers, as instances of this class instead of `Tensor`.  Tensors
+        that are borrowed for the call stay `Tensor`.
 
     Raises
     ------
     TypeError
-        If `pyfunc` is not callable, or `tensor_cls` has no exchange table.
+        If `pyfunc` is not callable, or `tensor_cls` has no exchange API.
     """
     cdef abi.TVMFFIObjectHandle handle = NULL
     cdef const abi.DLPackExchangeAPI* exchange_api = NULL
@@ -42,8 +42,8 @@ def convert_func(pyfunc, tensor_cls=None) -> Function:
 
 def find_global_func(name):
     """Return the function registered under this name, or None."""
-    cdef str own_name = plain_str(name, "name of a function")
-    cdef bytes text = own_name.encode("utf-8")
+    cdef str function_name = plain_str(name, "name of a function")
+    cdef bytes text = function_name.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     cdef abi.TVMFFIObjectHandle handle = NULL
     view.data, view.size = text, len(text)
@@ -51,31 +51,33 @@ def find_global_func(name):
     if handle == NULL:
         return None
     cdef Function function = wrap_function(handle)
-    if own_name.startswith(("ffi.", "pytvmffi.")):  # the runtime's own tell no signatures
-        function.origin = own_name
+    # The runtime's functions have no signatures.
+    if function_name.startswith(("ffi.", "pytvmffi.")):
+        function.origin = function_name
     else:
-        set_origin(function, own_name)
+        set_origin(function, function_name)
     return function
 
 
-def unseen_function(str name not None) -> CObject:
-    """Return a global function of the runtime for code that calls its handle.
+def runtime_function(str name not None) -> CObject:
+    """Return the owner of a global function's handle, for code that calls the handle directly.
 
-    Not as a `Function`: the garbage collector shows those to everybody, who could empty it.
+    The owner is not a `Function`: any program can get a `Function` from `gc.get_objects` and move
+    its handle away.
     """
-    cdef CObject unseen = CObject.__new__(CObject)
-    unseen.chandle = handle_of(find_global_func(name))
-    abi.TVMFFIObjectIncRef(unseen.chandle)
-    return unseen
+    cdef CObject owner = CObject.__new__(CObject)
+    owner.chandle = handle_of(find_global_func(name))
+    abi.TVMFFIObjectIncRef(owner.chandle)
+    return owner
 
 
 def named_function(str name not None) -> Function:
-    """Return the global function that a pickle names."""
+    """Return the global function of a name in a pickle."""
     function = find_global_func(name)
     if function is None:
         raise ValueError(
-            f"Cannot find global function {name}: a pickle names it, and this process has not "
-            "registered it; import what registers it first")
+            f"Cannot find global function {name}: a pickle refers to it, but this process has not "
+            "registered it; import the module that registers it first")
     return function
 
 
@@ -83,24 +85,24 @@ def set_global_func(
     name, Function function not None, bint override, str metadata="", str doc=""
 ) -> None:
     """Register the function; RuntimeError if the name is taken and `override` is false."""
-    cdef str own_name = plain_str(name, "name of a function")
-    cdef bytes text = own_name.encode("utf-8")
+    cdef str function_name = plain_str(name, "name of a function")
+    cdef bytes text = function_name.encode("utf-8")
     cdef bytes metadata_text = metadata.encode("utf-8")
-    cdef bytes doc_text = doc.encode("utf-8")  # before anything is registered: it may fail
+    cdef bytes doc_text = doc.encode("utf-8")  # before the registration: encoding may fail
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
     if metadata or doc:
         _describe_global(&view, function, metadata_text, doc_text)
-    settled_origin(function, own_name)
+    set_default_origin(function, function_name)
 
 
 cdef int _describe_global(
     const abi.TVMFFIByteArray* name, Function function, bytes metadata, bytes doc
 ) except -1:
-    """Register a function once more, with texts.
+    """Register a function again, with metadata and documentation.
 
-    The first time finds out whether the name is taken, without a line on stderr.
+    The first registration fails for a taken name; this function would also print a warning.
     """
     cdef abi.TVMFFIMethodInfo info
     info.name = name[0]
@@ -113,29 +115,36 @@ cdef int _describe_global(
 
 
 def plain_function(Function function not None) -> Function:
-    """Return the function without what a subclass adds; ValueError for an empty one."""
+    """Return a new `Function` for the native function of a subclass instance.
+
+    Raises
+    ------
+    ValueError
+        If the function is empty.
+    """
     cdef Function plain = Function.__new__(Function)
     plain.chandle = handle_of(function)
     abi.TVMFFIObjectIncRef(plain.chandle)
-    _call_likewise(plain, function)
+    _copy_call_settings(plain, function)
     return plain
 
 
-cdef int _call_likewise(Function made, Function function) except -1:
-    """Let a wrapper that nobody has seen be called as another one."""
-    set_origin(made, origin_of(function))
+cdef int _copy_call_settings(Function copy, Function function) except -1:
+    """Copy origin and GIL settings to a new wrapper, which no other thread uses yet."""
+    set_origin(copy, origin_of(function))
     with cython.critical_section(_wrapper_lock):
-        made.releases_gil, made.chose_gil = function.releases_gil, function.chose_gil
+        copy.releases_gil = function.releases_gil
+        copy.release_gil_assigned = function.release_gil_assigned
     return 0
 
 
 def function_of_class(cls, Function function not None, dict attributes) -> Function:
-    """Return the function as an instance of a subclass, with these attributes."""
-    cdef Function made = <Function?>cls.__new__(cls)
-    made.__move_handle_from__(plain_function(function))
-    _call_likewise(made, function)
-    vars(made).update(attributes)
-    return made
+    """Return a new instance of a subclass for the function, with these attributes."""
+    cdef Function copy = <Function?>cls.__new__(cls)
+    copy.__move_handle_from__(plain_function(function))
+    _copy_call_settings(copy, function)
+    vars(copy).update(attributes)
+    return copy
 
 
 hooks.object_text = find_global_func("pytvmffi.ReprPrintAbbreviated")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of functions that keep the GIL, on a Python that has none."""
+"""Calls of functions that keep the GIL, on free-threaded Python: locks replace the GIL."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
@@ -19,7 +19,7 @@ cdef int call_guarded(
     cdef abi.TVMFFIObjectHandle second = NULL
     cdef int32_t i
     cdef int code
-    # The first two among the arguments, as no function of the runtime takes more.
+    # Lock the first two; no function of the runtime has more List or Dict parameters.
     for i in range(num_args):
         if args[i].type_index == abi.kTVMFFIList or args[i].type_index == abi.kTVMFFIDict:
             second = args[i].v_obj

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of modules: what the library says about them, and how another process finds them.
+"""Functions of modules: lookup, metadata, documentation, and pickling by module and name.
 
-Only the name is kept with a function; everything else is asked for when somebody wants to know.
+A function stores its origin, the module and the name.  Metadata and documentation are read from the
+library on demand.
 """
 
 cimport cython
@@ -21,24 +22,24 @@ from tvm_ffi._binding.values cimport pack_str, plain_str
 
 from tvm_ffi._binding.object import references_with_metadata
 
-cdef CObject _find_in_module = unseen_function("ffi.ModuleGetFunction")
+cdef CObject _find_in_module = runtime_function("ffi.ModuleGetFunction")
 
 
 @cython.binding(False)
 cdef class ModuleOrigin(NativeReference):
-    """A function's module, which is not kept alive from here, and its name there.
+    """The module of a function, as a weak reference, and the name of the function in the module.
 
-    It is the note about the function, and the reference to it that goes with the note.
+    The origin is also the metadata object of the native function, see `set_object_metadata`.
     """
 
-    cdef abi.TVMFFIObject* module  # one weak count is ours
+    cdef abi.TVMFFIObject* module  # owned weak reference
     cdef readonly str name
     cdef readonly bint query_imports
-    # All of these under `_wrapper_lock`.
-    cdef object binder    # of its calls; None until somebody has asked, False where there is none
-    cdef list binders     # without the GIL: all that there were, as calls may be reading them; few
-    cdef list wrappers  # weak references to those that know the binder; None: nobody does
-    cdef Py_ssize_t next_sweep  # dead ones are dropped when there are this many
+    # Threads: the following fields need `_wrapper_lock`.
+    cdef object binder  # the cached ArgumentBinder; False: no signature; None: not looked up
+    cdef list binders   # free-threaded Python: all previous binders, which calls may be reading
+    cdef list wrappers  # weak references to wrappers that use the binder, or None
+    cdef Py_ssize_t next_sweep  # length of `wrappers` at which dead references are removed
 
     def __dealloc__(self):
         drop_target(self.module)
@@ -47,32 +48,32 @@ cdef class ModuleOrigin(NativeReference):
         return self
 
     def doc(self):
-        """Return the documentation that the library has, or None."""
-        return self._ask("ffi.ModuleGetFunctionDoc")
+        """Return the documentation in the library, or None."""
+        return self._query("ffi.ModuleGetFunctionDoc")
 
     def library(self):
-        """Return what messages call the module: where it was loaded from, or its kind."""
+        """Return the name of the module for messages: its path, or its kind."""
         module = wrap_target(self.module)
         if module is None:
-            return "a module that is gone"
+            return "a destroyed module"
         source = get_object_metadata(module)
         return source.argument if getattr(source, "argument", "") else f"Module[{module.kind}]"
 
     def add_wrapper(self, Function function not None):
-        """Note who calls as the signature says, and is to learn when that is another one."""
+        """Add a wrapper that `forget_binders` resets when the signature is replaced."""
         cdef object reference = PyWeakref_NewRef(function, None)
-        cdef list fresh = [], many = None
+        cdef list new_list = [], full_list = None
         with cython.critical_section(_wrapper_lock):
             if self.wrappers is None:
-                self.wrappers = fresh
+                self.wrappers = new_list
             self.wrappers.append(reference)
             if len(self.wrappers) >= self.next_sweep:
-                many = self.wrappers
-        if many is not None:
-            self._sweep(many)
+                full_list = self.wrappers
+        if full_list is not None:
+            self._sweep(full_list)
 
     cdef int _sweep(self, list wrappers) except -1:
-        """Drop references to those that have died, unless another thread has changed the list."""
+        """Remove dead references from the list, unless another thread replaced the list."""
         cdef list seen = wrappers.copy()
         cdef list alive = [reference for reference in seen if reference() is not None]
         with cython.critical_section(_wrapper_lock):
@@ -82,18 +83,18 @@ cdef class ModuleOrigin(NativeReference):
                 self.next_sweep = 2 * len(alive) + 8
         return 0
 
-    def known_binder(self):
-        """Return the binder, False where there is none; None when nobody has asked."""
+    def cached_binder(self):
+        """Return the cached binder; False: no signature; None: not looked up yet."""
         with cython.critical_section(_wrapper_lock):
             return self.binder
 
-    def keep_binder(self, binder, Py_ssize_t before):
-        """Remember a binder, or False, unless signatures were given since its text was asked for.
+    def store_binder(self, binder, Py_ssize_t version):
+        """Cache a binder, or False, unless the signature version changed since the lookup began.
 
-        Returns the one that another thread has found first, or this one.
+        Return the cached binder, which another thread may have stored first.
         """
         with cython.critical_section(_wrapper_lock):
-            if num_descriptions() != before:
+            if load_signature_version() != version:
                 return binder
             if self.binder is None:
                 self.binder = binder
@@ -104,57 +105,57 @@ cdef class ModuleOrigin(NativeReference):
             return self.binder
 
     def metadata(self):
-        """Return the JSON text of what the library says, or None."""
-        return self._ask("ffi.ModuleGetFunctionMetadata")
+        """Return the JSON text of the metadata in the library, or None."""
+        return self._query("ffi.ModuleGetFunctionMetadata")
 
-    cdef object _ask(self, str question):
+    cdef object _query(self, str function_name):
         module = wrap_target(self.module)
         if module is None:
             return None
-        return find_global_func(question)(module, self.name, self.query_imports)
+        return find_global_func(function_name)(module, self.name, self.query_imports)
 
     def reduce(self):
-        """Return what the function's ``__reduce__`` returns."""
+        """Return the pickle data of the function, for its ``__reduce__``."""
         module = wrap_target(self.module)
         if module is None:
-            raise TypeError(f"cannot pickle function `{self.name}`: its module is gone")
+            raise TypeError(f"cannot pickle function `{self.name}`: its module was destroyed")
         return type(module).get_function, (module, self.name, self.query_imports)
 
 
-@cython.binding(False)  # what traces programs can stand in for built-in functions only
+@cython.binding(False)  # a built-in function, which torch.compile can replace while it traces
 def function_of_module(CObject module not None, name, bint query_imports):
-    """Return a function of the module, or None; all wrappers of it know where it was found."""
+    """Return a function of the module, or None; all wrappers of the function share the origin."""
     cdef abi.TVMFFIAny args[3]
     cdef abi.TVMFFIObject* temporaries[2]
-    cdef abi.TVMFFIAny found
+    cdef abi.TVMFFIAny result
     cdef CallState state
     cdef Borrowing borrowing
     cdef Borrowing** borrowings
     cdef PyObject* wrapper = <PyObject*>module
     cdef int code
     cdef str text = plain_str(name, "name of a function")
-    begin_call(&state, temporaries)
+    begin_call(&state, temporaries, 1)
     cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(module)
-    pack_object(&args[0], handle.type_index, handle)  # what is no module the runtime refuses
+    pack_object(&args[0], handle.type_index, handle)  # the runtime refuses other objects
     if pack_str(<PyObject*>text, &args[1], &state, NULL) != 0:
         check(-2)
     args[2].type_index, args[2].zero_padding = abi.kTVMFFIBool, 0
     args[2].v_int64 = query_imports
-    found.type_index, found.zero_padding = abi.kTVMFFINone, 0
-    found.v_int64 = 0
+    result.type_index, result.zero_padding = abi.kTVMFFINone, 0
+    result.v_int64 = 0
     borrowings = begin_borrowing(&borrowing, &wrapper, 1)
-    with nogil:  # the module may be foreign code
-        code = abi.TVMFFIFunctionCall(_find_in_module.chandle, args, 3, &found)
+    with nogil:  # the module may be third-party code
+        code = abi.TVMFFIFunctionCall(_find_in_module.chandle, args, 3, &result)
     end_borrowing(borrowings, &borrowing)
     release_temporaries(&state, view_free_list())
     check(code)
-    if found.type_index != abi.kTVMFFIFunction:
+    if result.type_index != abi.kTVMFFIFunction:
         return None
-    cdef Function function = wrap_function(found.v_obj)
+    cdef Function function = wrap_function(result.v_obj)
     cdef object origin = get_object_metadata(function)
     if origin is None:
         set_module_origin(function, module, text, query_imports)
-    else:  # a function of another module stays that module's
+    else:  # a function of an imported module keeps the origin of that module
         set_origin(function, origin)
     return function
 
@@ -162,7 +163,7 @@ def function_of_module(CObject module not None, name, bint query_imports):
 cpdef set_module_origin(
     Function function, CObject module, str name, bint query_imports
 ):
-    """Note where a function was found; all wrappers of the function know it then."""
+    """Set the origin of a function, for all its wrappers."""
     cdef ModuleOrigin origin = ModuleOrigin.__new__(ModuleOrigin)
     origin.refer_to(function)
     origin.module = weak_target(module)
@@ -172,10 +173,10 @@ cpdef set_module_origin(
 
 
 def forget_binders(name) -> None:
-    """Let functions of this name, of whatever module, be asked for their signatures again.
+    """Remove the cached binders of all module functions of this name, for a replaced signature.
 
-    Also those of modules that import the one whose functions have been described anew.  Called
-    when the new description can be read.
+    Functions of all modules are reset, because other modules may import the function's module.  The
+    new signature must be readable before the call.
     """
     cdef list origins = [
         reference for reference in references_with_metadata()
@@ -183,9 +184,10 @@ def forget_binders(name) -> None:
     cdef list binders = [None] * len(origins), wrappers = [None] * len(origins)
     cdef ModuleOrigin origin
     cdef Py_ssize_t i
-    # At one moment: who begins to read later finds nothing old, who began before keeps nothing.
+    # One critical section: lookups that begin later find no old binder, and lookups that began
+    # earlier see the new version and store nothing.
     with cython.critical_section(_wrapper_lock):
-        count_description()
+        advance_signature_version()
         for i in range(len(origins)):
             origin = <ModuleOrigin>origins[i]
             binders[i], wrappers[i] = origin.binder, origin.wrappers
@@ -197,6 +199,6 @@ def forget_binders(name) -> None:
                 unresolve(<Function>function)
 
 
-def description_count() -> int:
-    """Return the number of signature changes so far, which `keep_binder` compares."""
-    return num_descriptions()
+def signature_version() -> int:
+    """Return the number of replaced signatures so far; `store_binder` compares it."""
+    return load_signature_version()

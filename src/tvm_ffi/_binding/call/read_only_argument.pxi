@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which functions may get memory that must not be written.
+"""Read-only arguments: checks that a function does not write memory that must not be written.
 
-Python callables get it with its mark, and the runtime's own functions write into no tensor.  Others
-say in their signature what they do with a parameter, or nobody knows.
+Python callables may get any read-only tensor, because it is marked; the runtime's functions never
+write tensors.  For other functions, the signature declares whether a parameter is written; without
+a signature, the direction is unknown.
 """
 
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, CallState, Packer, begin_call, packer_of,
+    TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, CallState, Packer, begin_call, get_packer,
     release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.object cimport check, set_exception
 
+# The fix in the error message, by direction of the parameter.
 _REMEDIES = {
     "in": "",
     "out": "pass a writable array",
     "inout": "pass a writable copy",
     "unknown": (
-        "nothing says whether the function writes into it: pass `tvm_ffi.readonly(array)` if it "
+        "it is unknown whether the function writes into it: pass `tvm_ffi.readonly(array)` if it "
         "only reads, or a writable copy"
     ),
 }
@@ -29,13 +31,13 @@ cdef int refuse_read_only(
     ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args, ArgumentRestriction restriction
 ) noexcept:
     try:
-        return _refuse(direction_of_argument(binder, index, num_args), restriction)
+        return _check_writable(direction_of_argument(binder, index, num_args), restriction)
     except BaseException as error:
         set_exception(error)
         return -1
 
 
-cdef int _refuse(str direction, ArgumentRestriction restriction) except -1:
+cdef int _check_writable(str direction, ArgumentRestriction restriction) except -1:
     if direction == "in":
         return 0
     if restriction == ArgumentRestriction.BORROWED or restriction == ArgumentRestriction.MOVED:
@@ -47,25 +49,25 @@ cdef int _refuse(str direction, ArgumentRestriction restriction) except -1:
 
 
 def check_memory(value, str direction not None) -> None:
-    """Raise BufferError unless a native function may get the memory of an argument.
+    """Raise BufferError if a native function must not get the memory of an argument.
 
     Parameters
     ----------
     value : object
-        The argument, as a call would get it.
+        The argument of a call.
     direction : str
-        What the function's signature says of the parameter.
+        The direction that the signature declares for the parameter, see `DIRECTIONS`.
     """
-    cdef const Packer* packer = packer_of(<PyObject*>value)
+    cdef const Packer* packer = get_packer(<PyObject*>value)
     cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT]
     cdef abi.TVMFFIAny view
     cdef CallState state
     cdef int code
     if packer == NULL:
         check(-2)
-    begin_call(&state, temporaries)
+    begin_call(&state, temporaries, 1)
     code = packer.pack(<PyObject*>value, &view, &state, packer)
     release_temporaries(&state, view_free_list())
     check(code)
     if state.restriction != ArgumentRestriction.NONE:
-        _refuse(direction, state.restriction)
+        _check_writable(direction, state.restriction)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which functions are the runtime's own and keep the GIL.
+# The runtime's functions that run with the GIL held.
 from tvm_ffi._binding cimport abi
 
-# Whether the runtime registered this very function, and it works on what it is given and returns.
-# Such functions walk Lists and Dicts, which are changed by threads that hold the GIL.
+# Return True if the function is a short function of the runtime, which must be called with the GIL
+# held: it may read Lists and Dicts, which other threads change only with the GIL held.
 cdef bint keeps_gil(abi.TVMFFIObjectHandle function) noexcept
-# Whether it is one of these, and what it is given outlives the call.
-cdef bint keeps_arguments(abi.TVMFFIObjectHandle function) noexcept
+# Return True if the function is one of these and stores arguments in an object.
+cdef bint stores_arguments(abi.TVMFFIObjectHandle function) noexcept

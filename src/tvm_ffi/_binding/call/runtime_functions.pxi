@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime's own functions, by address, under whatever name or as whatever value they arrive.
+"""The runtime's functions that run with the GIL held: a hash table of function addresses.
 
-The table is filled as the binding is loaded, and read without a lock ever after.  It owns the
-functions, so that an address stays that function's.
+Addresses identify a function independently of the name or value through which it was obtained.  The
+table owns its functions, so their addresses are not reused.  It is filled when the binding is
+imported; threads read it without a lock.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
@@ -14,17 +15,17 @@ from tvm_ffi._binding.values cimport text_of
 cdef enum:
     LOG2_SLOTS = 10
     NUM_SLOTS = 1 << LOG2_SLOTS
-    MAX_FUNCTIONS = 512  # there are about 150
+    MAX_FUNCTIONS = 512  # the runtime has about 150
 
-cdef abi.TVMFFIObjectHandle _slots[NUM_SLOTS]
-cdef bint _keep_arguments[NUM_SLOTS]
+cdef abi.TVMFFIObjectHandle _slots[NUM_SLOTS]  # owned; NULL: empty
+cdef bint _stores_arguments[NUM_SLOTS]
 
-# Functions of the runtime, among them those that read containers, which other threads may change
-# as soon as they have the GIL.
-_KEEPING_FUNCTIONS = ("ffi.", "pytvmffi.ReprPrintAbbreviated")
-# Functions of the runtime that run the code of libraries, or wait for a loader or a driver.
-_WAITING_FUNCTIONS = ("ffi.Module", "ffi.SystemLib")
-# Functions of the runtime that put what they are given into an object.
+# Names of functions that run with the GIL held.  Many of them read containers, which other threads
+# change only with the GIL held.
+_GIL_KEEPING_PREFIXES = ("ffi.", "pytvmffi.ReprPrintAbbreviated")
+# Exceptions: functions that call code of libraries, or wait for the loader or a driver.
+_BLOCKING_PREFIXES = ("ffi.Module", "ffi.SystemLib")
+# Functions that store their arguments in an object.
 _STORING_FUNCTIONS = (
     "ffi.Array", "ffi.List", "ffi.ListSetItem", "ffi.ListAppend", "ffi.ListInsert",
     "ffi.Map", "ffi.Dict", "ffi.DictSetItem", "ffi.MakeObjectFromPackedArgs", "ffi.VisitInterrupt",
@@ -37,7 +38,7 @@ cdef inline size_t _home_slot(abi.TVMFFIObjectHandle function) noexcept:
 
 
 cdef inline size_t _slot_of(abi.TVMFFIObjectHandle function) noexcept:
-    """The slot of the function; an empty one if it is none of the runtime's."""
+    """Return the index of the function's slot, or of an empty slot if it is not in the table."""
     cdef size_t i = _home_slot(function)
     while _slots[i] != NULL and _slots[i] != function:
         i = (i + 1) & (NUM_SLOTS - 1)
@@ -48,17 +49,17 @@ cdef bint keeps_gil(abi.TVMFFIObjectHandle function) noexcept:
     return _slots[_slot_of(function)] != NULL
 
 
-cdef bint keeps_arguments(abi.TVMFFIObjectHandle function) noexcept:
-    return _keep_arguments[_slot_of(function)]
+cdef bint stores_arguments(abi.TVMFFIObjectHandle function) noexcept:
+    return _stores_arguments[_slot_of(function)]
 
 
-cdef int _add(abi.TVMFFIObjectHandle owned, bint keeps) except -1:
+cdef int _add_function(abi.TVMFFIObjectHandle owned, bint stores) except -1:
     cdef size_t i = _slot_of(owned)
-    _slots[i], _keep_arguments[i] = owned, keeps
+    _slots[i], _stores_arguments[i] = owned, stores
     return 0
 
 
-cdef abi.TVMFFIObjectHandle _find(str name) except? NULL:
+cdef abi.TVMFFIObjectHandle _find_function(str name) except? NULL:
     cdef bytes text = name.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     cdef abi.TVMFFIObjectHandle function = NULL
@@ -67,37 +68,39 @@ cdef abi.TVMFFIObjectHandle _find(str name) except? NULL:
     return function
 
 
-cdef abi.TVMFFIAny _ask(abi.TVMFFIObjectHandle function, abi.TVMFFIAny* args, int32_t num_args):
-    cdef abi.TVMFFIAny answer
-    answer.type_index = abi.kTVMFFINone
-    answer.zero_padding = 0
-    answer.v_int64 = 0
-    check(abi.TVMFFIFunctionCall(function, args, num_args, &answer))
-    return answer
+cdef abi.TVMFFIAny _call_function(
+    abi.TVMFFIObjectHandle function, abi.TVMFFIAny* args, int32_t num_args
+):
+    cdef abi.TVMFFIAny result
+    result.type_index = abi.kTVMFFINone
+    result.zero_padding = 0
+    result.v_int64 = 0
+    check(abi.TVMFFIFunctionCall(function, args, num_args, &result))
+    return result
 
 
-cdef str _take_text(abi.TVMFFIAny owned):
+cdef str _consume_text(abi.TVMFFIAny owned):
     cdef str text = text_of(&owned)
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectDecRef(owned.v_obj)
     return text
 
 
-def _fill():
-    cdef abi.TVMFFIObjectHandle list_names = _find("ffi.FunctionListGlobalNamesFunctor")
-    cdef abi.TVMFFIObjectHandle name_at = _ask(list_names, NULL, 0).v_obj
-    cdef abi.TVMFFIAny position
+def _fill_table():
+    cdef abi.TVMFFIObjectHandle list_names = _find_function("ffi.FunctionListGlobalNamesFunctor")
+    cdef abi.TVMFFIObjectHandle name_at = _call_function(list_names, NULL, 0).v_obj
+    cdef abi.TVMFFIAny index
     cdef int64_t count
-    position.type_index = abi.kTVMFFIInt
-    position.zero_padding = 0
-    position.v_int64 = -1
-    count = _ask(name_at, &position, 1).v_int64
-    for position.v_int64 in range(min(count, MAX_FUNCTIONS)):
-        name = _take_text(_ask(name_at, &position, 1))
-        if name.startswith(_KEEPING_FUNCTIONS) and not name.startswith(_WAITING_FUNCTIONS):
-            _add(_find(name), name in _STORING_FUNCTIONS)
+    index.type_index = abi.kTVMFFIInt
+    index.zero_padding = 0
+    index.v_int64 = -1  # asks for the number of names
+    count = _call_function(name_at, &index, 1).v_int64
+    for index.v_int64 in range(min(count, MAX_FUNCTIONS)):
+        name = _consume_text(_call_function(name_at, &index, 1))
+        if name.startswith(_GIL_KEEPING_PREFIXES) and not name.startswith(_BLOCKING_PREFIXES):
+            _add_function(_find_function(name), name in _STORING_FUNCTIONS)
     abi.TVMFFIObjectDecRef(name_at)
     abi.TVMFFIObjectDecRef(list_names)
 
 
-_fill()
+_fill_table()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures of functions, for ``inspect.signature`` and ``help``.
+"""Signatures of functions for ``inspect.signature`` and ``help``.
 
-A Python callable has its own.  A library describes parameters by type only, so theirs are
-positional and have numbers for names; the types are written as `TypeSchema` writes them.
+Callbacks have the signature of their Python callable.  Metadata without a `Signature` contain only
+the types of parameters: such parameters are positional and are named ``_0``, ``_1`` and so on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PRINTER = TypePrinter(type_key_to_index)
 
 
 def signature_of_callable(function: Callable[..., Any]) -> Signature | None:
-    """Return the signature of a Python callable; None where Python knows none."""
+    """Return the signature of a Python callable; None if `inspect` finds none."""
     try:
         return inspect.signature(function)
     except (TypeError, ValueError):  # some built-in functions, broken `__signature__`
@@ -31,7 +31,7 @@ def signature_of_callable(function: Callable[..., Any]) -> Signature | None:
 
 
 def signature_of_metadata_text(text: str | None) -> Signature | None:
-    """Return the signature that the JSON text of a function's metadata describes, or None."""
+    """Return the signature from the JSON text of a function's metadata, or None."""
     try:
         return signature_of_metadata(json.loads(text or "{}"))
     except (ValueError, RecursionError):
@@ -39,17 +39,17 @@ def signature_of_metadata_text(text: str | None) -> Signature | None:
 
 
 def signature_of_metadata(metadata: Any) -> Signature | None:
-    """Return the signature that a function's metadata describes; None when it describes none.
+    """Return the signature from a function's metadata; None if they have no function schema.
 
     Parameters
     ----------
     metadata : dict
-        Its member ``type_schema`` is the function's schema, or the JSON text of it.
+        The member ``type_schema`` is the type schema of the function, or its JSON text.
     """
     function = declared_function(metadata, Schema)
     try:
         return None if function is None else _signature_of_groups(function.named_args or {})
-    except RecursionError:  # it may nest as deep as reading it just allows
+    except RecursionError:  # printing recurses deeper than reading
         return None
 
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of functions that have a signature: argument binding by position, name and default.
 
-An `ArgumentBinder` is made once per signature.  Binding compares the addresses of names, which the
-interpreter has interned, for the first parameters, and looks up the others in a dict;
+Each signature has one `ArgumentBinder`.  To bind a keyword argument, the binder compares the
+address of its interned name with the names of the first parameters, then looks it up in a dict.
 `signature._binding_errors` writes the error messages.
 
-The first call of a function looks up its signature.  A function without one is called by position
-from then on, and pays nothing; a function with one pays a comparison per declared conversion where
-all arguments are given by position.
+The first call of a function looks up its signature.  Later calls of a function without a signature
+have no extra cost; a function with a signature whose arguments are all positional costs one
+comparison per parameter with a conversion.
 """
 
 cimport cython
@@ -32,9 +32,9 @@ cdef enum:
     TO_FLOAT, TO_TEXT, TO_CONTAINER
 
 cdef enum:
-    MAX_COMPARED = 16  # names; from there on a hash is found sooner
+    MAX_COMPARED = 16  # parameters whose names are compared; a dict is faster for more
 
-# Stands among the defaults for those that are missing.
+# The default of parameters that have no default.
 NO_DEFAULT = object()
 cdef PyObject* _no_default = <PyObject*>NO_DEFAULT
 
@@ -42,35 +42,41 @@ DIRECTIONS = ("in", "out", "inout", "unknown")
 
 
 cdef class ArgumentBinder:
-    """How the arguments of one function find their parameters; `call.signature_lookup` makes it.
+    """Binds the arguments of one function to its parameters; see `signature_lookup.new_binder`.
 
     Parameters
     ----------
     signature : Signature
-        What the function takes.
+        The signature of the function.
     names, defaults, converters : tuple
-        Of its parameters without a variadic one, in order: the interned name, the default as it is
-        packed or `NO_DEFAULT`, and None, ``float``, ``str`` or what converts containers.
+        One element per parameter, in order, without the variadic parameter.  Names are interned.
+        Defaults are ready to be packed; `NO_DEFAULT` if there is none.  A converter is None,
+        ``float``, ``str`` or a container converter.
     directions : bytes
-        In the same order, places in `DIRECTIONS`.
+        One index in `DIRECTIONS` per parameter.
     num_positional_only, num_positional : int
-        How many of them may be given by position only, and by position.
+        The number of parameters that accept only positional arguments, and of parameters that
+        accept positional arguments.
+    is_variadic : bool
+        True if the function accepts any number of further positional arguments.
     """
 
     def __cinit__(
         self, signature, tuple names not None, tuple defaults not None, tuple converters not None,
         bytes directions not None, int num_positional_only, int num_positional, bint is_variadic,
     ):
-        # Calls trust what is checked here.
+        # Calls do not check these invariants again.
         if not len(names) == len(defaults) == len(converters) == len(directions):
-            raise ValueError("a binder has as many defaults, converters and directions as names")
+            raise ValueError(
+                "ArgumentBinder: expected as many defaults, converters and directions as names "
+                f"({len(names)}), got {len(defaults)}, {len(converters)} and {len(directions)}")
         if not 0 <= num_positional_only <= num_positional <= len(names):
             raise ValueError(
-                f"{num_positional_only} and {num_positional} of {len(names)} parameters cannot be "
-                "given by position only, and by position")
+                "ArgumentBinder: expected 0 <= num_positional_only <= num_positional <= "
+                f"{len(names)}, got {num_positional_only} and {num_positional}")
         for name in names:
             if type(name) is not str:
-                raise TypeError(f"the name of a parameter must be a str, got {name!r}")
+                raise TypeError(f"ArgumentBinder: expected a str as parameter name, got {name!r}")
         self.signature = signature
         self.names, self.defaults, self.converters = names, defaults, converters
         self.directions = directions
@@ -96,26 +102,26 @@ cdef class ArgumentBinder:
         conversion.index = index
         conversion.kind = TO_CONTAINER
         if converter is float:
-            conversion.kind, conversion.unchanged = TO_FLOAT, &PyFloat_Type
+            conversion.kind, conversion.accepted_class = TO_FLOAT, &PyFloat_Type
         elif converter is str:
-            conversion.kind, conversion.unchanged = TO_TEXT, &PyUnicode_Type
+            conversion.kind, conversion.accepted_class = TO_TEXT, &PyUnicode_Type
         self.num_conversions += 1
         return 0
 
 
 def container_converter(schema):
-    """Return what converts a list, tuple or dict to a declared container."""
+    """Return a callable that converts a list, tuple or dict to the container of a type schema."""
     return hooks.container_converter(schema)
 
 
 # ---- binding -------------------------------------------------------------------------------
 
-cdef bint is_as_declared(ArgumentBinder binder, PyObject* const* values) noexcept:
+cdef bint needs_no_conversion(ArgumentBinder binder, PyObject* const* values) noexcept:
     cdef const Conversion* conversion
     cdef int i
     for i in range(binder.num_conversions):
         conversion = &binder.conversions[i]
-        if Py_TYPE(values[conversion.index]) != conversion.unchanged:
+        if Py_TYPE(values[conversion.index]) != conversion.accepted_class:
             return False
     return True
 
@@ -127,7 +133,7 @@ cdef Py_ssize_t count_bound(ArgumentBinder binder, Py_ssize_t num_args) noexcept
 
 
 cdef inline int _index_of_name(ArgumentBinder binder, PyObject* name) noexcept:
-    """The parameter of a name; -1: there is none."""
+    """Return the index of the parameter that a keyword names; -1 if there is none."""
     cdef PyObject* names = <PyObject*>binder.names
     cdef PyObject* index
     cdef int i
@@ -137,7 +143,7 @@ cdef inline int _index_of_name(ArgumentBinder binder, PyObject* name) noexcept:
     if Py_TYPE(name) == &PyUnicode_Type:
         index = PyDict_GetItem(<PyObject*>binder.indices, name)
         return -1 if index == NULL else <int>PyLong_AsLong(index)
-    # A subclass may have a hash of its own.
+    # A subclass of str may override the hash.
     for i in range(binder.num_positional_only, binder.num_params):
         if PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0:
             return i
@@ -150,12 +156,12 @@ cdef int bind(
 ) noexcept:
     cdef PyObject* defaults = <PyObject*>binder.defaults
     cdef Py_ssize_t num_names = 0 if kwnames == NULL else PyTuple_GET_SIZE(kwnames)
-    # What a variadic parameter takes stands between those by position and those by name.
+    # Arguments of the variadic parameter follow the positional parameters in `bound`.
     cdef Py_ssize_t num_extra = count_bound(binder, num_args) - binder.num_params
     cdef Py_ssize_t i
     cdef Py_ssize_t index
     if num_args > binder.num_positional + num_extra:
-        return _explain(binder, num_args, kwnames)
+        return _raise_binding_error(binder, num_args, kwnames)
     for i in range(num_args):
         bound[i] = values[i]
     for i in range(num_args, binder.num_params + num_extra):
@@ -165,19 +171,22 @@ cdef int bind(
         if index >= binder.num_positional:
             index += num_extra
         if index < 0 or bound[index] != NULL:
-            return _explain(binder, num_args, kwnames)
+            return _raise_binding_error(binder, num_args, kwnames)
         bound[index] = values[num_args + i]
     for i in range(num_args, binder.num_params + num_extra):
         if bound[i] == NULL:
             bound[i] = PyTuple_GET_ITEM(defaults, i - num_extra)
             if bound[i] == _no_default:
-                return _explain(binder, num_args, kwnames)
+                return _raise_binding_error(binder, num_args, kwnames)
     return 0
 
 
-cdef int _explain(ArgumentBinder binder, Py_ssize_t num_args, PyObject* kwnames) noexcept:
+cdef int _raise_binding_error(
+    ArgumentBinder binder, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    """Set the TypeError of a call whose arguments cannot be bound.  Returns -1."""
     try:
-        from tvm_ffi.signature._binding_errors import binding_problem  # few calls are wrong
+        from tvm_ffi.signature._binding_errors import binding_problem  # lazy: only for errors
 
         keywords = () if kwnames == NULL else <tuple><object>kwnames
         problem = binding_problem(binder.signature, num_args, keywords)
@@ -192,30 +201,33 @@ cdef int _explain(ArgumentBinder binder, Py_ssize_t num_args, PyObject* kwnames)
 cdef Py_ssize_t convert_bound(ArgumentBinder binder, PyObject** bound, PyObject** owned) noexcept:
     cdef const Conversion* conversion
     cdef Py_ssize_t num_owned = 0
-    cdef PyObject* made
+    cdef PyObject* converted
     cdef int i
-    # A variadic function's parameters by name stand elsewhere; their values are packed as they are.
+    # In a variadic function, `conversion.index` is not the index in `bound`: nothing is converted.
     for i in range(0 if binder.is_variadic else binder.num_conversions):
         conversion = &binder.conversions[i]
-        if Py_TYPE(bound[conversion.index]) == conversion.unchanged:
+        if Py_TYPE(bound[conversion.index]) == conversion.accepted_class:
             continue
-        made = _converted(binder, conversion, bound[conversion.index])
-        if made == NULL and PyErr_Occurred() != NULL:
-            name_parameter(binder.signature, binder.names[conversion.index])
+        converted = _convert_argument(binder, conversion, bound[conversion.index])
+        if converted == NULL and PyErr_Occurred() != NULL:
+            explain_conversion(binder.signature, binder.names[conversion.index])
             while num_owned > 0:
                 num_owned -= 1
                 Py_DECREF(<object>owned[num_owned])
             return -1
-        if made != NULL:
-            bound[conversion.index] = owned[num_owned] = made
+        if converted != NULL:
+            bound[conversion.index] = owned[num_owned] = converted
             num_owned += 1
     return num_owned
 
 
-cdef PyObject* _converted(
+cdef PyObject* _convert_argument(
     ArgumentBinder binder, const Conversion* conversion, PyObject* value
 ) noexcept:
-    """What is packed instead of the value; NULL: the value, or an exception is set."""
+    """Return a new reference to the converted value.
+
+    NULL without an exception: the value needs no conversion.  Fails: NULL with an exception set.
+    """
     cdef double number
     if conversion.kind == TO_FLOAT:
         if Py_TYPE(value) != &PyLong_Type:
@@ -230,10 +242,10 @@ cdef PyObject* _converted(
     return NULL
 
 
-cdef Py_ssize_t _parameter_of(
+cdef Py_ssize_t _parameter_index(
     ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args
 ) noexcept:
-    """The parameter that an argument goes to; -1: a variadic one, or there is no binder."""
+    """Return the index of an argument's parameter; -1 if it is variadic or `binder` is None."""
     if binder is None:
         return -1
     if index < binder.num_positional:
@@ -243,23 +255,23 @@ cdef Py_ssize_t _parameter_of(
 
 
 cdef object name_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args):
-    cdef Py_ssize_t parameter = _parameter_of(binder, index, num_args)
+    cdef Py_ssize_t parameter = _parameter_index(binder, index, num_args)
     return None if parameter < 0 else binder.names[parameter]
 
 
 cdef object direction_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args):
-    cdef Py_ssize_t parameter = _parameter_of(binder, index, num_args)
+    cdef Py_ssize_t parameter = _parameter_index(binder, index, num_args)
     return "unknown" if parameter < 0 else DIRECTIONS[binder.directions[parameter]]
 
 
 # ---- calls ---------------------------------------------------------------------------------
 
-# How many times signatures were given from outside.
-cdef Py_ssize_t _num_descriptions = 0
+# The number of times that signatures were replaced, see load_signature_version.
+cdef Py_ssize_t _signature_version = 0
 
 
 def declared_signature(Function function not None):
-    """Return the signature with which a function was declared; None where nobody has said it."""
+    """Return the declared signature of a function, or None."""
     binder = hooks.signature_lookup(function, origin_of(function))
     return None if binder is None else binder.signature
 
@@ -267,10 +279,10 @@ def declared_signature(Function function not None):
 cdef PyObject* _call_unresolved(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The way until the first call, which asks for the signature.
+    """Vectorcall entry before the first call: look up the signature, then call.
 
-    In a finalizer at the end of the interpreter nobody may be left who could tell: what asks has
-    been emptied.
+    A finalizer may call a function while the interpreter shuts down and the modules that look up
+    signatures are cleared.  The function is then called by position.
     """
     cdef Function function = <Function>callable
     if resolve_signature(function) != 0:
@@ -282,46 +294,50 @@ cdef PyObject* _call_unresolved(
 
 
 cdef int resolve_signature(Function function) noexcept:
-    """Find out how arguments find their parameters.  -1 with an exception set.
+    """Look up the signature and store the binder.  Fails: -1 with an exception set.
 
-    Several threads may do so at once.  The wrapper stays unresolved meanwhile, so that none of them
-    calls without what the signature says; a signature that is given from outside meanwhile wins.
+    Threads: several threads may look up the same signature concurrently.  The function is marked as
+    resolved only afterwards, so that no thread calls it without the binder.  If the signature is
+    replaced during the lookup, the lookup starts again.
     """
-    cdef Py_ssize_t before
+    cdef Py_ssize_t version
     try:
         while True:
-            before = num_descriptions()
+            version = load_signature_version()
             binder = None
-            if callable_of(function.chandle) == NULL:  # a Python callable's the interpreter knows
+            if callable_of(function.chandle) == NULL:  # the interpreter binds for Python callables
                 binder = hooks.signature_lookup(function, origin_of(function))
             is_non_blocking = binder is not None and binder.signature.non_blocking
-            if _keep(function, binder, is_non_blocking, before):
+            if _store_binder(function, binder, is_non_blocking, version):
                 return 0
-    except BaseException as error:  # no memory, Ctrl-C: the next call asks again
+    except BaseException as error:  # MemoryError, Ctrl-C: the next call looks it up again
         set_exception(error)
     return -1
 
 
-cdef bint _keep(
-    Function function, ArgumentBinder binder, bint is_non_blocking, Py_ssize_t before
+cdef bint _store_binder(
+    Function function, ArgumentBinder binder, bint is_non_blocking, Py_ssize_t version
 ) except -1:
-    """Let the wrapper call like this unless signatures were given since; whether it does.
+    """Store the binder unless the signature version changed; return False if it did.
 
-    A thread that was quicker has kept an equal binder, which others may be reading.
+    If another thread was faster, its binder stays, because calls may already use it.
     """
-    cdef object _earlier = None  # dies outside of the section
+    cdef object _earlier = None  # released after the critical section
     with cython.critical_section(_wrapper_lock):
-        if _num_descriptions != before:
+        if _signature_version != version:
             return False
         if not function.is_resolved:
-            if is_non_blocking and not function.chose_gil:
+            if is_non_blocking and not function.release_gil_assigned:
                 store_flag(&function.releases_gil, False)
             _earlier = _publish(function, binder)
     return True
 
 
 cdef object _publish(Function function, ArgumentBinder binder):
-    """Let calls take this binder, or none; returns the earlier one.  Under the lock."""
+    """Let calls use this binder, or None; return the previous one.
+
+    Threads: needs `_wrapper_lock`.
+    """
     Py_INCREF(binder)
     cdef PyObject* earlier = swap_binder(function, <PyObject*>binder)
     cdef object owned = <object>earlier
@@ -335,12 +351,12 @@ cdef object _publish(Function function, ArgumentBinder binder):
 cdef PyObject* _call_with_binder(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The way of functions with a signature."""
+    """Vectorcall entry of functions with a signature."""
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef ArgumentBinder binder = <ArgumentBinder>load_binder(<Function>callable)
     cdef PyObject* bound[MAX_STACK_ARGS]
     cdef Py_ssize_t num_bound
-    if kwnames == NULL and num_args == binder.exact_count and is_as_declared(binder, values):
+    if kwnames == NULL and num_args == binder.exact_count and needs_no_conversion(binder, values):
         return call_by_position(callable, values, nargsf, NULL)
     num_bound = count_bound(binder, num_args)
     if num_bound > MAX_STACK_ARGS:
@@ -353,51 +369,52 @@ cdef PyObject* _call_with_binder(
 cdef inline PyObject* _call_bound(
     PyObject* callable, ArgumentBinder binder, PyObject** bound, Py_ssize_t num_bound
 ) noexcept:
-    """Call with arguments in the order of the parameters, converted where that is declared."""
+    """Convert bound arguments as the signature requires, then call."""
     cdef PyObject* owned[MAX_STACK_ARGS]
     cdef Py_ssize_t num_owned = 0
-    cdef PyObject* answer
+    cdef PyObject* py_result
     if binder.num_conversions != 0:
         num_owned = convert_bound(binder, bound, owned)
         if num_owned < 0:
             return NULL
-    answer = call_by_position(callable, bound, <size_t>num_bound, NULL)
+    py_result = call_by_position(callable, bound, <size_t>num_bound, NULL)
     while num_owned > 0:
         num_owned -= 1
         Py_DECREF(<object>owned[num_owned])
-    return answer
+    return py_result
 
 
 cdef PyObject* _call_bound_on_heap(
     PyObject* callable, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
     ArgumentBinder binder,
 ) noexcept:
-    """The same for any number of arguments."""
+    """Same as `_call_with_binder`, but for any number of arguments."""
     cdef Py_ssize_t num_bound = count_bound(binder, num_args)
     cdef PyObject** bound = <PyObject**>PyMem_Malloc(2 * <size_t>num_bound * sizeof(void*))
     cdef PyObject** owned = bound + num_bound
     cdef Py_ssize_t num_owned = -1
-    cdef PyObject* answer = NULL
+    cdef PyObject* py_result = NULL
     if bound == NULL:
         return PyErr_NoMemory()
     if bind(binder, values, num_args, kwnames, bound) == 0:
         num_owned = convert_bound(binder, bound, owned)
     if num_owned >= 0:
-        answer = call_by_position(callable, bound, <size_t>num_bound, NULL)
+        py_result = call_by_position(callable, bound, <size_t>num_bound, NULL)
     while num_owned > 0:
         num_owned -= 1
         Py_DECREF(<object>owned[num_owned])
     PyMem_Free(bound)
-    return answer
+    return py_result
 
 
 def arguments_in_order(Function function not None, tuple args not None, dict kwargs not None):
-    """Return what native code gets in a call: in the order of the parameters, with defaults.
+    """Return the converted arguments in the order of the parameters, with defaults.
 
     Raises
     ------
     TypeError
-        If an argument is missing, unknown or given twice, or names are not known.
+        If an argument is missing, unknown or given twice, or if the function has no signature and
+        gets keyword arguments.
     """
     cdef ArgumentBinder binder
     if not load_flag(&function.is_resolved) and resolve_signature(function) != 0:
@@ -405,13 +422,12 @@ def arguments_in_order(Function function not None, tuple args not None, dict kwa
     binder = <ArgumentBinder>load_binder(function)
     if binder is None:
         if kwargs:
-            name = next(iter(kwargs))
-            raise TypeError(f"bind() got an unexpected keyword argument '{name}'")
+            raise keyword_error(function, next(iter(kwargs)))
         return args
-    return _bound(binder, args, kwargs)
+    return _bind_to_tuple(binder, args, kwargs)
 
 
-cdef tuple _bound(ArgumentBinder binder, tuple args, dict kwargs):
+cdef tuple _bind_to_tuple(ArgumentBinder binder, tuple args, dict kwargs):
     cdef tuple values = args + tuple(kwargs.values())
     cdef tuple names = tuple(kwargs)
     cdef Py_ssize_t num_bound = count_bound(binder, len(args))
@@ -440,18 +456,18 @@ cdef int set_origin(Function function, object origin) except -1:
     return 0
 
 
-cdef Py_ssize_t num_descriptions() noexcept:
-    return load_count(&_num_descriptions)
+cdef Py_ssize_t load_signature_version() noexcept:
+    return load_count(&_signature_version)
 
 
-cdef void count_description() noexcept:
-    store_count(&_num_descriptions, _num_descriptions + 1)
+cdef void advance_signature_version() noexcept:
+    store_count(&_signature_version, _signature_version + 1)
 
 
 cdef int unresolve(Function function) except -1:
-    # The binder stays: another thread may be about to read it.
+    # Keep the binder, because a call on another thread may be about to read it.
     with cython.critical_section(_wrapper_lock):
-        if not function.chose_gil:
+        if not function.release_gil_assigned:
             store_flag(&function.releases_gil, releases_gil_by_default())
         store_entry(function, <Vectorcall>_call_unresolved)
         store_flag(&function.is_resolved, False)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signature lookup: the argument binder of a function, made from its metadata on the first call.
+"""Signature lookup: create the argument binder of a function from its metadata on the first call.
 
-Most functions have no signature, and nothing else is imported for them.  The origin of a function
-is the name of a global function, or a `ModuleOrigin`.
+Most functions have no signature; for them, this module imports nothing else.  The origin of a
+function is the name of a global function, or a `ModuleOrigin`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tvm_ffi._binding.call import (
     Function,
     ModuleOrigin,
     container_converter,
-    description_count,
     find_global_func,
+    signature_version,
 )
 from tvm_ffi._internal.lazy import TYPE_CHECKING, Any, Callable
 
@@ -36,7 +36,7 @@ _CONTAINERS = ("Array", "List", "Map", "Dict")
 def binder_of_wrapper(
     function: Function, origin: str | ModuleOrigin | None
 ) -> ArgumentBinder | None:
-    """Return `find_binder(...)` and let `forget_binders` reset this wrapper on new signatures."""
+    """Return `find_binder(...)`; `forget_binders` will reset the wrapper on new signatures."""
     if isinstance(origin, ModuleOrigin):
         origin.add_wrapper(function)  # first: another thread may change the signature from here on
     return find_binder(function, origin)
@@ -49,12 +49,12 @@ def find_binder(function: Function, origin: str | ModuleOrigin | None) -> Argume
     if isinstance(origin, str):
         text = metadata_of(function, origin)
         return _binder_of_metadata(text, origin, lambda: "the table of global functions")
-    binder = origin.known_binder()
+    binder = origin.cached_binder()
     if binder is None:
-        before = description_count()
+        version = signature_version()
         text = metadata_of(function, origin)
         binder = _binder_of_metadata(text, origin.name, origin.library) or False
-        binder = origin.keep_binder(binder, before)
+        binder = origin.store_binder(binder, version)
     return binder or None
 
 
@@ -64,7 +64,7 @@ def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
         return _metadata_of_global(function, origin)
     try:
         return origin.metadata()
-    except MemoryError:  # which says nothing about the metadata
+    except MemoryError:  # does not mean that the metadata are damaged
         raise
     except Exception as error:
         from tvm_ffi.signature._metadata import warn_damaged
@@ -97,9 +97,9 @@ def is_registered(function: Function, name: str) -> bool:
 def _binder_of_metadata(
     text: str | None, name: str, library: Callable[[], str]
 ) -> ArgumentBinder | None:
-    """Return the argument binder that metadata describe; None without a signature in them.
+    """Return the argument binder of the signature in metadata; None if there is no signature.
 
-    Metadata that cannot be read are a warning.
+    Damaged metadata cause a warning.
     """
     if not text or '"signature"' not in text:
         return None

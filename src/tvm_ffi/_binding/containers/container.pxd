@@ -52,7 +52,7 @@ cdef inline object unpack_element(abi.TVMFFIAny* owned, CContainerBase owner):
         return owned.v_int64
     if owner.exchange_api == NULL:
         return unpack_object(owned, NULL)
-    begin_call(&state, NULL)
+    begin_call(&state, NULL, 0)
     state.exchange_api = owner.exchange_api
     return unpack_object(owned, &state)
 

@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
     TEMPORARIES_PER_ARGUMENT, CallState, PackFunction, Packer, Precedence, add_rule, add_unpacker,
-    begin_conversion, begin_conversion_of, pack_object, pack_temporary, packer_of,
+    begin_conversion, get_packer, pack_object, pack_temporary,
     release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.cpython cimport (
@@ -25,7 +25,7 @@ from tvm_ffi._binding.object cimport (
 )
 from tvm_ffi._binding.tensor cimport choose_stream
 
-from tvm_ffi._binding.call import unseen_function
+from tvm_ffi._binding.call import runtime_function
 
 cdef extern from *:
     """
@@ -80,9 +80,9 @@ cdef extern from *:
     void leave_container "tvm_ffi_leave_container"() noexcept
 
 cdef PyObject** _locks = object_locks()
-cdef CObject _make_array = unseen_function("ffi.Array")
-cdef CObject _make_map = unseen_function("ffi.Map")
-cdef CObject _stack_is_low = unseen_function("pytvmffi.StackIsLow")
+cdef CObject _make_array = runtime_function("ffi.Array")
+cdef CObject _make_map = runtime_function("ffi.Map")
+cdef CObject _stack_is_low = runtime_function("pytvmffi.StackIsLow")
 
 cdef enum:
     MAX_STACK_ITEMS = 16  # arguments for more items are allocated on the heap
@@ -134,7 +134,7 @@ cdef int _build_in(
     cdef Borrowing** borrowings
     cdef CallState state
     cdef int code
-    begin_conversion_of(&state, temporaries, count)
+    begin_conversion(&state, temporaries, count)
     if outer != NULL:
         _share_stream(&state, outer)
     borrowings = begin_borrowing(&borrowing, items, count)
@@ -170,7 +170,7 @@ cdef int _pack_items(
             if enter_container(_stack_is_low.chandle) != 0:
                 return -2
             is_guarded = True
-        packer = packer_of(items[i])
+        packer = get_packer(items[i])
         if packer == NULL or packer.pack(items[i], &args[i], state, packer) != 0:
             code = -2
             break
@@ -285,7 +285,7 @@ cdef int _set_container(
 cdef int fill_from_sequence(CContainerBase self, CObject constructor, object items) except -1:
     cdef CallState state
     cdef abi.TVMFFIAny made
-    begin_conversion(&state, NULL)
+    begin_conversion(&state, NULL, 0)
     _build_sequence(constructor, items, &state, &made)
     return _set_container(self, made.v_obj, &state)
 
@@ -293,7 +293,7 @@ cdef int fill_from_sequence(CContainerBase self, CObject constructor, object ite
 cdef int fill_from_mapping(CContainerBase self, CObject constructor, object mapping) except -1:
     cdef CallState state
     cdef abi.TVMFFIAny made
-    begin_conversion(&state, NULL)
+    begin_conversion(&state, NULL, 0)
     _build_mapping(constructor, mapping, &state, &made)
     return _set_container(self, made.v_obj, &state)
 
@@ -460,7 +460,7 @@ cdef bint _has_plain_pairs(abi.TVMFFIObject* mapping) noexcept:
     return True
 
 
-add_rule(Precedence.OWN_CONTAINER, _native_rule)
+add_rule(Precedence.CONTAINER, _native_rule)
 add_rule(Precedence.PYTHON_CONTAINER, _python_rule)
 add_unpacker(abi.kTVMFFIArray, _unpack_container)
 add_unpacker(abi.kTVMFFIList, _unpack_container)

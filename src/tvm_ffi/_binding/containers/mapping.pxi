@@ -7,7 +7,7 @@ from libc.stdint cimport uint64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, begin_call, pack_object, packer_of, release_temporaries, unpack_object,
+    CallState, Packer, begin_call, get_packer, pack_object, release_temporaries, unpack_object,
     view_free_list,
 )
 from tvm_ffi._binding.interpreter cimport load_count, store_count
@@ -16,11 +16,11 @@ from tvm_ffi._binding.object cimport (
     end_borrowing, end_guard, handle_of,
 )
 
-from tvm_ffi._binding.call import find_global_func, unseen_function
+from tvm_ffi._binding.call import find_global_func, runtime_function
 
-cdef CObject _make_dict = unseen_function("ffi.Dict")
-cdef CObject _map_get = unseen_function("ffi.MapGetItemOrMissing")
-cdef CObject _dict_get = unseen_function("ffi.DictGetItemOrMissing")
+cdef CObject _make_dict = runtime_function("ffi.Dict")
+cdef CObject _map_get = runtime_function("ffi.MapGetItemOrMissing")
+cdef CObject _dict_get = runtime_function("ffi.DictGetItemOrMissing")
 cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 
 
@@ -45,7 +45,7 @@ cdef class MappingBase(CContainerBase):
         """Set `value` to a new reference to the value of a key; return False if there is none."""
         cdef abi.TVMFFIObject* handle
         cdef CObject get
-        cdef const Packer* packer = packer_of(<PyObject*>key)
+        cdef const Packer* packer = get_packer(<PyObject*>key)
         cdef abi.TVMFFIObject* temporaries[2]
         cdef abi.TVMFFIAny args[2]
         cdef PyObject* wrappers[2]
@@ -58,7 +58,7 @@ cdef class MappingBase(CContainerBase):
         if packer == NULL:
             check(-2)
         wrappers[0], wrappers[1] = <PyObject*>self, <PyObject*>key
-        begin_call(&state, temporaries)
+        begin_call(&state, temporaries, 1)
         borrowings = begin_borrowing(&borrowing, wrappers, 2)
         try:
             if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
@@ -90,7 +90,7 @@ cdef class MappingBase(CContainerBase):
         cdef CallState state
         if not self.find(key, &value):
             raise KeyError(key)
-        begin_call(&state, NULL)
+        begin_call(&state, NULL, 0)
         state.exchange_api = self.exchange_api
         return unpack_object(&value, &state)
 
@@ -108,7 +108,7 @@ cdef class MappingBase(CContainerBase):
         cdef CallState state
         if not self.find(key, &value):
             return default
-        begin_call(&state, NULL)
+        begin_call(&state, NULL, 0)
         state.exchange_api = self.exchange_api
         return unpack_object(&value, &state)
 

@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, begin_conversion, pack_object, packer_of, release_temporaries,
+    CallState, Packer, begin_conversion, get_packer, pack_object, release_temporaries,
     view_free_list,
 )
 from tvm_ffi._binding.cpython cimport (
@@ -25,17 +25,17 @@ from tvm_ffi._binding.object cimport (
     end_borrowing, end_guard, handle_of,
 )
 
-from tvm_ffi._binding.call import unseen_function
+from tvm_ffi._binding.call import runtime_function
 
 cdef extern from * nogil:
     int64_t load_position "tvm_ffi_load"(const int64_t* address) noexcept
 
-cdef CObject _make_list = unseen_function("ffi.List")
-cdef CObject _set_item = unseen_function("ffi.ListSetItem")
-cdef CObject _insert = unseen_function("ffi.ListInsert")
-cdef CObject _erase_one = unseen_function("ffi.ListErase")
-cdef CObject _erase_range = unseen_function("ffi.ListEraseRange")
-cdef CObject _replace_slice = unseen_function("ffi.ListReplaceSlice")
+cdef CObject _make_list = runtime_function("ffi.List")
+cdef CObject _set_item = runtime_function("ffi.ListSetItem")
+cdef CObject _insert = runtime_function("ffi.ListInsert")
+cdef CObject _erase_one = runtime_function("ffi.ListErase")
+cdef CObject _erase_range = runtime_function("ffi.ListEraseRange")
+cdef CObject _replace_slice = runtime_function("ffi.ListReplaceSlice")
 
 
 cdef inline bint _take_at(
@@ -197,7 +197,7 @@ cdef int _raise_index_error(int64_t size, Py_ssize_t index) noexcept:
 
 cdef int _store(ListBase self, CObject function, Py_ssize_t index, object value) except -1:
     """Convert a value and call `function`, which sets or inserts an element."""
-    cdef const Packer* packer = packer_of(<PyObject*>value)
+    cdef const Packer* packer = get_packer(<PyObject*>value)
     cdef abi.TVMFFIObject* temporaries[2]
     cdef abi.TVMFFIAny args[3]
     cdef PyObject* wrappers[2]
@@ -210,7 +210,7 @@ cdef int _store(ListBase self, CObject function, Py_ssize_t index, object value)
     if packer == NULL:
         check(-2)
     wrappers[0], wrappers[1] = <PyObject*>self, <PyObject*>value
-    begin_conversion(&state, temporaries)
+    begin_conversion(&state, temporaries, 1)
     borrowings = begin_borrowing(&borrowing, wrappers, 2)
     try:
         if packer.pack(<PyObject*>value, &args[2], &state, packer) != 0:

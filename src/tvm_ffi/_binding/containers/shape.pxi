@@ -12,10 +12,10 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport PyLong_CheckExact, PySequence_Tuple, long_and_overflow
 from tvm_ffi._binding.object cimport CObject, check, handle_of
 
-from tvm_ffi._binding.call import unseen_function
+from tvm_ffi._binding.call import runtime_function
 from tvm_ffi._binding.values import PyNativeObject
 
-cdef CObject _make_native_shape = unseen_function("ffi.Shape")
+cdef CObject _make_native_shape = runtime_function("ffi.Shape")
 
 
 class Shape(tuple, PyNativeObject):
@@ -115,5 +115,5 @@ cdef object _unpack_shape(abi.TVMFFIAny* owned, CallState* state):
         abi.TVMFFIObjectDecRef(owned.v_obj)
 
 
-add_rule(Precedence.OWN_SHAPE, _shape_rule)
+add_rule(Precedence.SHAPE, _shape_rule)
 add_unpacker(abi.kTVMFFIShape, _unpack_shape)

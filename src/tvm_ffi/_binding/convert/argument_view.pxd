@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loans: native tensors and strings that borrow a Python object's memory while a call lasts.
+"""Argument views: native tensors and strings that borrow the memory of a Python object for a call.
 
-1. Packing an argument takes a loan from a pool.  It borrows the object, and for a tensor has a copy
-   of shape and strides: the array may get another shape in place while the call lasts.
-2. When the call is over and nobody else holds the loan, it goes back to the pool: no allocation,
-   no copy, no reference count of the Python object was touched.
-3. When the callee has kept a reference, the loan is made to stand alone before the call returns:
-   it takes a reference to the Python object.  Its last reference then frees it, on whatever thread
-   that happens.
+1. Packing an argument takes a view from the free list.  The view borrows the Python object until
+   the call returns.  For a tensor, the view contains a copy of shape and strides, because the
+   callee may change the shape of the array in place.
+2. If the callee took no reference to the view, the view goes back to the free list after the call.
+   In this case nothing was allocated or copied, and no Python reference count was changed.
+3. If the callee took a reference, the view takes a reference to the Python object before the call
+   returns.  The last native reference frees the view, on any thread.
 
-A pool belongs to the interpreter's lock: it is used with the GIL held.
+Threads: the free list is used only with the GIL held.  The design is in
+docs/design/argument-views.md.
 """
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
@@ -23,57 +24,63 @@ cdef extern from *:
     """
     #include <tvm/ffi/c_api.h>
 
-    /* Where Python runs without the GIL loans are not pooled: threads would have to agree on who
-     * takes one, which costs more than a small allocation. */
+    /* Maximal length of the free list.  Free-threaded Python has none: synchronizing threads on the
+     * list costs more than a small allocation. */
     #ifdef Py_GIL_DISABLED
     #define TVM_FFI_MAX_FREE_VIEWS 0
     #else
     #define TVM_FFI_MAX_FREE_VIEWS 64
     #endif
 
-    /* Acquires: what other threads did with the loan comes before what is done with its memory. */
-    static inline int tvm_ffi_is_returned(TVMFFIObject* arg_view) {
+    /* Acquire order: uses of the view on other threads happen before its memory is reused. */
+    static inline int tvm_ffi_has_one_reference(TVMFFIObject* arg_view) {
       uint64_t count = __atomic_load_n(&arg_view->combined_ref_count, __ATOMIC_ACQUIRE);
       return count == TVM_FFI_REF_COUNT_INITIAL;
     }
     """
     enum:
         MAX_FREE_VIEWS "TVM_FFI_MAX_FREE_VIEWS"
-    # Whether nobody but its lender has a reference.
-    bint is_returned "tvm_ffi_is_returned"(abi.TVMFFIObject* arg_view) noexcept
+    # Return True if the only reference is the one of the call that packed the view.
+    bint has_one_reference "tvm_ffi_has_one_reference"(abi.TVMFFIObject* arg_view) noexcept
 
 
 ctypedef struct ArgumentView:
     abi.TVMFFIObject header
-    # What native code sees behind the header: a tensor's description, or the bytes of a string
-    # (see bytes_of_view).
+    # The native value after the header.  A string has its TVMFFIByteArray here, see bytes_of_view.
     abi.DLTensor tensor
-    PyObject* owner  # the array, str or bytes; borrowed until owns_owner
-    bint owns_owner
-    bint is_read_only
-    const abi.DLPackExchangeAPI* exchange_api  # table the owner was read with; NULL: none
-    int64_t* heap_extents                       # owned; for more dimensions than fit inline
-    ArgumentView* next_free
+    PyObject* owner       # the array, str or bytes; borrowed until the call returns, or owned
+    bint owner_is_owned   # the view holds a reference to `owner`: the callee keeps the view
+    bint is_read_only     # the memory of the tensor must not be written
+    const abi.DLPackExchangeAPI* exchange_api  # used to read `owner`; NULL: another protocol
+    int64_t* heap_extents  # owned; shape, then strides; NULL for up to MAX_INLINE_NDIM dimensions
+    ArgumentView* next_free  # the next view of the free list; undefined while in use
     int64_t inline_extents[2 * MAX_INLINE_NDIM]  # shape, then strides
 
 
 ctypedef struct ArgumentViewFreeList:
-    ArgumentView* first
-    int size
-    void (*deleter)(void* self, int flags) noexcept  # what tells a loan from other objects
+    ArgumentView* first  # the unused views, linked by next_free
+    int size             # number of unused views, 0 to MAX_FREE_VIEWS
+    void (*deleter)(void* self, int flags) noexcept  # identifies views among native objects
 
 
+# Return the only free list.  It is never freed.
 cdef ArgumentViewFreeList* view_free_list() noexcept
-cdef ArgumentView* new_view() noexcept  # NULL with MemoryError set
-cdef void finish_view(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept
-# Room for `ndim` extents and as many strides, owned by the loan.  NULL with MemoryError set.
-cdef int64_t* heap_extents_of(ArgumentView* arg_view, int ndim) noexcept
+# Allocate a view; returns an owned view.  Fails: NULL with MemoryError set.
+cdef ArgumentView* new_view() noexcept
+# Same as `return_view`, but for views that do not go back to the free list.
+cdef void return_view_slow(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept
+# Allocate `ndim` extents and `ndim` strides; borrowed from the view.
+# Fails: NULL with MemoryError set.
+cdef int64_t* allocate_heap_extents(ArgumentView* arg_view, int ndim) noexcept
 
 
 cdef inline ArgumentView* take_view(
     ArgumentViewFreeList* free_list, int type_index, PyObject* owner
 ) noexcept:
-    """A loan whose description is for the caller to fill.  NULL with MemoryError set."""
+    """Return an owned view of `owner`; the caller fills `tensor` or the byte array.
+
+    The owner is borrowed until the call returns.  Fails: NULL with MemoryError set.
+    """
     cdef ArgumentView* arg_view = free_list.first
     if arg_view != NULL:
         free_list.first = arg_view.next_free
@@ -88,11 +95,11 @@ cdef inline ArgumentView* take_view(
 
 
 cdef inline void return_view(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept:
-    """End the loan's part in a call, or undo take_view."""
+    """Consume a view of `take_view` after the call, or after its packing failed."""
     if (
-        is_returned(&arg_view.header)
+        has_one_reference(&arg_view.header)
         and arg_view.heap_extents == NULL
-        and not arg_view.owns_owner
+        and not arg_view.owner_is_owned
         and free_list.size < MAX_FREE_VIEWS
     ):
         arg_view.exchange_api = NULL
@@ -100,24 +107,28 @@ cdef inline void return_view(ArgumentViewFreeList* free_list, ArgumentView* arg_
         free_list.first = arg_view
         free_list.size += 1
     else:
-        finish_view(free_list, arg_view)
+        return_view_slow(free_list, arg_view)
 
 
 cdef inline int64_t* extents_of(ArgumentView* arg_view, int ndim) noexcept:
+    """Return space for `ndim` extents, then `ndim` strides; borrowed from the view.
+
+    Fails: NULL with MemoryError set.
+    """
     if ndim <= MAX_INLINE_NDIM:
         return &arg_view.inline_extents[0]
-    return heap_extents_of(arg_view, ndim)
+    return allocate_heap_extents(arg_view, ndim)
 
 
 cdef inline abi.TVMFFIByteArray* bytes_of_view(ArgumentView* arg_view) noexcept:
-    """The byte array of a string: it stands where a tensor has its description."""
+    """Return the byte array of a string view, at the offset of the DLTensor of a tensor view."""
     return <abi.TVMFFIByteArray*>&arg_view.tensor
 
 
 cdef inline ArgumentView* as_argument_view(
     ArgumentViewFreeList* free_list, abi.TVMFFIObjectHandle handle
 ) noexcept:
-    """The loan behind a handle; NULL when another library or function made the object."""
+    """Return the argument view of a handle, borrowed; NULL if the object is not a view."""
     if (<abi.TVMFFIObject*>handle).deleter == free_list.deleter:
         return <ArgumentView*>handle
     return NULL

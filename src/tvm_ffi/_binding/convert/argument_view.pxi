@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The free list of argument views, and views that outlive their call; see argument_view.pxd."""
+"""Argument views: the free list, the deleter, and views that outlive their call.
+
+See argument_view.pxd for the life cycle of a view.
+"""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
@@ -15,7 +18,7 @@ cdef void _delete_view(void* self, int flags) noexcept nogil:
     cdef ArgumentView* arg_view = <ArgumentView*>self
     if flags & abi.kTVMFFIObjectDeleterFlagBitMaskStrong:
         free(arg_view.heap_extents)
-        if arg_view.owns_owner:
+        if arg_view.owner_is_owned:
             release_python_object(arg_view.owner)
     if flags & abi.kTVMFFIObjectDeleterFlagBitMaskWeak:
         free(arg_view)
@@ -33,14 +36,14 @@ cdef ArgumentView* new_view() noexcept:
     arg_view.header.combined_ref_count = abi.TVM_FFI_REF_COUNT_INITIAL
     arg_view.header.__padding = 0
     arg_view.header.deleter = _delete_view
-    arg_view.owns_owner = False
+    arg_view.owner_is_owned = False
     arg_view.is_read_only = False
     arg_view.exchange_api = NULL
     arg_view.heap_extents = NULL
     return arg_view
 
 
-cdef int64_t* heap_extents_of(ArgumentView* arg_view, int ndim) noexcept:
+cdef int64_t* allocate_heap_extents(ArgumentView* arg_view, int ndim) noexcept:
     free(arg_view.heap_extents)
     arg_view.heap_extents = <int64_t*>malloc(2 * <size_t>ndim * sizeof(int64_t))
     if arg_view.heap_extents == NULL:
@@ -48,11 +51,11 @@ cdef int64_t* heap_extents_of(ArgumentView* arg_view, int ndim) noexcept:
     return arg_view.heap_extents
 
 
-cdef void finish_view(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept:
-    """The uncommon ends of a loan: kept by the callee, many dimensions, full pool."""
-    if not is_returned(&arg_view.header) and not arg_view.owns_owner:
+cdef void return_view_slow(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept:
+    # The callee keeps the view, the view has heap extents, or the free list is full.
+    if not has_one_reference(&arg_view.header) and not arg_view.owner_is_owned:
         own_python_object(<object>arg_view.owner)
-        arg_view.owns_owner = True
+        arg_view.owner_is_owned = True
     abi.TVMFFIObjectDecRef(&arg_view.header)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# The two tables of conversion: what a Python type becomes, and what a native type becomes.
+# Conversion tables: packers by Python type, and unpackers by native type index.
 #
-# A packer is chosen once per exact Python type, the first time a value of the type is seen; from
-# then on passing such a value costs one probe and one indirect call.  Modules of this package add
-# their own rows; nothing here knows a single value type.
+# A packer is chosen once per exact Python type, when the first value of the type is passed.  Later
+# values of the type cost one hash table probe and one indirect call.  The other modules of the
+# binding add packers, rules and unpackers; this module contains none for a specific type.
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uint64_t, uintptr_t
@@ -16,75 +16,77 @@ ctypedef struct CallState
 ctypedef struct Packer
 
 cdef enum:
-    NO_CALL = -1  # in place of a device: values are converted for no call, so nothing decides
+    # Value of `CallState.stream_device_type` in conversions that are not part of a call.  Packers
+    # then use the current stream of the thread, and no argument selects the stream.
+    NO_CALL = -1
 
 
-# What a call has to see to, other than passing the value.
+# A condition on how the callee may use an argument.  The packer sets it, the call checks it.
 cdef enum ArgumentRestriction:
     NONE
-    # The memory must not be written.
-    READ_ONLY_ARRAY     # its owner has said so: only what is known to read it may get it
-    IMMUTABLE_CLASS     # all arrays of the class are: there is no other way to pass them
-    DECLARED_READ_ONLY  # `readonly`: the caller knows that the function reads it only
-    # The memory is lent to a callback, and must not be kept.
+    # The callee must not write the memory.
+    READ_ONLY_ARRAY     # the array is read-only: only functions that are known not to write get it
+    IMMUTABLE_CLASS     # all arrays of the class are immutable: unknown functions get it, too
+    DECLARED_READ_ONLY  # `readonly(x)`: the caller declares that the function does not write it
+    # A callback borrows the memory until it returns: the callee must not keep it.
     BORROWED
-    BORROWED_READ_ONLY  # and `readonly` as well
-    # The callee may take the object of `moved` away.
+    BORROWED_READ_ONLY  # BORROWED, and passed as `readonly(x)`
+    # ObjectRValueRef: the callee may take the reference of `CallState.moved`.
     MOVED
 
 cdef enum:
     TEMPORARIES_PER_ARGUMENT = 2
 
 
-# What one call collects while its arguments are packed.
+# State of one call while its arguments are packed and its result is unpacked.
 ctypedef struct CallState:
-    abi.TVMFFIObject** temporaries  # released when the call is over
-    Py_ssize_t num_temporaries
+    abi.TVMFFIObject** temporaries   # array on the stack of the call; its objects are owned
+    Py_ssize_t num_temporaries       # 0 to max_temporaries
     Py_ssize_t max_temporaries
-    int32_t stream_device_type       # device that decides the stream; 0: none yet; see NO_CALL
+    int32_t stream_device_type       # DLDeviceType of `stream`; 0: no stream yet; or NO_CALL
     int32_t stream_device_id
-    void* stream
-    const abi.DLPackExchangeAPI* exchange_api  # of the framework that gets tensor results
-    const Packer* recent_packer      # of an earlier argument; most calls pass one kind of array
-    ArgumentRestriction restriction  # of the last argument with one; its reader clears it
-    bint is_for_keeping              # the values outlive the call: none may be lent for it
-    PyObject* moved                  # the wrapper, borrowed; where `remark` says so
+    void* stream                     # current stream of the first device tensor's framework
+    const abi.DLPackExchangeAPI* exchange_api  # creates tensor results; NULL: `Tensor` results
+    const Packer* recent_packer      # of an earlier argument, which often has the same type
+    ArgumentRestriction restriction  # of the last packed argument; the call resets it to NONE
+    bint outlives_call               # the values outlive the call: borrowed tensors are refused
+    PyObject* moved                  # ObjectRValueRef's object, borrowed; valid for MOVED only
 
 
-# Writes the borrowed form of `value` to `out`, all 16 bytes.  Returns 0, or -1 with a Python
-# exception set (declared noexcept, so that the caller decides what to do about it).
+# Write a borrowed native value for `value` to all 16 bytes of `out`.  Returns 0.
+# Fails: -1 with a Python exception set; noexcept, so Cython adds no traceback entry.
 #
-# What `out` borrows belongs to `value`, which the caller keeps alive, or to `state`: an object of
-# any other Python value is passed as a temporary, with a reference of its own (`pack_inner`).
-# Python code may take the class from the value, and the packer then serves another class: what a
-# function needs of `packer` it copies before it runs any.
+# `out` borrows from `value`, which the caller keeps alive until the call returns, or from an owned
+# temporary of `state`.  An object of any other Python value becomes a temporary (`pack_inner`).
+# A pack function must copy the fields of `packer` before it runs Python code: that code may change
+# the class of `value`, destroy the old class, and so let the packer be reused for another class.
 ctypedef int (*PackFunction)(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
 
 ctypedef struct Packer:
-    PyTypeObject* type
+    PyTypeObject* type    # borrowed until the type is destroyed; NULL in retired packers
     PackFunction pack
-    void* context       # what the function needs to know about the type
-    bint owns_context   # whether it is freed with the packer
-    Packer* next_retired
+    void* context         # data of the pack function about the type, or NULL
+    bint owns_context     # `context` is allocated with malloc and freed with the packer
+    Packer* next_retired  # the next packer whose type was destroyed; for reuse
 
 
-# Chooses the packer of a type: returns True and fills `packer` when the rule applies.
+# Fill `packer` and return True if the rule applies to the class.  `value` is an example, borrowed.
 ctypedef bint (*PackRule)(type cls, object value, Packer* packer) except -1
 
-# The Python object of an owned any, which is taken over.
+# Return a new reference to the Python object of a native value.  Consumes `owned`.
 ctypedef object (*UnpackFunction)(abi.TVMFFIAny* owned, CallState* state)
 
 
-# Open addressing over the address of the type; see convert/table.pxi for who fills it.
+# Hash table with open addressing; the key is the address of the type.  See convert/table.pxi.
 ctypedef struct PackerTable:
     size_t num_slots  # a power of two, never 0
     int shift         # 64 - log2(num_slots)
-    Packer* slots[1]  # num_slots of them
+    Packer* slots[1]  # num_slots pointers: a packer, the tombstone, or NULL
 
 
-# What a thread reads here, another one may be writing: tables and packers are complete before their
-# address is stored, and looked at only after it was loaded.
+# Atomic access with acquire and release order, because threads read the table without a lock while
+# another thread changes it.  Tables and packers are complete before their address is stored.
 cdef extern from *:
     PackerTable* load_table "tvm_ffi_load"(PackerTable** address) noexcept
     void store_table "tvm_ffi_store"(PackerTable** address, PackerTable* table) noexcept
@@ -95,36 +97,47 @@ cdef extern from *:
 
 
 # ---- Python to native
-cdef PackerTable** packer_table() noexcept  # where the current table is found; see find_packer
-cdef const Packer* choose_packer(PyObject* value) noexcept  # NULL with an exception set
+# Return the address of the variable that contains the current table, for find_packer.
+cdef PackerTable** packer_table() noexcept
+# Choose and store the packer of the type of `value`, with the rules.
+# Fails: NULL with an exception set.
+cdef const Packer* choose_packer(PyObject* value) noexcept
+# Store the packer of a type; `context` is borrowed forever.  Fails: MemoryError.
 cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
-# Each precedence has one rule: RuntimeError for a second one.  Rules use no names of their modules,
-# only C variables: finalizers may pass values of new classes when modules have been emptied.
+# Store the rule of a precedence.  Rules read C variables only, no module globals: finalizers may
+# pass values of new classes after the module dictionaries were cleared.
+# Fails: RuntimeError if the precedence has a rule, ValueError if it does not exist.
 cdef int add_rule(Precedence precedence, PackRule rule) except -1
-# The packer of a value's type, chosen now if it has not been; NULL with an exception set.
-cdef const Packer* packer_of(PyObject* value) noexcept
-# Packs an owned any, in which nothing is borrowed; 0, or -1 with an exception set.
+# Return the stored packer of the type of `value`, or choose it now.
+# Fails: NULL with an exception set.
+cdef const Packer* get_packer(PyObject* value) noexcept
+# Write an owned value to `out`.  Fails: -1 with an exception set.
 cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept
-# The same, but that of a tensor which is lent for a call it gives the description
-# (kTVMFFIDLTensorPtr), which the caller has to see to.
+# Same as `pack_owned`, but a tensor that a callback borrows becomes a borrowed kTVMFFIDLTensorPtr,
+# which the caller must handle.  Fails: -1 with an exception set.
 cdef int pack_owned_or_borrowed(PyObject* value, abi.TVMFFIAny* out) noexcept
-# Refuses to keep a tensor that is lent for a call: -1 with a BufferError set.
+# Set the BufferError for a borrowed tensor that would outlive the call.  Returns -1.
 cdef int refuse_to_keep() noexcept
-# Packs what is passed in place of another value, which does not keep it alive for the call.
+# Pack a value that is passed instead of the argument, such as the result of a value protocol, and
+# that the argument does not keep alive.  Fails: -1 with an exception set.
 cdef int pack_inner(PyObject* inner, abi.TVMFFIAny* out, CallState* state) noexcept
-# -1 with an exception set; releases the object that there is no room for.
+# Set the SystemError for a full array of temporaries.  Consumes `owned`.  Returns -1.
 cdef int refuse_temporary(abi.TVMFFIObjectHandle owned) noexcept
-# Makes what a packer has written owned.  The same answers.
-cdef int own_packed(abi.TVMFFIAny* view) noexcept
+# Turn the borrowed value that a packer wrote into an owned value.
+# Fails: -1 with an exception set; the value stays borrowed.
+cdef int make_owned(abi.TVMFFIAny* view) noexcept
 
 
 cdef inline size_t home_slot(PackerTable* table, PyTypeObject* cls) noexcept:
-    # Fibonacci hashing: addresses of types differ in a few middle bits only.
+    # Fibonacci hashing: the addresses of types differ mainly in their middle bits.
     return (<uint64_t><uintptr_t>cls * 0x9E3779B97F4A7C15ULL) >> table.shift
 
 
 cdef inline const Packer* find_packer(PackerTable** address, PyTypeObject* cls) noexcept:
-    """The packer chosen for the type; NULL when none of its values has been seen."""
+    """Return the packer of the type, borrowed; NULL if no packer was chosen yet.
+
+    Threads: needs no lock.
+    """
     cdef PackerTable* table = load_table(address)
     cdef size_t i = home_slot(table, cls)
     cdef Packer* packer = load_packer(&table.slots[i])
@@ -139,6 +152,7 @@ cdef inline const Packer* find_packer(PackerTable** address, PyTypeObject* cls) 
 cdef inline int pack_object(
     abi.TVMFFIAny* out, int32_t type_index, abi.TVMFFIObjectHandle borrowed
 ) noexcept:
+    """Write a borrowed object to `out`.  Returns 0."""
     out.type_index = type_index
     out.zero_padding = 0
     out.v_obj = <abi.TVMFFIObject*>borrowed
@@ -148,9 +162,9 @@ cdef inline int pack_object(
 cdef inline int pack_temporary(
     CallState* state, abi.TVMFFIAny* out, int32_t type_index, abi.TVMFFIObjectHandle owned
 ) noexcept:
-    """Pass an object that was made for this call; it is released when the call is over.
+    """Pass an object that was created for this call.  Consumes `owned`; `out` borrows it.
 
-    -1 with an exception set when there is no room for it.
+    Fails: -1 with an exception set if the array of temporaries is full.
     """
     if state.num_temporaries >= state.max_temporaries:
         return refuse_temporary(owned)
@@ -159,10 +173,13 @@ cdef inline int pack_temporary(
     return pack_object(out, type_index, owned)
 
 
-cdef inline void begin_call_of(
+cdef inline void begin_call(
     CallState* state, abi.TVMFFIObject** temporaries, Py_ssize_t num_args
 ) noexcept:
-    """`temporaries` has room for `TEMPORARIES_PER_ARGUMENT` of each."""
+    """Initialize the state of a call.
+
+    `temporaries` has `TEMPORARIES_PER_ARGUMENT * num_args` elements; NULL if nothing is packed.
+    """
     state.temporaries = temporaries
     state.num_temporaries = 0
     state.max_temporaries = TEMPORARIES_PER_ARGUMENT * num_args
@@ -170,29 +187,20 @@ cdef inline void begin_call_of(
     state.exchange_api = NULL
     state.recent_packer = NULL
     state.restriction = ArgumentRestriction.NONE
-    state.is_for_keeping = False
+    state.outlives_call = False
 
 
-cdef inline void begin_call(CallState* state, abi.TVMFFIObject** temporaries) noexcept:
-    """The same for one argument."""
-    begin_call_of(state, temporaries, 1)
-
-
-cdef inline void begin_conversion_of(
+cdef inline void begin_conversion(
     CallState* state, abi.TVMFFIObject** temporaries, Py_ssize_t num_values
 ) noexcept:
-    """The same for values that are kept: they are made ready for the thread's current stream."""
-    begin_call_of(state, temporaries, num_values)
+    """Same as `begin_call`, but for values that are stored instead of passed, see NO_CALL."""
+    begin_call(state, temporaries, num_values)
     state.stream_device_type = NO_CALL
-    state.is_for_keeping = True
-
-
-cdef inline void begin_conversion(CallState* state, abi.TVMFFIObject** temporaries) noexcept:
-    """The same for one value."""
-    begin_conversion_of(state, temporaries, 1)
+    state.outlives_call = True
 
 
 cdef inline void release_temporaries(CallState* state, ArgumentViewFreeList* free_list) noexcept:
+    """Release the temporaries after the call.  May run Python code."""
     cdef abi.TVMFFIObject* temporary
     cdef Py_ssize_t i
     for i in range(state.num_temporaries):
@@ -203,12 +211,16 @@ cdef inline void release_temporaries(CallState* state, ArgumentViewFreeList* fre
             abi.TVMFFIObjectDecRef(temporary)
 
 
-# The same while an exception is set: what dies may run Python code, which must not see it.
+# Same as `release_temporaries`, but preserves the exception that is set: destructors may run Python
+# code, which must start without an exception.
 cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_list) noexcept
 
 
 # ---- native to Python
-cdef int add_unpacker(int32_t type_index, UnpackFunction make) except -1
+# Store the unpacker of a static type index below 128.
+cdef int add_unpacker(int32_t type_index, UnpackFunction unpack) except -1
+# Return a new reference to the Python object of a native value.  Consumes `owned`; `state` selects
+# the framework of tensors, NULL: `Tensor`.  Fails: raises ValueError for an unknown type index.
 cdef object unpack_object(abi.TVMFFIAny* owned, CallState* state)
-# The same, seen as a C function that returns NULL with an exception set.
+# The C type of `unpack_object`, for callers in C: NULL with an exception set if it fails.
 ctypedef PyObject* (*UnpackResult)(abi.TVMFFIAny* owned, CallState* state) noexcept

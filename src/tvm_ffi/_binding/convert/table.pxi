@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which conversion a value takes: the tables behind `convert/table.pxd`."""
+"""Conversion tables: the packer hash table, the rules by precedence, and the unpacker array.
+
+`convert/table.pxd` declares the interface.
+"""
 
 cimport cython
 from cpython.object cimport PyTypeObject
@@ -14,25 +17,25 @@ from tvm_ffi._binding.object cimport check, set_exception, wrap_object
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 
 # ---- packers by type -----------------------------------------------------------------------
-# Open addressing over the address of the type.  A type that dies leaves a tombstone, which the next
-# type takes over, so a table does not grow with classes that come and go.
+# Hash table with open addressing; the key is the address of the type.  The slot of a destroyed type
+# becomes a tombstone, which a later type reuses, so short-lived classes do not enlarge the table.
 #
-# Threads look into the table without a lock, also where Python runs without the GIL; `_lock` is for
-# those that change it.  Nothing but C code runs under the lock: Python code might come back here.
+# Threads: reading needs no lock, also without the GIL; changing needs `_lock`.  Code that holds the
+# lock must not run Python code, because that code could need the lock, too.
 
 cdef PackerTable* _table = NULL
-cdef size_t _num_used_slots = 0    # tombstones included
+cdef size_t _num_used_slots = 0    # including tombstones
 cdef size_t _num_live_packers = 0
 cdef Packer _tombstone
-# Packers of types that have died.  They serve other types later and are never freed: a call, or a
-# thread without the GIL, may have one in its hands, and compares its type.
+# List of the packers of destroyed types.  Packers are reused for other types but never freed: a
+# running call or, without the GIL, another thread may still compare the type of a retired packer.
 cdef Packer* _retired = NULL
 cdef cython.pymutex _lock
 
-# The rules by precedence.  Filled while modules are imported.
+# The rules by precedence; NULL: none.  Importing the modules of the binding fills the array.
 cdef PackRule _rules[Precedence.NUM_PRECEDENCES]
 
-# Weak references to the types in the table; their callbacks empty the slots.
+# Weak references to the types in the table, by address.  Their callbacks clear the slots.
 cdef dict _watched_types = {}
 
 
@@ -41,7 +44,8 @@ cdef PackerTable** packer_table() noexcept:
 
 
 cdef bint _fill_slot(PackerTable* table, Packer* packer) noexcept:
-    """Put the packer into the first slot that is free; whether no packer was there before."""
+    """Store the packer in its first free slot.  Return True if the slot was empty, not a tombstone.
+    """
     cdef size_t i = home_slot(table, packer.type)
     cdef bint is_new
     while table.slots[i] != NULL and table.slots[i] != &_tombstone:
@@ -52,7 +56,10 @@ cdef bint _fill_slot(PackerTable* table, Packer* packer) noexcept:
 
 
 cdef int _rebuild(int log2_num_slots) noexcept:
-    """Move the live packers to a table of this size; tombstones stay behind.  -1: no memory."""
+    """Move the packers to a new table of this size, without the tombstones.
+
+    Fails: -1 if no memory is available; no exception is set.
+    """
     global _num_used_slots
     cdef PackerTable* old = _table
     cdef size_t num_slots = <size_t>1 << log2_num_slots, i
@@ -69,25 +76,29 @@ cdef int _rebuild(int log2_num_slots) noexcept:
                 _num_used_slots += 1
     store_table(&_table, table)
     if not GIL_IS_OPTIONAL:
-        free(old)  # else a thread may be looking into it
+        free(old)  # without the GIL, another thread may be reading it
     return 0
 
 
 cdef int _forget_type(size_t address) except -1:
-    """Empty the slot of a type that has died: nobody has a value of it any more.
+    """Remove the packer of a destroyed type; called by the weak reference to the type.
 
-    First of all, and without memory: another type may come to lie at the address.
+    Allocates nothing: failure would leave a packer for the next type at the same address.
     """
     cdef Packer* packer = NULL
     with _lock:
-        packer = _take_out(<PyTypeObject*>address)
+        packer = _remove_packer(<PyTypeObject*>address)
         if packer != NULL:
             _retire(packer)
     _watched_types.pop(address, None)
     return 0
 
 
-cdef Packer* _take_out(PyTypeObject* cls) noexcept:
+cdef Packer* _remove_packer(PyTypeObject* cls) noexcept:
+    """Replace the packer of the type with a tombstone and return it; NULL if there is none.
+
+    Threads: needs `_lock`.
+    """
     global _num_live_packers
     cdef size_t i = home_slot(_table, cls)
     cdef Packer* packer = _table.slots[i]
@@ -103,7 +114,10 @@ cdef Packer* _take_out(PyTypeObject* cls) noexcept:
 
 
 cdef void _clear_tombstones(size_t i) noexcept:
-    """Empty the slots up to this one if no probe has to go on behind it."""
+    """Clear the tombstones that end at slot `i`, if the slot after it is empty.
+
+    Probes that reach these tombstones would stop at the next slot anyway.
+    """
     global _num_used_slots
     cdef size_t mask = _table.num_slots - 1
     if _table.slots[(i + 1) & mask] != NULL:
@@ -115,6 +129,7 @@ cdef void _clear_tombstones(size_t i) noexcept:
 
 
 cdef void _retire(Packer* packer) noexcept:
+    """Add a packer without a type to the list for reuse.  Threads: needs `_lock`."""
     global _retired
     store_type(&packer.type, NULL)
     packer.next_retired = _retired
@@ -122,57 +137,61 @@ cdef void _retire(Packer* packer) noexcept:
 
 
 cdef Packer* _new_packer(type cls, const Packer* chosen) noexcept:
-    """A packer like the one that was chosen; NULL when there is no memory."""
+    """Return a copy of the chosen packer for the type; NULL if no memory is available."""
     global _retired
-    cdef Packer* made
+    cdef Packer* new_packer
     with _lock:
-        made = _retired
-        if made != NULL:
-            _retired = made.next_retired
-    if made == NULL:
-        made = <Packer*>calloc(1, sizeof(Packer))
-        if made == NULL:
+        new_packer = _retired
+        if new_packer != NULL:
+            _retired = new_packer.next_retired
+    if new_packer == NULL:
+        new_packer = <Packer*>calloc(1, sizeof(Packer))
+        if new_packer == NULL:
             return NULL
-    elif made.owns_context:
-        free(made.context)
-    made.pack, made.context = chosen.pack, chosen.context
-    made.owns_context = chosen.owns_context
-    store_type(&made.type, <PyTypeObject*>cls)  # last, as others may be looking at it
-    return made
+    elif new_packer.owns_context:
+        free(new_packer.context)
+    new_packer.pack, new_packer.context = chosen.pack, chosen.context
+    new_packer.owns_context = chosen.owns_context
+    store_type(&new_packer.type, <PyTypeObject*>cls)  # last: other threads may read it
+    return new_packer
 
 
-cdef const Packer* _remember(type cls, Packer* packer) except NULL:
+cdef const Packer* _add_packer(type cls, Packer* packer) except NULL:
+    """Store a copy of the packer and watch the type; return the stored packer, borrowed."""
     cdef size_t address = <uintptr_t><PyObject*>cls
-    cdef const Packer* kept = NULL
-    cdef Packer* made = _new_packer(cls, packer)
-    if made == NULL:
+    cdef const Packer* stored = NULL
+    cdef Packer* new_packer = _new_packer(cls, packer)
+    if new_packer == NULL:
         raise MemoryError()
     _watched_types[address] = PyWeakref_NewRef(cls, lambda _: _forget_type(address))
     with _lock:
-        kept = _insert(made)
-    if kept != made:  # another thread came first, or there is no memory
+        stored = _insert(new_packer)
+    if stored != new_packer:  # another thread was faster, or no memory
         with _lock:
-            _retire(made)
-        if kept == NULL:
+            _retire(new_packer)
+        if stored == NULL:
             raise MemoryError()
-    return kept
+    return stored
 
 
-cdef const Packer* _insert(Packer* made) noexcept:
-    """The packer of the type from now on; NULL when there is no memory for a larger table."""
+cdef const Packer* _insert(Packer* new_packer) noexcept:
+    """Store the packer, unless the type has one; return the stored packer.
+
+    Threads: needs `_lock`.  Fails: NULL if no memory is available for a larger table.
+    """
     global _num_used_slots, _num_live_packers
-    cdef const Packer* earlier = find_packer(&_table, made.type)
+    cdef const Packer* earlier = find_packer(&_table, new_packer.type)
     cdef int log2_num_slots = 64 - _table.shift
     if earlier != NULL:
         return earlier
     if 2 * (_num_used_slots + 1) > _table.num_slots:
-        # Tombstones alone are no reason for a larger table.
+        # Enlarge the table only if it is full of packers, not of tombstones.
         log2_num_slots += 4 * _num_live_packers > _table.num_slots
         if _rebuild(log2_num_slots) != 0:
             return NULL
-    _num_used_slots += _fill_slot(_table, made)
+    _num_used_slots += _fill_slot(_table, new_packer)
     _num_live_packers += 1
-    return made
+    return new_packer
 
 
 cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1:
@@ -180,15 +199,17 @@ cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1:
     packer.pack = pack
     packer.context = context
     packer.owns_context = False
-    _remember(cls, &packer)
+    _add_packer(cls, &packer)
     return 0
 
 
 cdef int add_rule(Precedence precedence, PackRule rule) except -1:
     if not 0 <= <int>precedence < Precedence.NUM_PRECEDENCES:
-        raise ValueError(f"there is no precedence {<int>precedence} in convert/precedence.pxd")
+        raise ValueError(
+            f"add_rule: expected a precedence below {<int>Precedence.NUM_PRECEDENCES}, got "
+            f"{<int>precedence}")
     if _rules[<int>precedence] != NULL:
-        raise RuntimeError(f"two rules of conversion share the precedence {<int>precedence}")
+        raise RuntimeError(f"two conversion rules have the precedence {<int>precedence}")
     _rules[<int>precedence] = rule
     return 0
 
@@ -201,47 +222,48 @@ cdef const Packer* _choose(object value) except NULL:
     packer.owns_context = False
     for i in range(Precedence.NUM_PRECEDENCES):
         if _rules[i] != NULL and _rules[i](cls, value, &packer):
-            return _remember(cls, &packer)
+            return _add_packer(cls, &packer)
     raise TypeError(f"cannot pass a value of type {cls.__module__}.{cls.__qualname__}")
 
 
 cdef const Packer* choose_packer(PyObject* value) noexcept:
     cdef const Packer* packer
-    cdef object cls = <object><PyObject*>Py_TYPE(value)  # the rules may run code that drops it
+    # Owned: the rules may run Python code that changes the class of `value` and destroys this one.
+    cdef object cls = <object><PyObject*>Py_TYPE(value)
     try:
         packer = _choose(<object>value)
         if <PyObject*>cls != <PyObject*>Py_TYPE(value):
-            raise TypeError(f"a value of {cls!r} got another class while it was converted")
+            raise TypeError(f"the class of a value changed from {cls!r} while it was converted")
         return packer
     except BaseException as error:
         set_exception(error)
         return NULL
 
 
-cdef const Packer* packer_of(PyObject* value) noexcept:
+cdef const Packer* get_packer(PyObject* value) noexcept:
     cdef const Packer* packer = find_packer(&_table, Py_TYPE(value))
     return packer if packer != NULL else choose_packer(value)
 
 
-cdef int _own_borrowed(abi.TVMFFIAny* view) noexcept:
-    """Copy the bytes that an argument lends; nothing but a call can take an object."""
-    cdef abi.TVMFFIAny lent = view[0]
+cdef int _copy_borrowed_bytes(abi.TVMFFIAny* view) noexcept:
+    """Copy the bytes of a borrowed string; TypeError for an ObjectRValueRef."""
+    cdef abi.TVMFFIAny borrowed = view[0]
     try:
-        if lent.type_index == abi.kTVMFFIObjectRValueRef:
+        if borrowed.type_index == abi.kTVMFFIObjectRValueRef:
             raise TypeError(
-                "an ObjectRValueRef is for arguments, whose receiver may take the object; pass "
-                "the object itself here")
-        return check(abi.TVMFFIAnyViewToOwnedAny(&lent, view))
+                "an ObjectRValueRef can be passed as an argument only, because only a callee can "
+                "take its object; pass the object itself here")
+        return check(abi.TVMFFIAnyViewToOwnedAny(&borrowed, view))
     except BaseException as error:
         set_exception(error)
         return -1
 
 
-cdef int own_packed(abi.TVMFFIAny* view) noexcept:
+cdef int make_owned(abi.TVMFFIAny* view) noexcept:
     if view.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectIncRef(view.v_obj)
     elif abi.kTVMFFIRawStr <= view.type_index <= abi.kTVMFFIObjectRValueRef:
-        return _own_borrowed(view)
+        return _copy_borrowed_bytes(view)
     return 0
 
 
@@ -254,18 +276,18 @@ cdef int pack_owned_or_borrowed(PyObject* value, abi.TVMFFIAny* out) noexcept:
 
 
 cdef int _pack_for_keeping(PyObject* value, abi.TVMFFIAny* out, bint refuses_borrowed) noexcept:
-    cdef const Packer* packer = packer_of(value)
+    cdef const Packer* packer = get_packer(value)
     cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT]
     cdef abi.TVMFFIAny view
     cdef CallState state
     cdef int code
     if packer == NULL:
         return -1
-    begin_conversion(&state, temporaries)
-    state.is_for_keeping = refuses_borrowed
+    begin_conversion(&state, temporaries, 1)
+    state.outlives_call = refuses_borrowed
     code = packer.pack(value, &view, &state, packer)
     if code == 0:
-        code = own_packed(&view)
+        code = make_owned(&view)
         out[0] = view
     release_temporaries(&state, view_free_list())
     return code
@@ -273,20 +295,20 @@ cdef int _pack_for_keeping(PyObject* value, abi.TVMFFIAny* out, bint refuses_bor
 
 cdef int refuse_to_keep() noexcept:
     set_exception(BufferError(
-        "cannot keep a tensor that is lent for this call; copy the data instead"))
+        "cannot keep a tensor that is borrowed for this call; copy the data instead"))
     return -1
 
 
 cdef int refuse_temporary(abi.TVMFFIObjectHandle owned) noexcept:
     abi.TVMFFIObjectDecRef(owned)
     set_exception(SystemError(
-        f"one argument wants more than {TEMPORARIES_PER_ARGUMENT} objects made for the call; "
-        "please report this"))
+        f"packing an argument created more than {TEMPORARIES_PER_ARGUMENT} temporaries; this is a "
+        "bug in tvm_ffi, please report it"))
     return -1
 
 
 cdef int pack_inner(PyObject* inner, abi.TVMFFIAny* out, CallState* state) noexcept:
-    cdef const Packer* packer = packer_of(inner)
+    cdef const Packer* packer = get_packer(inner)
     cdef Py_ssize_t num_temporaries = state.num_temporaries
     if packer == NULL or packer.pack(inner, out, state, packer) != 0:
         return -1
@@ -294,7 +316,7 @@ cdef int pack_inner(PyObject* inner, abi.TVMFFIAny* out, CallState* state) noexc
         out.type_index < abi.kTVMFFIStaticObjectBegin or state.num_temporaries != num_temporaries
     ):
         return 0
-    # Borrowed from a wrapper that is not among the arguments, and that somebody may empty.
+    # The wrapper of the object is not an argument, so other code may move its reference away.
     abi.TVMFFIObjectIncRef(out.v_obj)
     return pack_temporary(state, out, out.type_index, out.v_obj)
 
@@ -308,20 +330,20 @@ cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_lis
     PyErr_Restore(cls, error, traceback)
 
 
-# ---- native results ------------------------------------------------------------------------
+# ---- unpackers by type index ----------------------------------------------------------------
 
-cdef UnpackFunction _makers[128]
+cdef UnpackFunction _unpackers[128]  # NULL: objects become wrappers, other values are refused
 
 
-cdef int add_unpacker(int32_t type_index, UnpackFunction make) except -1:
-    _makers[type_index] = make
+cdef int add_unpacker(int32_t type_index, UnpackFunction unpack) except -1:
+    _unpackers[type_index] = unpack
     return 0
 
 
 cdef object unpack_object(abi.TVMFFIAny* owned, CallState* state):
     cdef int32_t index = owned.type_index
-    if 0 <= index < 128 and _makers[index] != NULL:
-        return _makers[index](owned, state)
+    if 0 <= index < 128 and _unpackers[index] != NULL:
+        return _unpackers[index](owned, state)
     if index >= abi.kTVMFFIStaticObjectBegin:
         return wrap_object(owned.v_obj)
     raise ValueError(f"native function returned a value with the unknown type index {index}")

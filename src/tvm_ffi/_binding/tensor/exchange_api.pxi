@@ -528,5 +528,5 @@ cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchang
     return converted
 
 
-add_rule(Precedence.EXCHANGE_TABLE, _exchange_rule)
+add_rule(Precedence.EXCHANGE_API, _exchange_rule)
 add_unpacker(abi.kTVMFFITensor, _unpack_tensor)

@@ -4,7 +4,7 @@
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
     ArgumentRestriction, ArgumentView, CallState, PackFunction, add_exact_packer, as_argument_view,
-    is_returned, view_free_list,
+    has_one_reference, view_free_list,
 )
 from tvm_ffi._binding.values cimport ValueProtocol, pack_value_protocol
 
@@ -71,7 +71,7 @@ cdef int _mark(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
             f"readonly takes what is passed as a tensor, not {type(array).__name__}")
     arg_view = as_argument_view(view_free_list(), packed.v_obj)
     # Who gets what was made for this call is told; others have a loan that somebody has kept.
-    if arg_view != NULL and is_returned(&arg_view.header):
+    if arg_view != NULL and has_one_reference(&arg_view.header):
         arg_view.is_read_only = True
     state.restriction = ArgumentRestriction.DECLARED_READ_ONLY
     return 0

@@ -593,7 +593,7 @@ cdef int _pack_tensor(
         if forbids_writing(read_only_marks(), tensor.chandle):
             state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
         return pack_object(out, abi.kTVMFFITensor, tensor.chandle)
-    if state.is_for_keeping:
+    if state.outlives_call:
         return refuse_to_keep()
     state.restriction = ArgumentRestriction.BORROWED
     out.type_index = abi.kTVMFFIDLTensorPtr
@@ -614,7 +614,7 @@ cdef object _unpack_view(abi.TVMFFIAny* owned, CallState* state):
     raise ValueError("Return value cannot be DLTensor*: nothing keeps its memory alive")
 
 
-add_rule(Precedence.OWN_TENSOR, _tensor_rule)
+add_rule(Precedence.TENSOR, _tensor_rule)
 add_unpacker(abi.kTVMFFIDLTensorPtr, _unpack_view)
 declare_readable_types(Tensor, abi.kTVMFFITensor, abi.kTVMFFITensor)
 register_class(abi.kTVMFFITensor, Tensor)

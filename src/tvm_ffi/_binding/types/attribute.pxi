@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, begin_conversion, packer_of, release_temporaries, view_free_list,
+    CallState, Packer, begin_conversion, get_packer, release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.object cimport check
 
@@ -47,14 +47,14 @@ def register_type_attr(int32_t type_index, str attr_key, value) -> None:
     """Set an attribute of a type; raise RuntimeError if it is set already."""
     cdef bytes text = attr_key.encode("utf-8")
     cdef abi.TVMFFIByteArray view
-    cdef const Packer* packer = packer_of(<PyObject*>value)
+    cdef const Packer* packer = get_packer(<PyObject*>value)
     cdef abi.TVMFFIObject* temporaries[2]
     cdef abi.TVMFFIAny packed
     cdef CallState state
     if packer == NULL:
         check(-2)
     view.data, view.size = text, len(text)
-    begin_conversion(&state, temporaries)
+    begin_conversion(&state, temporaries, 1)
     try:
         if packer.pack(<PyObject*>value, &packed, &state, packer) != 0:
             check(-2)

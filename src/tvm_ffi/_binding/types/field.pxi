@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, begin_conversion, packer_of, release_temporaries, unpack_object,
+    CallState, Packer, begin_conversion, get_packer, release_temporaries, unpack_object,
     view_free_list,
 )
 from tvm_ffi._binding.cpython cimport Py_TYPE
@@ -110,11 +110,11 @@ cdef class FieldSetter(_Field):
         cdef CallState state
         cdef const Packer* packer
         self.header_of(obj)  # check the object before converting the value
-        packer = packer_of(<PyObject*>value)
+        packer = get_packer(<PyObject*>value)
         if packer == NULL:
             check(-2)
         wrappers[0], wrappers[1] = <PyObject*>obj, <PyObject*>value
-        begin_conversion(&state, temporaries)
+        begin_conversion(&state, temporaries, 1)
         borrowings = begin_borrowing(&borrowing, wrappers, 2)
         try:
             if packer.pack(<PyObject*>value, &view, &state, packer) != 0:

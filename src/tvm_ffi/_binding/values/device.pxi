@@ -244,6 +244,6 @@ cdef object _unpack_device(abi.TVMFFIAny* owned, CallState* state):
     return device_of(owned.v_device)
 
 
-add_rule(Precedence.OWN_DEVICE, _device_rule)
+add_rule(Precedence.DEVICE, _device_rule)
 add_rule(Precedence.DEVICE_PROTOCOL, _device_protocol_rule)
 add_unpacker(abi.kTVMFFIDevice, _unpack_device)

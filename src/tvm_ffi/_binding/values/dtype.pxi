@@ -210,6 +210,6 @@ cdef object _unpack_dtype(abi.TVMFFIAny* owned, CallState* state):
     return dtype_of(owned.v_dtype)
 
 
-add_rule(Precedence.OWN_DTYPE, _own_dtype_rule)
-add_rule(Precedence.FOREIGN_DTYPE, _foreign_dtype_rule)
+add_rule(Precedence.DTYPE, _own_dtype_rule)
+add_rule(Precedence.THIRD_PARTY_DTYPE, _foreign_dtype_rule)
 add_unpacker(abi.kTVMFFIDataType, _unpack_dtype)

@@ -119,7 +119,7 @@ cdef object _refuse_borrowed(abi.TVMFFIAny* owned, CallState* state):
     raise ValueError(f"Return value cannot be {names[owned.type_index]}")
 
 
-add_rule(Precedence.OWN_OBJECT, _object_rule)
+add_rule(Precedence.OBJECT, _object_rule)
 add_rule(Precedence.EXCEPTION, _exception_rule)
 add_rule(Precedence.OPAQUE, _opaque_rule)
 add_unpacker(abi.kTVMFFIOpaquePyObject, _unpack_opaque)

@@ -124,4 +124,4 @@ cdef bint _held_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-add_rule(Precedence.HELD_OBJECT, _held_rule)
+add_rule(Precedence.NATIVE_VALUE, _held_rule)

@@ -5,7 +5,7 @@ from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, add_rule, pack_inner, pack_temporary, packer_of,
+    CallState, PackFunction, Packer, Precedence, add_rule, get_packer, pack_inner, pack_temporary,
 )
 from tvm_ffi._binding.cpython cimport PyNumber_Index
 from tvm_ffi._binding.object cimport new_opaque
@@ -78,7 +78,7 @@ cdef int pack_value_protocol(
         if steps > _MAX_UNWRAP_STEPS:
             _refuse_circle(<object>value, method)
         inner = kind.inner_of(inner)
-        packer = packer_of(<PyObject*>inner)
+        packer = get_packer(<PyObject*>inner)
         if packer == NULL:
             return -1
     if method != NULL:

@@ -65,9 +65,10 @@ def test_errors_of_binding_are_those_of_a_call(kernels):
         kernels.softmax.bind(1)
     with pytest.raises(TypeError, match="argument 'x' when calling `softmax`"):
         kernels.softmax.bind(np.array(["text"]), 1)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'x'"):
+    message = r"^echo\(\) got an unexpected keyword argument 'x': the function has no signature"
+    with pytest.raises(TypeError, match=message):
         kernels.echo.bind(x=1)
-    with pytest.raises(BufferError, match="nothing says whether"):
+    with pytest.raises(BufferError, match="it is unknown whether"):
         kernels.echo.bind(np.broadcast_to(1.0, (3,)))
     with pytest.raises(TypeError, match="a bound call takes no arguments"):
         kernels.echo.bind(1)(2)

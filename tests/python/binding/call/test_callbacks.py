@@ -175,7 +175,7 @@ def test_callback_cannot_return_a_moved_object(kernels):
     """Results were packed like arguments: the caller got an address in a deleted wrapper."""
     array = tvm_ffi.Array([1, 2])
     move = tvm_ffi.convert_func(array._move)
-    with pytest.raises(TypeError, match="ObjectRValueRef is for arguments"):
+    with pytest.raises(TypeError, match="ObjectRValueRef can be passed as an argument only"):
         move()
     assert array == [1, 2]
 

@@ -31,9 +31,9 @@ VIEWS = {
 @pytest.mark.parametrize("array", list(VIEWS.values()), ids=list(VIEWS))
 def test_nobody_says_that_it_is_read(kernels, array):
     text = (
-        "Cannot pass argument #1 when calling `last`: the array is read-only; nothing says whether "
-        "the function writes into it: pass `tvm_ffi.readonly(array)` if it only reads, or a "
-        "writable copy"
+        "Cannot pass argument #1 when calling `last`: the array is read-only; it is unknown "
+        "whether the function writes into it: pass `tvm_ffi.readonly(array)` if it only reads, or "
+        "a writable copy"
     )
     for _ in range(2):
         with pytest.raises(BufferError) as caught:
@@ -79,7 +79,7 @@ def test_a_signature_says_what_is_done(kernels):
         kernels.reading(array, array, writable)
     with pytest.raises(BufferError, match="argument 'y' .* writes into it; pass a writable array"):
         kernels.reading(array, tvm_ffi.readonly(writable), writable)
-    with pytest.raises(BufferError, match="argument 'z' .* nothing says whether"):
+    with pytest.raises(BufferError, match="argument 'z' .* it is unknown whether"):
         kernels.reading(array, writable, z=array)
 
 
@@ -117,13 +117,13 @@ def test_tensors_over_read_only_memory_go_where_arrays_go(kernels, tmp_path):
     writable = tvm_ffi.from_dlpack(np.zeros(3))
     for origin, tensor in read_only_tensors(tmp_path).items():
         assert tensor.readonly, origin
-        with pytest.raises(BufferError, match="#1 .*: the array is read-only; nothing says"):
+        with pytest.raises(BufferError, match="#1 .*: the array is read-only; it is unknown"):
             kernels.last(1, tensor)
         assert kernels.last(1, tvm_ffi.readonly(tensor)).readonly
         assert len(kernels.reading(tensor, writable, tvm_ffi.readonly(tensor))) == 3
         with pytest.raises(BufferError, match="argument 'y' .*, and the function writes into it"):
             kernels.reading(tensor, tensor, writable)
-        with pytest.raises(BufferError, match="argument 'z' .* nothing says whether"):
+        with pytest.raises(BufferError, match="argument 'z' .* it is unknown whether"):
             kernels.reading(tensor, writable, z=tensor)
         with pytest.raises(BufferError, match="the array is read-only"):
             kernels.echo.bind(tensor)

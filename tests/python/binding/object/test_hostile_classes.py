@@ -176,7 +176,8 @@ def test_value_that_gets_another_class_while_its_conversion_is_chosen(kernels):
             raise AttributeError(name)
 
     value = Meta("Changing", (), {})()
-    with pytest.raises(TypeError, match="got another class while it was converted"):
+    message = "the class of a value changed from .* while it was converted"
+    with pytest.raises(TypeError, match=message):
         kernels.count(value)
     assert kernels.count(value) == 1
 

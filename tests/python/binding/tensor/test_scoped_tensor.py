@@ -95,7 +95,9 @@ def test_view_of_a_lent_tensor_that_outlives_the_call_is_an_error(kernels, view,
         kept.append(seen)
         return None
 
-    with pytest.raises(BufferError, match="argument #0 of the callback was lent .* outlives it"):
+    with pytest.raises(
+        BufferError, match="argument #0 of the callback was borrowed .* outlives it"
+    ):
         kernels.call_with_lent(keep, vector(1, 2, 3))
     kernels.call_with_lent(lambda tensor: None, vector(1, 2, 3))
 
@@ -117,7 +119,7 @@ def test_callback_that_raises_says_so_and_that_its_arrays_are_not_to_be_looked_a
     with pytest.raises(KeyError, match="3") as caught:
         kernels.call_with_lent(fail, vector(1, 2, 3))
     (note,) = caught.value.__notes__
-    assert "argument #0 of the callback was lent" in note
+    assert "argument #0 of the callback was borrowed" in note
 
 
 def test_an_exception_that_refuses_notes_arrives_from_a_callback_with_arrays(kernels):
@@ -244,7 +246,9 @@ def test_lent_tensor_cannot_be_kept(kernels, name):
     refused = []
 
     def callback(tensor):
-        with pytest.raises(BufferError, match="cannot keep a tensor that is lent for this call"):
+        with pytest.raises(
+            BufferError, match="cannot keep a tensor that is borrowed for this call"
+        ):
             KEEPERS[name](tensor)
         refused.append(True)
 

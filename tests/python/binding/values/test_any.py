@@ -86,7 +86,7 @@ def test_borrowed_values_are_copied_or_refused(kernels):
     held = CAny(core.ByteArrayArg(b"bytes of a dead object"))
     assert core._to_py_class_value(held) == b"bytes of a dead object"
     array = tvm_ffi.Array([1, 2])
-    with pytest.raises(TypeError, match="ObjectRValueRef is for arguments"):
+    with pytest.raises(TypeError, match="ObjectRValueRef can be passed as an argument only"):
         CAny(array._move())
     assert array == [1, 2]
     with pytest.raises(BufferError, match="lent for this call"):
