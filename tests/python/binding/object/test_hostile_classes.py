@@ -226,7 +226,8 @@ def test_promises_to_read_what_stands_for_another_value(kernels, depth):
         arguments = [tvm_ffi.readonly(Inner(depth, last))] * 40
         assert kernels.last(*arguments).tolist() == [0, 1, 2]
     assert kernels.echo(tvm_ffi.readonly(Inner(depth, array))).readonly
-    with pytest.raises(TypeError, match="readonly takes what is passed as a tensor, not str"):
+    text = "readonly: expected an object that is passed as a tensor, got str"
+    with pytest.raises(TypeError, match=text):
         kernels.echo(tvm_ffi.readonly(Inner(depth, "text")))
 
 
