@@ -123,14 +123,14 @@ cdef int _find_extension_dtype(PyObject* array, _NumpyType* out) except -1:
     Fails: TypeError for a dtype that DLPack does not have.
     """
     cdef object dtype = _dtype_of(array)
-    cdef object numpy_type = _extension_dtypes.get(dtype)
-    if numpy_type is None and dtype.type.__module__ == "ml_dtypes":
-        numpy_type = _ML_DTYPES.get(dtype.name)
-        if numpy_type is not None:
-            _extension_dtypes[dtype] = numpy_type
-    if numpy_type is None or 8 * PyArray_ITEMSIZE(<PyArrayObject*>array) != numpy_type[1]:
+    cdef object code_and_bits = _extension_dtypes.get(dtype)
+    if code_and_bits is None and dtype.type.__module__ == "ml_dtypes":
+        code_and_bits = _ML_DTYPES.get(dtype.name)
+        if code_and_bits is not None:
+            _extension_dtypes[dtype] = code_and_bits
+    if code_and_bits is None or 8 * PyArray_ITEMSIZE(<PyArrayObject*>array) != code_and_bits[1]:
         raise TypeError(f"NumPy dtype {dtype} has no DLPack form (shape={_shape_of(array)})")
-    out.dtype.code, out.dtype.bits = numpy_type
+    out.dtype.code, out.dtype.bits = code_and_bits
     out.dtype.lanes = 1
     out.log2_itemsize = out.dtype.bits // 16  # 8 or 16 bits
     return 0

@@ -69,11 +69,11 @@ cdef int _restrict_to_reading(object array, abi.TVMFFIAny* packed, CallState* st
         return 0
     if packed.type_index != abi.kTVMFFITensor:
         raise TypeError(
-            "readonly: expected an object that is passed as a tensor, got "
-            f"{type(array).__name__}")
+            "readonly: expected an object that is passed as a tensor, "
+            f"got {type(array).__name__}")
     arg_view = as_argument_view(view_free_list(), packed.v_obj)
-    # Set the flag only on a view that this call has created.  A view with another reference was kept
-    # by an earlier callee, which may write.
+    # Set the flag only on a view that this call has created.  A view with a second reference was
+    # kept by an earlier callee, which may write.
     if arg_view != NULL and is_returned(&arg_view.header):
         arg_view.is_read_only = True
     state.restriction = ArgumentRestriction.DECLARED_READ_ONLY
