@@ -14,7 +14,7 @@ from tvm_ffi._binding.convert cimport (
     release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.object cimport check, handle_of, release_object, set_exception
-from tvm_ffi._binding.tensor cimport renew_stream
+from tvm_ffi._binding.tensor cimport refresh_stream
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
 
 
@@ -124,7 +124,7 @@ cdef PyObject* _call(
 cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
     """Update the stream, because the framework's current stream may differ from that in `bind`."""
     if state.exchange_api == NULL:
-        return renew_stream(bound.values[bound.stream_index], state)
+        return refresh_stream(bound.values[bound.stream_index], state)
     if state.exchange_api.current_work_stream != NULL:
         state.exchange_api.current_work_stream(
             <abi.DLDeviceType>state.stream_device_type, state.stream_device_id, &state.stream)

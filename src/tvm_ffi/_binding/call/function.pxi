@@ -40,7 +40,7 @@ from tvm_ffi._binding.object cimport (
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, load_flag, store_flag
 from tvm_ffi._binding.values cimport pack_handle, pack_int, pack_str
 from tvm_ffi._binding.tensor cimport (
-    ReadOnlyMarks, Tensor, forbids_writing, read_only_marks, wrap_tensor,
+    ReadOnlyDeleters, Tensor, is_read_only_tensor, read_only_deleters, wrap_tensor,
 )
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
 
@@ -52,7 +52,7 @@ cdef enum:
 
 cdef ArgumentViewFreeList* _free_views = view_free_list()
 cdef PackerTable** _packers = packer_table()
-cdef const ReadOnlyMarks* _read_only_marks = read_only_marks()
+cdef const ReadOnlyDeleters* _read_only_deleters = read_only_deleters()
 
 # Critical section for writes to the fields of functions and to binders of `ModuleOrigin`.
 cdef object _wrapper_lock = object()
@@ -80,7 +80,7 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
     if packer != NULL and packer.type == cls:
         return packer.pack(value, out, state, packer)
     if cls == <PyTypeObject*>Tensor and (<Tensor>value).chandle != NULL:
-        if forbids_writing(_read_only_marks, (<Tensor>value).chandle):
+        if is_read_only_tensor(_read_only_deleters, (<Tensor>value).chandle):
             state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
         return pack_object(out, abi.kTVMFFITensor, (<Tensor>value).chandle)
     if cls == &PyFloat_Type:

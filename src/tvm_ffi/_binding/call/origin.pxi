@@ -29,7 +29,7 @@ cdef CObject _find_in_module = runtime_function("ffi.ModuleGetFunction")
 cdef class ModuleOrigin(NativeReference):
     """The module of a function, as a weak reference, and the name of the function in the module.
 
-    The origin is also the metadata object of the native function, see `set_object_metadata`.
+    The origin is also the metadata object of the native function, see `store_object_metadata`.
     """
 
     cdef abi.TVMFFIObject* module  # owned weak reference

@@ -9,7 +9,8 @@ from tvm_ffi.signature import TensorLike
 
 class ReadOnlyArgument: ...
 
-# What comes back stands for the array in a call, and nowhere else.
+# The result can only be passed to a function.  It is typed as a tensor so that type checkers accept
+# it in place of one.
 def readonly(array: Any) -> TensorLike: ...
 
 dlpack_version: tuple[int, int]

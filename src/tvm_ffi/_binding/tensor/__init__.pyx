@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors: DLPack in both directions, NumPy and CUDA arrays, and PyTorch.
+"""Tensors: DLPack import and export, and NumPy, CUDA and torch arrays as arguments.
 
 One extension module, compiled from the files below in this order: the statements of a file run
 after those of the files before it.  Names of one file are visible in all of them.

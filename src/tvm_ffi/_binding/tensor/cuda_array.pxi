@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays that are described by `__cuda_array_interface__` alone, such as Numba's device arrays.
+"""Arguments with `__cuda_array_interface__` but without DLPack, such as Numba's device arrays.
 
-The array names the stream that its values are worked on.  A call that has decided for none runs on
-that stream; else the stream is waited for, as the interface asks of those who use another one.
+Such an array may name the stream on which its elements are written.  If no earlier argument has
+chosen the stream of the call, the call runs on that stream.  Otherwise the binding synchronizes the
+array's stream, as the interface requires of a consumer that uses another one.
 """
 
 from cpython.ref cimport PyObject
@@ -16,22 +17,29 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.object cimport check, own_python_object, release_python_object
 
 
-# An export of an array, which it keeps alive; shape and strides lie behind it.
-cdef struct _Export:
-    abi.DLManagedTensorVersioned managed
-    PyObject* owner
+# The DLPack export of an array.  Shape and strides follow it in the same allocation.
+cdef struct _CudaExport:
+    abi.DLManagedTensorVersioned managed  # its manager_ctx is the address of this struct
+    PyObject* owner                       # owned: the array
 
 
 cdef void _delete_cuda_export(abi.DLManagedTensorVersioned* managed) noexcept nogil:
-    cdef _Export* export = <_Export*>managed.manager_ctx
+    """Free an export and release its array.  Threads: any."""
+    cdef _CudaExport* export = <_CudaExport*>managed.manager_ctx
     release_python_object(export.owner)
     free(export)
 
 
-cdef abi.TVMFFIObjectHandle _share(object array, object described, int32_t device_id) except NULL:
-    """An owned tensor over the memory of an array."""
-    cdef int32_t ndim = len(described.shape)
-    cdef _Export* export = <_Export*>calloc(1, sizeof(_Export) + 2 * ndim * sizeof(int64_t))
+cdef abi.TVMFFIObjectHandle _new_cuda_tensor(
+    object array, object description, int32_t device_id
+) except NULL:
+    """Return an owned tensor over the memory of `array`, which the tensor keeps alive.
+
+    Fails: MemoryError, OverflowError for numbers beyond 64 bits, or an error of the runtime.
+    """
+    cdef int32_t ndim = len(description.shape)
+    cdef _CudaExport* export = <_CudaExport*>calloc(
+        1, sizeof(_CudaExport) + 2 * ndim * sizeof(int64_t))
     cdef abi.TVMFFIObjectHandle tensor = NULL
     cdef abi.DLTensor* dltensor
     cdef uintptr_t address
@@ -43,11 +51,11 @@ cdef abi.TVMFFIObjectHandle _share(object array, object described, int32_t devic
     dltensor.shape = <int64_t*>(export + 1)
     dltensor.strides = dltensor.shape + ndim
     try:
-        address = described.address
+        address = description.address
         for dim in range(ndim):
-            dltensor.shape[dim] = described.shape[dim]
-            dltensor.strides[dim] = described.strides[dim]
-        dltensor.dtype.code, dltensor.dtype.bits = described.code, described.bits
+            dltensor.shape[dim] = description.shape[dim]
+            dltensor.strides[dim] = description.strides[dim]
+        dltensor.dtype.code, dltensor.dtype.bits = description.code, description.bits
     except BaseException:
         free(export)
         raise
@@ -57,7 +65,7 @@ cdef abi.TVMFFIObjectHandle _share(object array, object described, int32_t devic
     dltensor.ndim = ndim
     export.managed.version.major = abi.DLPACK_MAJOR_VERSION
     export.managed.version.minor = abi.DLPACK_MINOR_VERSION
-    export.managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if described.is_read_only else 0
+    export.managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if description.is_read_only else 0
     export.managed.manager_ctx = export
     export.managed.deleter = _delete_cuda_export
     own_python_object(array)
@@ -69,9 +77,12 @@ cdef abi.TVMFFIObjectHandle _share(object array, object described, int32_t devic
     return tensor
 
 
-cdef int _order(CallState* state, object stream, int32_t device_id) except -1:
-    """See to it that the call finds the values that are being worked on."""
-    from tvm_ffi._binding.tensor.cuda_array_interface import wait_for
+cdef int _follow_stream(CallState* state, object stream, int32_t device_id) except -1:
+    """Order the call after the work that is pending on the array's stream.
+
+    Fails: RuntimeError if the stream cannot be synchronized.
+    """
+    from tvm_ffi._binding.tensor.cuda_array_interface import synchronize
 
     cdef uintptr_t address = stream
     if state.stream_device_type == 0:
@@ -81,7 +92,7 @@ cdef int _order(CallState* state, object stream, int32_t device_id) except -1:
         state.stream_device_type == abi.kDLCUDA and state.stream_device_id == device_id
         and state.stream == <void*>address
     ):
-        wait_for(address)
+        synchronize(address)
     return 0
 
 
@@ -91,14 +102,14 @@ cdef int _pack_cuda_array(
     from tvm_ffi._binding.tensor.cuda_array_interface import device_of, read_interface
 
     cdef object array = <object>value
-    cdef object described = read_interface(array.__cuda_array_interface__)
-    cdef int32_t device_id = device_of(described.address)
-    cdef abi.TVMFFIObjectHandle tensor = _share(array, described, device_id)
+    cdef object description = read_interface(array.__cuda_array_interface__)
+    cdef int32_t device_id = device_of(description.address)
+    cdef abi.TVMFFIObjectHandle tensor = _new_cuda_tensor(array, description, device_id)
     if pack_temporary(state, out, abi.kTVMFFITensor, tensor) != 0:
         return -1
-    if described.stream is not None:
-        _order(state, described.stream, device_id)
-    if described.is_read_only:
+    if description.stream is not None:
+        _follow_stream(state, description.stream, device_id)
+    if description.is_read_only:
         state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
     return 0
 

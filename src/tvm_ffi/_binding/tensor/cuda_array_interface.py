@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``__cuda_array_interface__``, version 3: how arrays on a GPU are described that have no DLPack.
+"""``__cuda_array_interface__`` version 3: parsing, and the CUDA driver calls that it needs.
 
-Numba's device arrays are the best known.  The interface does not say on which device an array
-lies, nor waits for anything: the CUDA driver does both, which the array's owner has loaded.
+The interface is a dict that describes a GPU array without DLPack, such as a Numba device array.  It
+does not name the device and does not wait for pending work.  The CUDA driver does both; the library
+of the array has already loaded it.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["CudaArray", "device_of", "read_interface", "wait_for"]
+__all__ = ["CudaArray", "device_of", "read_interface", "synchronize"]
 
-_INT, _UINT, _FLOAT, _COMPLEX, _BOOL = 0, 1, 2, 5, 6  # DLPack's codes
+_INT, _UINT, _FLOAT, _COMPLEX, _BOOL = 0, 1, 2, 5, 6  # DLPack type codes
 _CODES = {"i": _INT, "u": _UINT, "f": _FLOAT, "c": _COMPLEX, "b": _BOOL}
 _FOREIGN_ORDER = ">" if sys.byteorder == "little" else "<"
 _DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 class CudaArray(NamedTuple):
-    """What the interface says."""
+    """The contents of a ``__cuda_array_interface__`` dict."""
 
     address: int
     is_read_only: bool
@@ -30,25 +31,25 @@ class CudaArray(NamedTuple):
     bits: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    """In elements."""
+    """Distances between neighbours, in elements."""
     stream: int | None
-    """On which the values are worked on; None: they are ready."""
+    """Stream with pending writes to the elements; None: no work is pending."""
 
 
 def read_interface(interface: Any) -> CudaArray:
-    """Read the interface of an array.
+    """Parse the interface of an array.
 
     Raises
     ------
     TypeError
-        If it is none, has a mask, or elements without a DLPack form.
+        If the interface is malformed or has a mask, or if DLPack has no such element type.
     ValueError
-        If its strides are no multiples of the size of an element.
+        If a stride is not a multiple of the item size.
     """
     if not isinstance(interface, Mapping):
         raise TypeError(f"__cuda_array_interface__ must be a dict, got {type(interface).__name__}")
     if interface.get("mask") is not None:
-        raise TypeError("a tensor cannot say which elements of a masked array are masked")
+        raise TypeError("__cuda_array_interface__: expected no mask, got a masked array")
     try:
         address, is_read_only = interface["data"]
         shape = tuple(int(extent) for extent in interface["shape"])
@@ -75,24 +76,24 @@ def _strides_in_elements(
     strides: tuple[int, ...] | None, shape: tuple[int, ...], size_bytes: int
 ) -> tuple[int, ...]:
     if strides is None:
-        made: list[int] = []
+        compact: list[int] = []
         step = 1
         for extent in reversed(shape):
-            made.append(step)
+            compact.append(step)
             step *= max(extent, 1)
-        return tuple(reversed(made))
+        return tuple(reversed(compact))
     if len(strides) != len(shape):
-        raise ValueError(f"strides {strides} are not as many as the extents of {shape}")
+        raise ValueError(f"expected {len(shape)} strides for shape {shape}, got {strides}")
     for dim, stride in enumerate(strides):
         if stride % size_bytes != 0 and shape[dim] > 1:
             raise ValueError(
-                f"strides[{dim}] is {stride} bytes, which is no multiple of {size_bytes}, the size "
-                "of an element"
+                f"strides[{dim}] must be a multiple of the item size of {size_bytes} bytes, "
+                f"got {stride} bytes"
             )
     return tuple(stride // size_bytes for stride in strides)
 
 
-# ---- the driver --------------------------------------------------------------------------------
+# ---- CUDA driver -------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -104,25 +105,25 @@ def _driver() -> Any:
 
 
 def device_of(address: int) -> int:
-    """Return the index of the device whose memory an address is; 0 where nobody knows."""
+    """Return the id of the device that owns an address; 0 if the driver cannot tell."""
     ordinal = ctypes.c_int(0)
-    ask = getattr(_driver(), "cuPointerGetAttribute", None)
-    if ask is None or not address:
+    get_attribute = getattr(_driver(), "cuPointerGetAttribute", None)
+    if get_attribute is None or not address:
         return 0
-    status = ask(ctypes.byref(ordinal), _DEVICE_ORDINAL, ctypes.c_uint64(address))
+    status = get_attribute(ctypes.byref(ordinal), _DEVICE_ORDINAL, ctypes.c_uint64(address))
     return ordinal.value if status == 0 else 0
 
 
-def wait_for(stream: int) -> None:
-    """Wait until the work is done that a stream has.
+def synchronize(stream: int) -> None:
+    """Wait for the pending work of a stream.
 
     Raises
     ------
     RuntimeError
-        If the driver fails, or is not there.
+        If the driver is not installed or reports an error.
     """
-    synchronize = getattr(_driver(), "cuStreamSynchronize", None)
-    status = -1 if synchronize is None else synchronize(ctypes.c_void_p(stream))
+    stream_synchronize = getattr(_driver(), "cuStreamSynchronize", None)
+    status = -1 if stream_synchronize is None else stream_synchronize(ctypes.c_void_p(stream))
     if status != 0:
-        why = "there is no CUDA driver" if synchronize is None else f"CUDA error {status}"
-        raise RuntimeError(f"cannot wait for the stream {stream:#x} of an array: {why}")
+        reason = "there is no CUDA driver" if stream_synchronize is None else f"CUDA error {status}"
+        raise RuntimeError(f"cannot synchronize the stream {stream:#x} of an array: {reason}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our tensors for other libraries: DLPack capsules, and what ``__dlpack__`` is asked for."""
+"""DLPack export: capsules over native tensors, and the arguments of ``__dlpack__``."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from cpython.ref cimport PyObject, Py_DECREF
@@ -24,15 +24,15 @@ cdef ArgumentViewFreeList* _free_views = view_free_list()
 cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor):
     cdef abi.DLManagedTensor* managed = NULL
     cdef PyObject* capsule
-    if forbids_writing(&_marks, tensor):
+    if is_read_only_tensor(&_read_only_deleters, tensor):
         raise BufferError(
-            "read-only tensor: a legacy DLPack capsule cannot say so; ask for version 1")
+            "a legacy DLPack capsule cannot mark a tensor as read-only; pass max_version=(1, 0)")
     check(abi.TVMFFITensorToDLPack(tensor, &managed))
     capsule = new_capsule(managed, b"dltensor", _delete_legacy_capsule)
     if capsule == NULL:
         managed.deleter(managed)
         check(-2)
-    return _taken_over(capsule)
+    return _consume_reference(capsule)
 
 
 cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor):
@@ -46,17 +46,18 @@ cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor):
     if capsule == NULL:
         managed.deleter(managed)
         check(-2)
-    return _taken_over(capsule)
+    return _consume_reference(capsule)
 
 
-cdef inline object _taken_over(PyObject* owned):
+cdef inline object _consume_reference(PyObject* owned):
+    """Return `owned` as a Python object.  Consumes the reference."""
     value = <object>owned
     Py_DECREF(value)
     return value
 
 
 cdef void _delete_legacy_capsule(object capsule) noexcept:
-    """Free what no consumer has taken; a consumer renames the capsule."""
+    """Free the export, unless a consumer has taken it and renamed the capsule."""
     cdef abi.DLManagedTensor* managed
     if PyCapsule_IsValid(capsule, b"dltensor"):
         managed = <abi.DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
@@ -64,6 +65,7 @@ cdef void _delete_legacy_capsule(object capsule) noexcept:
 
 
 cdef void _delete_versioned_capsule(object capsule) noexcept:
+    """Same as `_delete_legacy_capsule`, but for a versioned capsule."""
     cdef abi.DLManagedTensorVersioned* managed
     if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
         managed = <abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(
@@ -73,15 +75,18 @@ cdef void _delete_versioned_capsule(object capsule) noexcept:
 
 # ---- read-only memory ----------------------------------------------------------------------
 
-cdef ReadOnlyMarks _marks
+cdef ReadOnlyDeleters _read_only_deleters
 
 
-cdef const ReadOnlyMarks* read_only_marks() noexcept:
-    return &_marks
+cdef const ReadOnlyDeleters* read_only_deleters() noexcept:
+    return &_read_only_deleters
 
 
-cdef int _learn_marks() except -1:
-    """The runtime gives such tensors deleters of their own; one of each kind shows them."""
+cdef int _find_read_only_deleters() except -1:
+    """Fill in `_read_only_deleters` from a read-only sample tensor and a view of it.
+
+    The runtime gives its read-only tensors and views deleters that no other object has.
+    """
     cdef abi.DLManagedTensorVersioned sample
     cdef int64_t extent = 1
     cdef abi.TVMFFIObjectHandle tensor = NULL, view = NULL
@@ -97,9 +102,9 @@ cdef int _learn_marks() except -1:
     try:
         check(abi.TVMFFITensorCreateUnsafeView(
             tensor, abi.TVMFFITensorGetDLTensorPtr(tensor), &view))
-        _marks.tensor_deleter = <void*>(<abi.TVMFFIObject*>tensor).deleter
-        _marks.view_deleter = <void*>(<abi.TVMFFIObject*>view).deleter
-        _marks.free_views = _free_views
+        _read_only_deleters.tensor_deleter = <void*>(<abi.TVMFFIObject*>tensor).deleter
+        _read_only_deleters.view_deleter = <void*>(<abi.TVMFFIObject*>view).deleter
+        _read_only_deleters.free_views = _free_views
     finally:
         if view != NULL:
             abi.TVMFFIObjectDecRef(view)
@@ -107,26 +112,30 @@ cdef int _learn_marks() except -1:
     return 0
 
 
-_learn_marks()
+_find_read_only_deleters()
 
 
-# ---- what __dlpack__ is asked for ----------------------------------------------------------
+# ---- arguments of __dlpack__ ---------------------------------------------------------------
 
 cdef enum:
-    DL_DEVICE, COPY, MAX_VERSION, STREAM, NUM_KEYWORDS  # the first ones as NumPy passes them
+    DL_DEVICE, COPY, MAX_VERSION, STREAM, NUM_KEYWORDS  # NumPy passes the first three in this order
 
 cdef tuple _KEYWORDS = tuple(
     [sys.intern(name) for name in ("dl_device", "copy", "max_version", "stream")])
 
 
 cdef inline int _keyword_of(PyObject* name, Py_ssize_t position) except -1:
-    """Which keyword this is.  Names in source code are interned: one address, no comparison."""
+    """Return the index of a keyword in `_KEYWORDS`.  Fails: TypeError for an unknown one.
+
+    Names in source code are interned, so one comparison of addresses usually finds the keyword.
+    """
     if position < NUM_KEYWORDS and name == PyTuple_GET_ITEM(<PyObject*>_KEYWORDS, position):
         return <int>position
     return _find_keyword(name)
 
 
 cdef int _find_keyword(PyObject* name) except -1:
+    """Same as `_keyword_of`, but for keywords in another order."""
     cdef int i
     for i in range(NUM_KEYWORDS):
         if name == PyTuple_GET_ITEM(<PyObject*>_KEYWORDS, i) or <object>name == _KEYWORDS[i]:
@@ -134,13 +143,13 @@ cdef int _find_keyword(PyObject* name) except -1:
     raise TypeError(f"__dlpack__() got an unexpected keyword argument {<object>name!r}")
 
 
-cdef bint wants_version(
+cdef bint requests_versioned_capsule(
     abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names
 ) except -1:
     cdef PyObject* values[NUM_KEYWORDS]
     cdef Py_ssize_t i
     if num_args != 0:
-        raise TypeError(f"__dlpack__() takes keyword arguments only, got {num_args} by position")
+        raise TypeError(f"__dlpack__() takes keyword arguments only, got {num_args} positional")
     for i in range(NUM_KEYWORDS):
         values[i] = Py_None
     if names != NULL:
@@ -154,14 +163,15 @@ cdef bint wants_version(
 
 
 cdef bint _is_versioned(object max_version) except -1:
-    """Whether this DLPack version has the versioned kind of capsule."""
+    """Return True if a consumer of this DLPack version reads versioned capsules."""
     cdef long major = (<tuple>max_version)[0] if type(max_version) is tuple else max_version[0]
     return major >= 1
 
 
-cdef int _check_device(abi.DLDevice device, object wanted) except -1:
-    if tuple(wanted) != (<int>device.device_type, device.device_id):
-        device_type, device_id = wanted
+cdef int _check_device(abi.DLDevice device, object requested) except -1:
+    """Fails: BufferError if the consumer wants another device than the tensor's."""
+    if tuple(requested) != (<int>device.device_type, device.device_id):
+        device_type, device_id = requested
         raise BufferError(
             f"tensor is on {device_of(device)}, cannot export to {Device(device_type, device_id)}")
     return 0

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+# Arguments with `__dlpack__`: the stream of a bound call.
 from tvm_ffi._binding.convert cimport CallState
 
-# Has `array`, which decided the stream of a call, say what is current now.
-cdef int renew_stream(object array, CallState* state) except -1
+# Set `state.stream` to the framework's current stream.  `array` is the bound argument that chose
+# the device.  Does nothing if the current stream of the framework is unknown.
+# Fails: the exceptions of the framework.
+cdef int refresh_stream(object array, CallState* state) except -1

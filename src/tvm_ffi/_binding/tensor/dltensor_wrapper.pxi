@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tensor class of the smallest kind that takes part in DLPack's exchange table, for tests."""
+"""`DLTensorTestWrapper`: the smallest tensor class with an exchange API, for tests."""
 
 cimport cython
 from cpython.pycapsule cimport PyCapsule_New
@@ -14,12 +14,12 @@ cdef abi.DLPackExchangeAPI _wrapper_api
 
 @cython.binding(False)
 cdef class DLTensorTestWrapper:
-    """Stands for the tensor class of a framework; its own values, too, come back as `Tensor`.
+    """Test double for the tensor class of a framework.  Tensor results arrive as `Tensor`.
 
     Parameters
     ----------
     tensor : Tensor
-        Whose memory it shows.
+        The tensor that the wrapper exports.
     """
 
     cdef Tensor tensor
@@ -38,7 +38,7 @@ cdef class DLTensorTestWrapper:
         return get_current_stream(*self.tensor.__dlpack_device__())
 
     def __dlpack_device__(self) -> tuple:
-        """Return (device type, device id) as DLPack numbers them."""
+        """Return (device type, device id) in DLPack's numbering."""
         return self.tensor.__dlpack_device__()
 
     def __dlpack__(self, **kwargs):
@@ -46,10 +46,11 @@ cdef class DLTensorTestWrapper:
         return self.tensor.__dlpack__(**kwargs)
 
 
-cdef int _export(void* wrapper, abi.DLManagedTensorVersioned** out) noexcept:
+cdef int _export_wrapper(void* wrapper, abi.DLManagedTensorVersioned** out) noexcept:
+    """Exchange API: store an owned export in `out`.  Fails: -1 with an exception set."""
     cdef Tensor tensor = (<DLTensorTestWrapper>wrapper).tensor
     try:
-        handle_of(tensor)  # there may be none
+        handle_of(tensor)  # ValueError if the tensor is empty
         check(abi.TVMFFITensorToDLPackVersioned(exported_handle(tensor), out))
     except BaseException as error:
         set_exception(error)
@@ -57,7 +58,11 @@ cdef int _export(void* wrapper, abi.DLManagedTensorVersioned** out) noexcept:
     return 0
 
 
-cdef int _import(abi.DLManagedTensorVersioned* managed, void** out) noexcept:
+cdef int _import_tensor(abi.DLManagedTensorVersioned* managed, void** out) noexcept:
+    """Exchange API: store a new reference to a `Tensor` in `out`.  Consumes `managed` on success.
+
+    Fails: -1 with an exception set.
+    """
     cdef abi.TVMFFIObjectHandle handle = NULL
     try:
         check(abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &handle))
@@ -71,12 +76,13 @@ cdef int _import(abi.DLManagedTensorVersioned* managed, void** out) noexcept:
 
 
 cdef int _wrapper_stream(abi.DLDeviceType device_type, int32_t device_id, void** out) noexcept:
+    """Exchange API: store the thread's current stream in `out`.  Fails: never."""
     out[0] = abi.TVMFFIEnvGetStream(<int32_t>device_type, device_id)
     return 0
 
 
 _wrapper_api.header.version.major = abi.DLPACK_MAJOR_VERSION
 _wrapper_api.header.version.minor = abi.DLPACK_MINOR_VERSION
-_wrapper_api.managed_tensor_from_py_object_no_sync = _export
-_wrapper_api.managed_tensor_to_py_object_no_sync = _import
+_wrapper_api.managed_tensor_from_py_object_no_sync = _export_wrapper
+_wrapper_api.managed_tensor_to_py_object_no_sync = _import_tensor
 _wrapper_api.current_work_stream = _wrapper_stream

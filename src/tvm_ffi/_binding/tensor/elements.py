@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements of CPU tensors as Python numbers, and as text.
+"""Elements of CPU tensors as Python numbers and as text.
 
-Types are (type code, bits, lanes), contents the bytes of the elements in row-major order.  Source
-of the small floats: DLPack 1.3; OCP 8-bit Floating Point, revision 1.0; OCP Microscaling 1.0.
+A dtype is a tuple (type code, bits, lanes).  Content is the bytes of the elements in row-major
+order.  Source of the small floats: DLPack 1.3; OCP 8-bit Floating Point, revision 1.0; OCP
+Microscaling 1.0.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ Number = Union[bool, int, float, complex]
 
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
 
-# Letters of `struct`, by type code and bits.
-_LETTERS = {
-    **{(_INT, bits): letter for bits, letter in ((8, "b"), (16, "h"), (32, "i"), (64, "q"))},
-    **{(_UINT, bits): letter for bits, letter in ((8, "B"), (16, "H"), (32, "I"), (64, "Q"))},
-    **{(_FLOAT, bits): letter for bits, letter in ((16, "e"), (32, "f"), (64, "d"))},
+# Format characters of `struct`, by type code and bits.
+_FORMATS = {
+    **{(_INT, bits): char for bits, char in ((8, "b"), (16, "h"), (32, "i"), (64, "q"))},
+    **{(_UINT, bits): char for bits, char in ((8, "B"), (16, "H"), (32, "I"), (64, "Q"))},
+    **{(_FLOAT, bits): char for bits, char in ((16, "e"), (32, "f"), (64, "d"))},
     (_BOOL, 8): "?",
 }
 
 
 class _SmallFloat(NamedTuple):
-    """A float of 8 bits: sign, exponent, fraction."""
+    """Layout of an 8-bit float: sign, exponent, fraction."""
 
     exponent_bits: int
     bias: int
     special: str
-    """``"ieee"``: infinities, NaNs; ``"fn"``: all ones are the NaN; ``"fnuz"``: minus zero is."""
+    """``"ieee"``: infinities, NaNs; ``"fn"``: NaN is all ones; ``"fnuz"``: NaN is minus zero."""
 
 
 # ORDER dtype-code: the small floats from code 7 on, without e8m0.
@@ -53,24 +54,24 @@ _E8M0 = 14
 
 
 def has_numbers(dtype: Triple) -> bool:
-    """Whether Python has numbers for the elements of a type."""
+    """Return True if the elements of a dtype convert to Python numbers."""
     return _reader_of(dtype) is not None
 
 
 def numbers_of(content: bytes | bytearray, dtype: Triple) -> list[Number]:
-    """Return the elements, in row-major order; TypeError where Python has no such numbers."""
+    """Return the elements in row-major order; raise TypeError if they are not Python numbers."""
     read = _reader_of(dtype)
     if read is None:
         code, bits, lanes = dtype
         raise TypeError(
-            f"Python has no numbers for elements of type code {code}, {bits} bits and {lanes} "
-            "lanes: read the memory at data_ptr() as another type"
+            f"elements of type code {code}, {bits} bits and {lanes} lanes do not convert to Python "
+            "numbers; read the memory at data_ptr() as another type"
         )
     return read(content)
 
 
 def nested(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """Return the elements as lists of lists, one level for each dimension."""
+    """Return the elements as nested lists, one level per dimension."""
     if not shape:
         return numbers[0]
     if len(shape) == 1:
@@ -78,7 +79,7 @@ def nested(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
     step = 1
     for extent in shape[1:]:
         step *= extent
-    rows: list[Any] = [None] * shape[0]  # all at once: without elements there may be any number
+    rows: list[Any] = [None] * shape[0]  # fails early for a huge extent next to an extent of 0
     for i in range(shape[0]):
         rows[i] = nested(numbers[i * step : (i + 1) * step], shape[1:])
     return rows
@@ -88,20 +89,21 @@ def _reader_of(dtype: Triple) -> Callable[[bytes | bytearray], list[Number]] | N
     code, bits, lanes = dtype
     if lanes != 1:
         return None
-    if (code, bits) in _LETTERS:
-        letter = _LETTERS[code, bits]
-        return lambda content: list(_unpack(letter, content))
+    if (code, bits) in _FORMATS:
+        format_char = _FORMATS[code, bits]
+        return lambda content: list(_unpack(format_char, content))
     if (code, bits) == (_BFLOAT, 16):
         return _read_bfloat16
     if code == _COMPLEX and bits in (64, 128):
-        return lambda content: _read_complex(_LETTERS[_FLOAT, bits // 2], content)
+        return lambda content: _read_complex(_FORMATS[_FLOAT, bits // 2], content)
     if bits == 8 and (code in _SMALL_FLOATS or code == _E8M0):
         return lambda content: [_table_of(code)[byte] for byte in content]
     return None
 
 
-def _unpack(letter: str, content: bytes | bytearray) -> tuple[Any, ...]:
-    return struct.unpack(f"={len(content) // struct.calcsize('=' + letter)}{letter}", content)
+def _unpack(format_char: str, content: bytes | bytearray) -> tuple[Any, ...]:
+    count = len(content) // struct.calcsize("=" + format_char)
+    return struct.unpack(f"={count}{format_char}", content)
 
 
 def _read_bfloat16(content: bytes | bytearray) -> list[Number]:
@@ -109,8 +111,8 @@ def _read_bfloat16(content: bytes | bytearray) -> list[Number]:
     return [struct.unpack("=f", struct.pack("=I", half << 16))[0] for half in _unpack("H", content)]
 
 
-def _read_complex(letter: str, content: bytes | bytearray) -> list[Number]:
-    parts = _unpack(letter, content)
+def _read_complex(format_char: str, content: bytes | bytearray) -> list[Number]:
+    parts = _unpack(format_char, content)
     return [complex(real, imaginary) for real, imaginary in zip(parts[::2], parts[1::2])]
 
 
@@ -118,7 +120,7 @@ _tables: dict[int, list[float]] = {}
 
 
 def _table_of(code: int) -> list[float]:
-    """Return the value of each byte."""
+    """Return the values of all 256 bytes for an 8-bit float type."""
     if code not in _tables:
         _tables[code] = [_value_of(byte, code) for byte in range(256)]
     return _tables[code]
@@ -149,7 +151,7 @@ def _small_float(byte: int, layout: _SmallFloat) -> float:
 
 # ---- Text ----------------------------------------------------------------------------------------
 
-# The most digits that tell elements of a type from their neighbours; others have more.
+# Decimal digits that distinguish neighbouring values of the narrow float types.
 _DIGITS = {(_FLOAT, 16): 5, (_BFLOAT, 16): 4}
 
 
@@ -160,54 +162,54 @@ def text_of(
     precision: int,
     line_width: int,
 ) -> str:
-    """Return nested lists of the elements: in one line where it is short, else a line per row.
+    """Return the elements as nested lists: on one line if it is short, else one line per row.
 
     Parameters
     ----------
     content : bytes
         The elements in row-major order.
     dtype : tuple of int
-        Their type.
+        Type code, bits, lanes.
     shape : tuple of int
-        Extents, none of which is 0.
+        Extents; none is 0.
     precision : int
         Significant digits of floats.
     line_width : int
-        Characters of what is one line.
+        Maximum length of the one-line form, in characters.
     """
-    elements = _texts_of(content, dtype, precision)
-    line = _joined(nested(elements, shape), "")
+    elements = _strings_of(content, dtype, precision)
+    line = _join_nested(nested(elements, shape), "")
     if len(line) <= line_width or len(shape) < 2:
         return line
     width = max(map(len, elements))
-    return "\n" + _joined(nested([text.rjust(width) for text in elements], shape), "\n")
+    return "\n" + _join_nested(nested([text.rjust(width) for text in elements], shape), "\n")
 
 
 def rows_of(
     content: bytes | bytearray, dtype: Triple, shape: tuple[int, ...], precision: int
 ) -> list[list[str]]:
-    """Return the texts of the elements of a matrix; parameters as for `text_of`."""
-    rows: list[list[str]] = nested(_texts_of(content, dtype, precision), shape)
+    """Return the elements of a matrix as strings; parameters as for `text_of`."""
+    rows: list[list[str]] = nested(_strings_of(content, dtype, precision), shape)
     return rows
 
 
-def _texts_of(content: bytes | bytearray, dtype: Triple, precision: int) -> list[str]:
+def _strings_of(content: bytes | bytearray, dtype: Triple, precision: int) -> list[str]:
     code, bits, _ = dtype
-    show = _shower_of(code, min(precision, _DIGITS.get((code, bits), precision)))
-    return [show(number) for number in numbers_of(content, dtype)]
+    format_element = _formatter_of(code, min(precision, _DIGITS.get((code, bits), precision)))
+    return [format_element(number) for number in numbers_of(content, dtype)]
 
 
-def _joined(rows: Any, separator: str, depth: int = 1) -> str:
+def _join_nested(rows: Any, separator: str, depth: int = 1) -> str:
     if isinstance(rows, str):
         return rows
     if not isinstance(rows[0], list):
         return "[" + ", ".join(rows) + "]"
-    between = f",{separator}{' ' * depth}" if separator else ", "
-    return "[" + between.join(_joined(row, separator, depth + 1) for row in rows) + "]"
+    delimiter = f",{separator}{' ' * depth}" if separator else ", "
+    return "[" + delimiter.join(_join_nested(row, separator, depth + 1) for row in rows) + "]"
 
 
-def _shower_of(code: int, digits: int) -> Callable[[Any], str]:
-    """Return what makes text of an element."""
+def _formatter_of(code: int, digits: int) -> Callable[[Any], str]:
+    """Return the function that formats an element."""
     if code in (_INT, _UINT, _BOOL):
         return str
     if code == _COMPLEX:

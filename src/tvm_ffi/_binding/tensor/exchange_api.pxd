@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
+# Import of third-party tensors: the exchange API and DLPack capsules.
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport CallState
 
 cdef enum:
-    # How the array API standard writes this stream of CUDA, where it forbids to say 0.
+    # Number of CUDA's legacy default stream in the array API standard, which forbids 0.
     LEGACY_DEFAULT_STREAM = 1
 
-# The exchange table that a tensor class names, NULL when it names none.
+# Return the exchange API of a class; borrowed from the framework, which never frees it.  NULL
+# without an exception if the class has none.  Fails: ValueError for an invalid table.
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL
-# A capsule of what has `__dlpack__`.
+# Return a new capsule from `array.__dlpack__`.  Fails: the exporter's exception.
 cdef object capsule_of(object array)
-# The same of an array on a GPU, whose values shall be ready on a stream.
+# Same as `capsule_of`, but the exporter makes the elements ready on a stream.
 cdef object capsule_on(object array, object stream)
-# TypeError for a class of tensors without data.
+# Fails: TypeError if tensors of the class have no data (torch's FakeTensor).
 cdef int refuse_fake_tensor(type cls) except -1
-# An owned tensor.  A capsule is consumed once; on failure it stays as it was.
+# Return an owned tensor.  Consumes the capsule; on failure the capsule is unchanged.
+# Fails: TypeError or ValueError for another or a consumed capsule, or an error of the runtime.
 cdef abi.TVMFFIObjectHandle consume_capsule(
     object capsule, int require_alignment, bint require_contiguous) except NULL

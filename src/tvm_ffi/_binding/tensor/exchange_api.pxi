@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of other libraries: the DLPack exchange table, `__dlpack__`, and bare capsules.
+"""Import of third-party tensors: the exchange API, DLPack capsules, and `from_dlpack`.
 
-The exchange table is a struct of C functions that a tensor class names in its attribute
-`__dlpack_c_exchange_api__` (torch and others): no Python call is needed to read a tensor.
+The exchange API is a table of C functions that a tensor class, such as torch's, publishes in its
+attribute `__dlpack_c_exchange_api__`.  Reading a tensor through it needs no Python call.
 """
 
 cimport cython
@@ -30,29 +30,26 @@ from tvm_ffi._binding.values cimport address_of_stream
 import os
 
 cdef enum:
-    MAX_NDIM = 1024  # as in the runtime: far above any framework's limit, catches garbage
-    NO_WAITING = -1  # in place of a stream, as in the array API standard
+    MAX_NDIM = 1024  # as in the runtime; above any framework's limit
+    NO_SYNCHRONIZATION = -1  # as a stream number: do not synchronize (array API standard)
 
 
-# What is known about a class that has an exchange table.
+# A class with an exchange API; the context of the class's packer.
 cdef struct _ExchangeClass:
-    const abi.DLPackExchangeAPI* api
-    # Whether values may be views whose memory does not hold what they show, and if so whether
-    # torch's C++ functions can be asked (`views`) or only its Python methods.
-    bint has_lazy_views
-    bint has_native_predicates
-    TorchViews views
+    const abi.DLPackExchangeAPI* api  # borrowed from the framework, which never frees it
+    bint has_lazy_views         # has conjugated or negated views: memory differs from the values
+    bint has_native_predicates  # `views` detects lazy views; else only Python methods do
+    TorchViewPredicates views
 
 
 ctypedef int (*_PackManaged)(
-    PyObject* value, abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* known) noexcept
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* context) noexcept
 cdef _PackManaged _cold_pack_managed
 
 
-# ---- the exchange table --------------------------------------------------------------------
+# ---- exchange API --------------------------------------------------------------------------
 
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
-    """The table that the class names, NULL when it names none."""
     cdef object attribute = getattr(cls, "__dlpack_c_exchange_api__", None)
     if attribute is None:
         attribute = getattr(cls, "__c_dlpack_exchange_api__", None)  # an earlier spelling
@@ -69,7 +66,7 @@ cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
     if api == NULL or api.header.version.major != abi.DLPACK_MAJOR_VERSION:
         raise ValueError(
             f"{cls.__name__}.__dlpack_c_exchange_api__ is not a DLPack "
-            f"{abi.DLPACK_MAJOR_VERSION}.x table")
+            f"{abi.DLPACK_MAJOR_VERSION}.x exchange API")
     if (
         api.dltensor_from_py_object_no_sync == NULL
         and api.managed_tensor_from_py_object_no_sync == NULL
@@ -88,10 +85,13 @@ cdef int refuse_fake_tensor(type cls) except -1:
     return 0
 
 
-cdef int _explain_refusal(PyObject* value) except -1:
-    """The framework does not lend the tensor's memory, and has set an exception that says so."""
+cdef int _raise_export_error(PyObject* value) except -1:
+    """Replace the framework's exception by one with the cause and the remedy, if they are known.
+
+    The exchange API has refused to export `value` and has set an exception.  Fails: always.
+    """
     try:
-        check(-2)  # turns the exception that is set into one we can catch
+        check(-2)  # raise the exception that is set
     except (BufferError, RuntimeError) as error:
         from tvm_ffi._binding.tensor.torch_errors import without_native_stack, message_for
 
@@ -105,39 +105,40 @@ cdef int _explain_refusal(PyObject* value) except -1:
     return 0
 
 
-# Through a pointer, as all cold code here.
-cdef int (*_cold_explain_refusal)(PyObject* value) noexcept
-_cold_explain_refusal = <int (*)(PyObject*) noexcept>_explain_refusal
+# Cold functions are called through pointers, which keeps their code out of the hot functions.  The
+# casts to noexcept let callers test the code: -1 with an exception set.
+cdef int (*_cold_raise_export_error)(PyObject* value) noexcept
+_cold_raise_export_error = <int (*)(PyObject*) noexcept>_raise_export_error
 
 
 cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
-    cdef _ExchangeClass* known
+    cdef _ExchangeClass* context
     cdef const abi.DLPackExchangeAPI* api = exchange_api_of(cls)
     if api == NULL:
         return False
     refuse_fake_tensor(cls)
-    known = <_ExchangeClass*>calloc(1, sizeof(_ExchangeClass))
-    if known == NULL:
+    context = <_ExchangeClass*>calloc(1, sizeof(_ExchangeClass))
+    if context == NULL:
         raise MemoryError()
-    known.api = api
-    known.has_lazy_views = hasattr(cls, "is_neg") and hasattr(cls, "is_conj")
-    if known.has_lazy_views:
-        known.has_native_predicates = find_torch_views(value, &known.views)
-    # torch's function runs no Python code; of others nobody knows.
-    packer.pack = _pack_exchange if known.has_native_predicates else _pack_foreign
-    packer.context = known
+    context.api = api
+    context.has_lazy_views = hasattr(cls, "is_neg") and hasattr(cls, "is_conj")
+    if context.has_lazy_views:
+        context.has_native_predicates = find_torch_view_predicates(value, &context.views)
+    # Only torch's native functions are known to run no Python code.
+    packer.pack = _pack_exchange if context.has_native_predicates else _pack_exchange_with_python
+    packer.context = context
     packer.owns_context = True
     return True
 
 
 cdef int _check_lazy_view(
-    PyObject* value, ArgumentView* arg_view, const _ExchangeClass* known
+    PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context
 ) noexcept:
-    """-1 with an exception set when the memory does not hold the values."""
-    cdef const void* tensor = native_tensor(value, &known.views)
-    if arg_view.tensor.dtype.code == abi.kDLComplex and known.views.is_conj(tensor):
+    """Refuse a conjugated or negated view.  Fails: -1 with TypeError set."""
+    cdef const void* tensor = native_tensor(value, &context.views)
+    if arg_view.tensor.dtype.code == abi.kDLComplex and context.views.is_conj(tensor):
         return _cold_refuse_lazy_view(True)
-    return _cold_refuse_lazy_view(False) if known.views.is_neg(tensor) else 0
+    return _cold_refuse_lazy_view(False) if context.views.is_neg(tensor) else 0
 
 
 cdef int _refuse_lazy_view(bint is_conj) except -1:
@@ -148,14 +149,15 @@ cdef int _refuse_lazy_view(bint is_conj) except -1:
                     "pass tensor.resolve_neg()")
 
 
-# Through a pointer, which keeps the cold code out of the hot one's way; returns -1 with an
-# exception set.
 cdef int (*_cold_refuse_lazy_view)(bint is_conj) noexcept
 _cold_refuse_lazy_view = <int (*)(bint) noexcept>_refuse_lazy_view
 
 
-cdef int _ask_for_lazy_view(PyObject* value) except -1:
-    """The same by the methods of the class, which may run any code: nothing has been read yet."""
+cdef int _check_lazy_view_in_python(PyObject* value) except -1:
+    """Same as `_check_lazy_view`, but with Python methods, which may run any code.
+
+    Call it before reading the tensor.
+    """
     if (<object>value).is_conj():
         return _refuse_lazy_view(True)
     if (<object>value).is_neg():
@@ -163,13 +165,16 @@ cdef int _ask_for_lazy_view(PyObject* value) except -1:
     return 0
 
 
-# Seen as a function that returns -1 with an exception set.
-cdef int (*_cold_ask_for_lazy_view)(PyObject* value) noexcept
-_cold_ask_for_lazy_view = <int (*)(PyObject*) noexcept>_ask_for_lazy_view
+cdef int (*_cold_check_lazy_view_in_python)(PyObject* value) noexcept
+_cold_check_lazy_view_in_python = <int (*)(PyObject*) noexcept>_check_lazy_view_in_python
 
 
-cdef inline int _own_extents(ArgumentView* arg_view) noexcept:
-    """Copy shape and strides, or make compact ones: the framework's go when it changes them."""
+cdef inline int _copy_view_extents(ArgumentView* arg_view) noexcept:
+    """Copy shape and strides into the view, which must not use the framework's arrays.
+
+    The framework frees its arrays when the tensor is reshaped.  Missing strides are compact.
+    Fails: -1 with MemoryError set.
+    """
     cdef int ndim = arg_view.tensor.ndim
     cdef int64_t* extents = extents_of(arg_view, ndim)
     cdef int64_t step = 1
@@ -198,7 +203,7 @@ cdef bint _has_elements(const abi.DLTensor* tensor) noexcept:
     return True
 
 
-cdef bint _is_plausible(const abi.DLTensor* tensor) noexcept:
+cdef bint _has_valid_shape(const abi.DLTensor* tensor) noexcept:
     cdef int dim
     if tensor.ndim < 0 or tensor.ndim > MAX_NDIM:
         return False
@@ -208,7 +213,7 @@ cdef bint _is_plausible(const abi.DLTensor* tensor) noexcept:
     return True
 
 
-cdef int _raise_implausible(ArgumentView* arg_view) except -1:
+cdef int _raise_invalid_shape(ArgumentView* arg_view) except -1:
     cdef int ndim = arg_view.tensor.ndim
     if not 0 <= ndim <= MAX_NDIM:
         raise ValueError(f"ndim must be in 0..{MAX_NDIM}, got {ndim}")
@@ -218,41 +223,46 @@ cdef int _raise_implausible(ArgumentView* arg_view) except -1:
     return 0
 
 
-cdef int (*_cold_raise_implausible)(ArgumentView* arg_view) noexcept
-_cold_raise_implausible = <int (*)(ArgumentView*) noexcept>_raise_implausible
+cdef int (*_cold_raise_invalid_shape)(ArgumentView* arg_view) noexcept
+_cold_raise_invalid_shape = <int (*)(ArgumentView*) noexcept>_raise_invalid_shape
 
 
-cdef int _check_filled(
-    PyObject* value, ArgumentView* arg_view, const _ExchangeClass* known
+cdef int _complete_view(
+    PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context
 ) noexcept:
-    if not _is_plausible(&arg_view.tensor):
-        return _cold_raise_implausible(arg_view)
-    if arg_view.tensor.ndim > 0 and _own_extents(arg_view) != 0:
+    """Check a view that the framework has filled, and copy its extents.
+
+    Fails: -1 with an exception set.
+    """
+    if not _has_valid_shape(&arg_view.tensor):
+        return _cold_raise_invalid_shape(arg_view)
+    if arg_view.tensor.ndim > 0 and _copy_view_extents(arg_view) != 0:
         return -1
     if arg_view.tensor.data == NULL and _has_elements(&arg_view.tensor):
         PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
-        return _cold_explain_refusal(value)
-    return _check_lazy_view(value, arg_view, known) if known.has_native_predicates else 0
+        return _cold_raise_export_error(value)
+    return _check_lazy_view(value, arg_view, context) if context.has_native_predicates else 0
 
 
 cdef int _pack_exchange(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) noexcept:
-    cdef const _ExchangeClass* known = <const _ExchangeClass*>packer.context
-    cdef const abi.DLPackExchangeAPI* api = known.api
+    """Pack a tensor as an argument view, filled by the exchange API."""
+    cdef const _ExchangeClass* context = <const _ExchangeClass*>packer.context
+    cdef const abi.DLPackExchangeAPI* api = context.api
     cdef ArgumentView* arg_view
     if api.dltensor_from_py_object_no_sync == NULL:
-        return _cold_pack_managed(value, out, state, known)
+        return _cold_pack_managed(value, out, state, context)
     arg_view = take_view(_free_views, abi.kTVMFFITensor, value)
     if arg_view == NULL:
         return -1
     arg_view.exchange_api = api
-    arg_view.is_read_only = False  # the table has no way to say so
+    arg_view.is_read_only = False  # the exchange API has no flag for it
     if api.dltensor_from_py_object_no_sync(value, &arg_view.tensor) != 0:
         return_view(_free_views, arg_view)
-        return _cold_explain_refusal(value)
+        return _cold_raise_export_error(value)
     if (
-        _check_filled(value, arg_view, known) != 0
+        _complete_view(value, arg_view, context) != 0
         or (arg_view.tensor.device.device_type != abi.kDLCPU
             and choose_stream(state, api, arg_view.tensor.device) != 0)
     ):
@@ -263,15 +273,18 @@ cdef int _pack_exchange(
     return pack_temporary(state, out, abi.kTVMFFITensor, arg_view)
 
 
-cdef int _pack_foreign(
+cdef int _pack_exchange_with_python(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) noexcept:
-    """The same with the class kept alive: what is known about it is freed with it."""
+    """Same as `_pack_exchange`, but for frameworks that may run Python code.
+
+    Keeps the class alive: the packer and its context are freed with the class.
+    """
     cdef PyObject* cls = <PyObject*>packer.type
     cdef int code = 0
     Py_INCREF(<object>cls)
     if (<const _ExchangeClass*>packer.context).has_lazy_views:
-        code = _cold_ask_for_lazy_view(value)
+        code = _cold_check_lazy_view_in_python(value)
     if code == 0:
         code = _pack_exchange(value, out, state, packer)
     Py_XDECREF(cls)
@@ -279,23 +292,26 @@ cdef int _pack_foreign(
 
 
 cdef int _pack_managed(
-    PyObject* value, abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* known
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* context
 ) except -1:
-    """Through the owning entry of a table that has no borrowing one."""
+    """Pack a tensor whose exchange API can export it but not fill a borrowed `DLTensor`."""
     cdef abi.DLManagedTensorVersioned* managed = NULL
-    if known.api.managed_tensor_from_py_object_no_sync(value, &managed) != 0:
+    if context.api.managed_tensor_from_py_object_no_sync(value, &managed) != 0:
         if PyErr_Occurred() == NULL:
-            raise BufferError(f"{type(<object>value).__name__} could not be exported")
-        return _explain_refusal(value)
+            raise BufferError(
+                f"{type(<object>value).__name__} could not be exported: its exchange API failed "
+                "without an exception")
+        return _raise_export_error(value)
     if managed == NULL:
         raise BufferError(f"{type(<object>value).__name__} was exported as NULL")
-    return _adopt_versioned(managed, out, state, known.api)
+    return _pack_versioned_export(managed, out, state, context.api)
 
 
-cdef int _adopt_versioned(
+cdef int _pack_versioned_export(
     abi.DLManagedTensorVersioned* managed, abi.TVMFFIAny* out, CallState* state,
     const abi.DLPackExchangeAPI* api,
 ) except -1:
+    """Pack an export as a temporary.  Consumes `managed`, also on failure."""
     cdef abi.TVMFFIObjectHandle tensor = NULL
     cdef abi.DLDevice device = managed.dl_tensor.device
     cdef bint is_read_only = (managed.flags & abi.DLPACK_FLAG_BITMASK_READ_ONLY) != 0
@@ -323,7 +339,7 @@ cdef tuple _VERSION = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
 
 
 cdef object capsule_of(object array):
-    """Ask for the versioned form; older exporters do not know the keyword."""
+    """Request a versioned capsule; older exporters do not have the keyword."""
     try:
         return array.__dlpack__(max_version=_VERSION)
     except TypeError:
@@ -340,16 +356,15 @@ cdef object capsule_on(object array, object stream):
     except TypeError:
         if stream != LEGACY_DEFAULT_STREAM:
             raise
-    return array.__dlpack__()  # which means that stream
+    return array.__dlpack__()  # which implies the legacy default stream
 
 
 cdef abi.TVMFFIObjectHandle consume_capsule(
     object capsule, int require_alignment, bint require_contiguous
 ) except NULL:
-    """An owned tensor.  A capsule is consumed once; on failure it stays as it was."""
     if not PyCapsule_CheckExact(capsule):
         raise TypeError(f"__dlpack__ must return a PyCapsule, got {type(capsule).__name__}")
-    with cython.critical_section(capsule):  # another thread may be about to consume it
+    with cython.critical_section(capsule):  # another thread may be consuming it
         return _consume(capsule, require_alignment, require_contiguous)
 
 
@@ -368,11 +383,11 @@ cdef abi.TVMFFIObjectHandle _consume(
             require_alignment, require_contiguous, &tensor))
         PyCapsule_SetName(capsule, b"used_dltensor")
     else:
-        _refuse_capsule(capsule)
+        _raise_invalid_capsule(capsule)
     return tensor
 
 
-cdef int _refuse_capsule(object capsule) except -1:
+cdef int _raise_invalid_capsule(object capsule) except -1:
     cdef const char* name = PyCapsule_GetName(capsule)
     cdef str text = "no name" if name == NULL else f"the name {name.decode('utf-8', 'replace')!r}"
     if name != NULL and name.startswith(b"used_"):
@@ -381,7 +396,7 @@ cdef int _refuse_capsule(object capsule) except -1:
         f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
 
 
-# The class that was last seen to export arrays, unless it may die: its address is all we keep.
+# The class that `_check_exporter` last accepted; borrowed.  Only static classes, which never die.
 cdef PyTypeObject* _recent_exporter = NULL
 
 
@@ -404,16 +419,17 @@ def from_dlpack(
     Parameters
     ----------
     ext_tensor : object
-        Anything with ``__dlpack__`` or a DLPack exchange table on its class, or a DLPack capsule,
-        which is consumed.
+        An object whose class has ``__dlpack__`` or an exchange API, or a DLPack capsule, which is
+        consumed.
     require_alignment : int
-        Alignment in bytes that the data must have; 0 asks for none.
+        Required alignment of the data in bytes; 0 for none.
     require_contiguous : bool
-        Whether the elements must lie in row-major order without gaps.
+        If True, the tensor must be compact (row-major without gaps).
     stream : int or object with ``__cuda_stream__``, optional
-        The stream on which the tensor will be used; its values will be ready there.  As in the
-        array API standard, 1 is CUDA's legacy default stream, 2 the one per thread; -1 waits
-        for nothing.  None: the thread's current stream of its device, see `use_raw_stream`.
+        The stream on which the tensor will be used; the exporter makes the elements ready there.
+        As in the array API standard, 1 is CUDA's legacy default stream, 2 is the per-thread
+        default stream, and -1 disables synchronization.  None is the thread's current stream of
+        the device, see `use_raw_stream`.
 
     Returns
     -------
@@ -423,11 +439,11 @@ def from_dlpack(
     Raises
     ------
     TypeError
-        If `ext_tensor` is neither an array nor a capsule.
+        If `ext_tensor` is neither an array nor a DLPack capsule.
     RuntimeError
-        If the data is not aligned or not contiguous as required.
+        If the data is not aligned or not compact as required.
     ValueError
-        If the capsule was consumed before, or describes no valid tensor.
+        If the capsule was consumed before, or does not describe a valid tensor.
     """
     cdef abi.TVMFFIAny packed
     cdef type cls = type(ext_tensor)
@@ -436,20 +452,24 @@ def from_dlpack(
     if <PyTypeObject*>cls != _recent_exporter:
         _check_exporter(cls)
     if stream is not None:
-        ext_tensor = _exported_on(ext_tensor, stream)
+        ext_tensor = _capsule_for_stream(ext_tensor, stream)
         return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
     if pack_owned_or_borrowed(<PyObject*>ext_tensor, &packed) != 0:
         check(-2)
     if packed.type_index != abi.kTVMFFITensor:
-        _own_other(ext_tensor, &packed)
+        _own_scoped_tensor(ext_tensor, &packed)
     cdef Tensor tensor = wrap_tensor(packed.v_obj)
     if require_alignment > 0 or require_contiguous:
         _check_requirements(tensor, require_alignment, require_contiguous)
     return tensor
 
 
-cdef int _own_other(object array, abi.TVMFFIAny* packed) except -1:
-    """The tensor of a lent one, whose lender counts who looks at it; a TypeError for others."""
+cdef int _own_scoped_tensor(object array, abi.TVMFFIAny* packed) except -1:
+    """Replace a packed `DLTensor*` by an owned reference to the scoped tensor of `array`.
+
+    Fails: BufferError if `array` is not a borrowed tensor; TypeError if it was not packed as a
+    tensor, after releasing the packed value.
+    """
     if packed.type_index == abi.kTVMFFIDLTensorPtr:
         if not isinstance(array, Tensor):
             refuse_to_keep()
@@ -460,37 +480,38 @@ cdef int _own_other(object array, abi.TVMFFIAny* packed) except -1:
     if packed.type_index >= abi.kTVMFFIStaticObjectBegin:
         release_object(packed.v_obj)
     raise TypeError(
-        f"Expect from_dlpack to take a tensor, got {type(array).__name__}, which is passed as "
-        "another value")
+        f"from_dlpack: expected a tensor, got {type(array).__name__}, which converts to another "
+        "type of value")
 
 
-cdef object _exported_on(object array, object stream):
+cdef object _capsule_for_stream(object array, object stream):
     if not hasattr(type(array), "__dlpack__"):
         raise TypeError(
-            f"{type(array).__name__} has no __dlpack__, which could be told the stream")
-    return capsule_on(array, stream if stream == NO_WAITING else address_of_stream(stream))
+            "from_dlpack with a stream: expected an array with __dlpack__, got "
+            f"{type(array).__name__}")
+    return capsule_on(array, stream if stream == NO_SYNCHRONIZATION else address_of_stream(stream))
 
 
 cdef int _check_requirements(
     Tensor tensor, int require_alignment, bint require_contiguous
 ) except -1:
-    """Let the runtime, which knows the rules, judge an export of the tensor."""
+    """Let the runtime check an export of the tensor.  Fails: the runtime's error."""
     cdef abi.DLManagedTensorVersioned* managed = NULL
-    cdef abi.TVMFFIObjectHandle judged = NULL
+    cdef abi.TVMFFIObjectHandle imported = NULL
     check(abi.TVMFFITensorToDLPackVersioned(tensor.chandle, &managed))
     if abi.TVMFFITensorFromDLPackVersioned(
-        managed, require_alignment, require_contiguous, &judged
+        managed, require_alignment, require_contiguous, &imported
     ) != 0:
         managed.deleter(managed)
         check(-1)
-    abi.TVMFFIObjectDecRef(judged)
+    abi.TVMFFIObjectDecRef(imported)
     return 0
 
 
 # ---- tensor results ------------------------------------------------------------------------
 
 cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
-    """A tensor of the framework whose tensors were passed, else our own."""
+    """Return the result as a tensor of the argument's framework, else as a `Tensor`."""
     cdef const abi.DLPackExchangeAPI* api = NULL
     cdef ArgumentView* arg_view
     cdef object result
@@ -500,7 +521,7 @@ cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
         return wrap_tensor(owned.v_obj)
     arg_view = as_argument_view(_free_views, owned.v_obj)
     if arg_view != NULL and arg_view.exchange_api == api:
-        result = <object>arg_view.owner  # an argument came back: the very same object
+        result = <object>arg_view.owner  # the callee returned an argument
         abi.TVMFFIObjectDecRef(owned.v_obj)
         return result
     result = _to_framework(owned.v_obj, api)
@@ -511,7 +532,7 @@ cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
 
 
 cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchangeAPI* api):
-    """The tensor as the framework's own class; None when the framework refuses or cannot."""
+    """Return a new tensor of the framework; None if its exchange API fails or has no import."""
     cdef abi.DLManagedTensorVersioned* managed = NULL
     cdef void* result = NULL
     if api.managed_tensor_to_py_object_no_sync == NULL:
@@ -524,7 +545,7 @@ cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchang
     if result == NULL:
         return None
     converted = <object>result
-    Py_XDECREF(<PyObject*>result)  # the table gave us a reference of our own
+    Py_XDECREF(<PyObject*>result)  # `converted` has its own reference
     return converted
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy arrays as argument tensors, read through NumPy's C API.
 
-NumPy is never imported from here: the C API is bound when the first array arrives, and by then
-somebody has imported it.
+This file never imports NumPy.  It binds NumPy's C API when the first array arrives; the caller has
+imported NumPy by then.
 """
 
 import sys
@@ -44,24 +44,23 @@ cdef extern from "numpy/arrayobject.h":
         NPY_ULONG, NPY_LONGLONG, NPY_ULONGLONG, NPY_FLOAT, NPY_DOUBLE, NPY_LONGDOUBLE
         NPY_CFLOAT, NPY_CDOUBLE, NPY_OBJECT, NPY_HALF, NPY_USERDEF
 
-# For the rule, see `add_rule`.
+# A C variable for the rule, which must not use module names; see `add_rule`.
 cdef dict _modules = sys.modules
 
-# DLPack type by NumPy's type number, and the binary logarithm of the item size in bytes; bits 0:
-# not supported.
-cdef struct _KnownType:
-    abi.DLDataType dtype
-    int log2_itemsize
+# The DLPack form of a NumPy dtype.
+cdef struct _NumpyType:
+    abi.DLDataType dtype  # bits 0: not supported
+    int log2_itemsize     # binary logarithm of the item size in bytes
 
 cdef enum:
-    NUM_KNOWN_TYPES = 32
+    NUM_NUMPY_TYPES = 32
 
-cdef _KnownType _known_types[NUM_KNOWN_TYPES]
-# The same for types of extension packages, by the number NumPy gave them; filled as met.
+cdef _NumpyType _numpy_types[NUM_NUMPY_TYPES]  # by NumPy's type number
+# (type code, bits) of dtypes that extension packages define, by NumPy dtype.  Filled on first use.
 cdef dict _extension_dtypes = {}
 
-# Types of ml_dtypes whose memory layout DLPack shares: (type code, bits).  Its types below 8 bits
-# spend a byte per element, which DLPack has no way to say without padding.
+# (type code, bits) of the ml_dtypes types that have the same memory layout in DLPack.  Types below
+# 8 bits are missing: ml_dtypes stores them in one byte each, DLPack without padding.
 _ML_DTYPES = {
     "bfloat16": (abi.kDLBfloat, 16),
     "float8_e3m4": (abi.kDLFloat8_e3m4, 8),
@@ -78,34 +77,34 @@ _ML_DTYPES = {
 cdef tuple _MASKED_ARRAY_MODULES = ("numpy.ma", "numpy.ma.core")
 
 
-cdef void _set_dtype(int number, int code, size_t size_bytes) noexcept:
-    cdef _KnownType* known = &_known_types[number]
-    known.dtype.code = <unsigned char>code
-    known.dtype.bits = <unsigned char>(8 * size_bytes)
-    known.dtype.lanes = 1
-    known.log2_itemsize = 0
-    while (<size_t>1 << known.log2_itemsize) < size_bytes:
-        known.log2_itemsize += 1
+cdef void _add_numpy_type(int type_num, int code, size_t size_bytes) noexcept:
+    cdef _NumpyType* numpy_type = &_numpy_types[type_num]
+    numpy_type.dtype.code = <unsigned char>code
+    numpy_type.dtype.bits = <unsigned char>(8 * size_bytes)
+    numpy_type.dtype.lanes = 1
+    numpy_type.log2_itemsize = 0
+    while (<size_t>1 << numpy_type.log2_itemsize) < size_bytes:
+        numpy_type.log2_itemsize += 1
 
 
-cdef void _fill_dtypes() noexcept:
-    # By C type, as NumPy numbers them: which one int64 is depends on the platform.
-    _set_dtype(NPY_BOOL, abi.kDLBool, 1)
-    _set_dtype(NPY_BYTE, abi.kDLInt, sizeof(signed char))
-    _set_dtype(NPY_SHORT, abi.kDLInt, sizeof(short))
-    _set_dtype(NPY_INT, abi.kDLInt, sizeof(int))
-    _set_dtype(NPY_LONG, abi.kDLInt, sizeof(long))
-    _set_dtype(NPY_LONGLONG, abi.kDLInt, sizeof(long long))
-    _set_dtype(NPY_UBYTE, abi.kDLUInt, sizeof(unsigned char))
-    _set_dtype(NPY_USHORT, abi.kDLUInt, sizeof(unsigned short))
-    _set_dtype(NPY_UINT, abi.kDLUInt, sizeof(unsigned int))
-    _set_dtype(NPY_ULONG, abi.kDLUInt, sizeof(unsigned long))
-    _set_dtype(NPY_ULONGLONG, abi.kDLUInt, sizeof(unsigned long long))
-    _set_dtype(NPY_HALF, abi.kDLFloat, 2)
-    _set_dtype(NPY_FLOAT, abi.kDLFloat, sizeof(float))
-    _set_dtype(NPY_DOUBLE, abi.kDLFloat, sizeof(double))
-    _set_dtype(NPY_CFLOAT, abi.kDLComplex, 2 * sizeof(float))
-    _set_dtype(NPY_CDOUBLE, abi.kDLComplex, 2 * sizeof(double))
+cdef void _add_numpy_types() noexcept:
+    # By C type, as in NumPy's numbering: the type number of int64 depends on the platform.
+    _add_numpy_type(NPY_BOOL, abi.kDLBool, 1)
+    _add_numpy_type(NPY_BYTE, abi.kDLInt, sizeof(signed char))
+    _add_numpy_type(NPY_SHORT, abi.kDLInt, sizeof(short))
+    _add_numpy_type(NPY_INT, abi.kDLInt, sizeof(int))
+    _add_numpy_type(NPY_LONG, abi.kDLInt, sizeof(long))
+    _add_numpy_type(NPY_LONGLONG, abi.kDLInt, sizeof(long long))
+    _add_numpy_type(NPY_UBYTE, abi.kDLUInt, sizeof(unsigned char))
+    _add_numpy_type(NPY_USHORT, abi.kDLUInt, sizeof(unsigned short))
+    _add_numpy_type(NPY_UINT, abi.kDLUInt, sizeof(unsigned int))
+    _add_numpy_type(NPY_ULONG, abi.kDLUInt, sizeof(unsigned long))
+    _add_numpy_type(NPY_ULONGLONG, abi.kDLUInt, sizeof(unsigned long long))
+    _add_numpy_type(NPY_HALF, abi.kDLFloat, 2)
+    _add_numpy_type(NPY_FLOAT, abi.kDLFloat, sizeof(float))
+    _add_numpy_type(NPY_DOUBLE, abi.kDLFloat, sizeof(double))
+    _add_numpy_type(NPY_CFLOAT, abi.kDLComplex, 2 * sizeof(float))
+    _add_numpy_type(NPY_CDOUBLE, abi.kDLComplex, 2 * sizeof(double))
 
 
 cdef object _dtype_of(PyObject* array):
@@ -117,32 +116,37 @@ cdef tuple _shape_of(PyObject* value):
     return tuple([PyArray_DIMS(array)[dim] for dim in range(PyArray_NDIM(array))])
 
 
-cdef int _find_extension_type(PyObject* array, _KnownType* out) except -1:
-    """The type of an array from an extension package, or a TypeError.
+cdef int _find_extension_dtype(PyObject* array, _NumpyType* out) except -1:
+    """Store the DLPack form of a dtype that an extension package defines.
 
-    The dtype is what NumPy's C code works with: the attribute may be what a subclass says.
+    Reads the dtype from the C struct, because a subclass may override the attribute.
+    Fails: TypeError for a dtype that DLPack does not have.
     """
     cdef object dtype = _dtype_of(array)
-    cdef object known = _extension_dtypes.get(dtype)
-    if known is None and dtype.type.__module__ == "ml_dtypes":
-        known = _ML_DTYPES.get(dtype.name)
-        if known is not None:
-            _extension_dtypes[dtype] = known
-    if known is None or 8 * PyArray_ITEMSIZE(<PyArrayObject*>array) != known[1]:
+    cdef object code_and_bits = _extension_dtypes.get(dtype)
+    if code_and_bits is None and dtype.type.__module__ == "ml_dtypes":
+        code_and_bits = _ML_DTYPES.get(dtype.name)
+        if code_and_bits is not None:
+            _extension_dtypes[dtype] = code_and_bits
+    if code_and_bits is None or 8 * PyArray_ITEMSIZE(<PyArrayObject*>array) != code_and_bits[1]:
         raise TypeError(f"NumPy dtype {dtype} has no DLPack form (shape={_shape_of(array)})")
-    out.dtype.code, out.dtype.bits = known
+    out.dtype.code, out.dtype.bits = code_and_bits
     out.dtype.lanes = 1
     out.log2_itemsize = out.dtype.bits // 16  # 8 or 16 bits
     return 0
 
 
 cdef int _raise_byte_order(PyObject* array) except -1:
+    """Fails: always, with TypeError."""
     raise TypeError(
         f"NumPy array must be in native byte order, got dtype {_dtype_of(array)!r}")
 
 
-cdef int _check_odd_strides(PyObject* value) except -1:
-    """A stride that ends between items is fine where no second item follows."""
+cdef int _check_unaligned_strides(PyObject* value) except -1:
+    """Check strides of which at least one is not a multiple of the item size.
+
+    Such a stride is harmless in a dimension with fewer than two items.  Fails: ValueError.
+    """
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef npy_intp itemsize = PyArray_ITEMSIZE(array), stride
     cdef tuple shape = _shape_of(value)
@@ -152,62 +156,69 @@ cdef int _check_odd_strides(PyObject* value) except -1:
         stride = PyArray_STRIDES(array)[dim]
         if stride % itemsize != 0 and shape[dim] > 1:
             raise ValueError(
-                f"strides[{dim}] is {stride} bytes, which is no multiple of the item "
-                f"size {itemsize}; copy the array first")
+                f"strides[{dim}] must be a multiple of the item size of {itemsize} bytes, "
+                f"got {stride} bytes; copy the array first")
     return 0
 
 
-# The cold functions above as the hot ones call them: through a pointer, which keeps their code out
-# of the way, and returning -1 with an exception set.
-cdef int (*_cold_check_odd_strides)(PyObject* array) noexcept
+# Cold functions are called through pointers, which keeps their code out of the hot functions.  The
+# casts to noexcept let callers test the code: -1 with an exception set.
+cdef int (*_cold_check_unaligned_strides)(PyObject* array) noexcept
 cdef int (*_cold_raise_byte_order)(PyObject* array) noexcept
-cdef int (*_cold_find_extension_type)(PyObject* array, _KnownType* out) noexcept
-_cold_check_odd_strides = <int (*)(PyObject*) noexcept>_check_odd_strides
+cdef int (*_cold_find_extension_dtype)(PyObject* array, _NumpyType* out) noexcept
+_cold_check_unaligned_strides = <int (*)(PyObject*) noexcept>_check_unaligned_strides
 _cold_raise_byte_order = <int (*)(PyObject*) noexcept>_raise_byte_order
-_cold_find_extension_type = <int (*)(PyObject*, _KnownType*) noexcept>_find_extension_type
+_cold_find_extension_dtype = <int (*)(PyObject*, _NumpyType*) noexcept>_find_extension_dtype
 
 
-cdef inline int _fill_extents(PyObject* value, ArgumentView* arg_view, int log2_itemsize) noexcept:
-    """Copy shape and strides, in elements: the array's own go when it gets another shape."""
+cdef inline int _copy_array_extents(
+    PyObject* value, ArgumentView* arg_view, int log2_itemsize
+) noexcept:
+    """Copy shape and strides into the view and convert the strides from bytes to elements.
+
+    The view must not use NumPy's arrays, which NumPy frees when the array is reshaped.
+    Fails: -1 with an exception set.
+    """
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef int ndim = PyArray_NDIM(array)
     cdef const npy_intp* shape = PyArray_DIMS(array)
     cdef const npy_intp* strides = PyArray_STRIDES(array)
-    cdef npy_intp within_item = (<npy_intp>1 << log2_itemsize) - 1
+    cdef npy_intp item_mask = (<npy_intp>1 << log2_itemsize) - 1
     cdef int64_t* extents = extents_of(arg_view, ndim)
-    cdef npy_intp all_strides = 0
+    cdef npy_intp stride_bits = 0
     cdef int dim
     if extents == NULL:
         return -1
     for dim in range(ndim):
-        all_strides |= strides[dim]
+        stride_bits |= strides[dim]
         extents[dim] = shape[dim]
         extents[ndim + dim] = strides[dim] >> log2_itemsize  # arithmetic: keeps the sign
     arg_view.tensor.ndim = ndim
     arg_view.tensor.shape = extents
     arg_view.tensor.strides = extents + ndim
-    return 0 if (all_strides & within_item) == 0 else _cold_check_odd_strides(value)
+    return 0 if (stride_bits & item_mask) == 0 else _cold_check_unaligned_strides(value)
 
 
-cdef inline int _fill(PyObject* value, ArgumentView* arg_view) noexcept:
+cdef inline int _fill_view(PyObject* value, ArgumentView* arg_view) noexcept:
+    """Describe the array in the view, whose memory it borrows.  Fails: -1 with an exception set."""
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef const PyArray_Descr* descr = PyArray_DESCR(array)
-    cdef int number = descr.type_num
-    cdef _KnownType extension_type
-    cdef const _KnownType* known = &extension_type
+    cdef int type_num = descr.type_num
+    cdef _NumpyType extension_dtype
+    cdef const _NumpyType* numpy_type = &extension_dtype
     if not PyArray_ISNBO(descr.byteorder):
         return _cold_raise_byte_order(value)
-    if 0 <= number < NUM_KNOWN_TYPES and _known_types[number].dtype.bits != 0:
-        known = &_known_types[number]
-    elif _cold_find_extension_type(value, &extension_type) != 0:
+    if 0 <= type_num < NUM_NUMPY_TYPES and _numpy_types[type_num].dtype.bits != 0:
+        numpy_type = &_numpy_types[type_num]
+    elif _cold_find_extension_dtype(value, &extension_dtype) != 0:
         return -1
     arg_view.tensor.data = PyArray_DATA(array)
     arg_view.tensor.device.device_type = abi.kDLCPU
     arg_view.tensor.device.device_id = 0
-    arg_view.tensor.dtype = known.dtype
+    arg_view.tensor.dtype = numpy_type.dtype
     arg_view.tensor.byte_offset = 0
     arg_view.is_read_only = (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE) == 0
-    return _fill_extents(value, arg_view, known.log2_itemsize)
+    return _copy_array_extents(value, arg_view, numpy_type.log2_itemsize)
 
 
 cdef int _pack_array(
@@ -216,7 +227,7 @@ cdef int _pack_array(
     cdef ArgumentView* arg_view = take_view(_free_views, abi.kTVMFFITensor, value)
     if arg_view == NULL:
         return -1
-    if _fill(value, arg_view) != 0:
+    if _fill_view(value, arg_view) != 0:
         return_view(_free_views, arg_view)
         return -1
     if arg_view.is_read_only:
@@ -225,14 +236,13 @@ cdef int _pack_array(
 
 
 cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
-    """Arrays and their subclasses, except those that export themselves in their own way."""
+    """Accept NumPy arrays, except of subclasses with their own `__dlpack__`."""
     for base in cls.__mro__:
         if base.__name__ == "MaskedArray" and base.__module__ in _MASKED_ARRAY_MODULES:
             raise TypeError(
-                "a tensor cannot say which elements of a masked array are masked: pass "
-                "array.filled(value), or array.data and numpy.ma.getmaskarray(array) as two "
-                "arguments")
-        # Names first: a program without arrays does not have NumPy.
+                "expected an array without a mask, got a masked array; pass array.filled(value), "
+                "or array.data and numpy.ma.getmaskarray(array) as two arguments")
+        # Compare names first: NumPy need not be installed.
         if base.__module__ == "numpy" and base.__name__ == "ndarray" and "numpy" in _modules:
             bind_numpy()
             if PyArray_Check(value):
@@ -243,5 +253,5 @@ cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
     return False
 
 
-_fill_dtypes()
+_add_numpy_types()
 add_rule(Precedence.NUMPY_ARRAY, _array_rule)

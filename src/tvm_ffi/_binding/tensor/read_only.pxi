@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays whose caller knows that a function only reads them."""
+"""`readonly`: array arguments that the caller declares as only read by the function."""
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
@@ -10,7 +10,7 @@ from tvm_ffi._binding.values cimport ValueProtocol, pack_value_protocol
 
 
 cdef class ReadOnlyArgument:
-    """What `readonly` returns: an array, to be passed to a function."""
+    """Result of `readonly`: an array that is passed to a function which only reads it."""
 
     cdef object array
 
@@ -19,28 +19,28 @@ cdef class ReadOnlyArgument:
 
 
 def readonly(array):
-    """Pass an array to a function that only reads it.
+    """Mark an array argument for a function that only reads it.
 
     Parameters
     ----------
     array : object
-        Anything that is passed as a tensor; it may be read-only.
+        Any object that is passed as a tensor; the tensor may be read-only.
 
     Returns
     -------
     object
-        To be passed in place of the array.
+        An argument to pass instead of the array.
 
     Raises
     ------
     TypeError
-        If it is no array.
+        If `array` is not an array.
 
     Notes
     -----
-    A NumPy array that must not be written reaches a native function only like this, or where the
-    function's signature says that it reads the parameter: nobody can stop native code from writing
-    into what it gets, and memory that is mapped read-only ends the process then.
+    A read-only NumPy array is passed to a native function only through `readonly`, or if the
+    function's signature declares the parameter as read-only.  Python cannot prevent native code
+    from writing to an argument, and a write to memory that is mapped read-only ends the process.
 
     Examples
     --------
@@ -51,26 +51,29 @@ def readonly(array):
     cdef ReadOnlyArgument argument
     cls = type(array)
     if not (hasattr(cls, "__dlpack__") or hasattr(cls, "__dlpack_c_exchange_api__")):
-        raise TypeError(f"readonly takes an array or tensor, got {type(array).__name__}")
+        raise TypeError(f"readonly: expected an array or tensor, got {type(array).__name__}")
     argument = ReadOnlyArgument.__new__(ReadOnlyArgument)
     argument.array = array
     return argument
 
 
-cdef object _array_of(object argument):
+cdef object _inner_array(object argument):
     return (<ReadOnlyArgument>argument).array
 
 
-cdef int _mark(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
+cdef int _restrict_to_reading(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
+    """Restrict the packed argument to reading.  Fails: TypeError if it is not a tensor."""
     cdef ArgumentView* arg_view
     if packed.type_index == abi.kTVMFFIDLTensorPtr:
         state.restriction = ArgumentRestriction.BORROWED_READ_ONLY
         return 0
     if packed.type_index != abi.kTVMFFITensor:
         raise TypeError(
-            f"readonly takes what is passed as a tensor, not {type(array).__name__}")
+            "readonly: expected an object that is passed as a tensor, "
+            f"got {type(array).__name__}")
     arg_view = as_argument_view(view_free_list(), packed.v_obj)
-    # Who gets what was made for this call is told; others have a loan that somebody has kept.
+    # Set the flag only on a view that this call has created.  A view with a second reference was
+    # kept by an earlier callee, which may write.
     if arg_view != NULL and has_one_reference(&arg_view.header):
         arg_view.is_read_only = True
     state.restriction = ArgumentRestriction.DECLARED_READ_ONLY
@@ -78,5 +81,5 @@ cdef int _mark(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
 
 
 cdef ValueProtocol _value_protocol = ValueProtocol(
-    inner_of=_array_of, method=NULL, add_restriction=_mark)
+    inner_of=_inner_array, method=NULL, add_restriction=_restrict_to_reading)
 add_exact_packer(ReadOnlyArgument, <PackFunction>pack_value_protocol, &_value_protocol)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Native tensors over memory that is lent for a call, see `tensor/scoped_tensor.pxd`."""
+"""Scoped tensors: owners for exports of borrowed tensors; see `tensor/scoped_tensor.pxd`."""
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -9,11 +9,12 @@ from tvm_ffi._binding.object cimport check
 
 
 cdef void _delete_scoped_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
+    """Free the description, but not the borrowed memory.  Threads: any."""
     free(managed)
 
 
-cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* lent) except NULL:
-    cdef size_t ndim = <size_t>max(lent.ndim, 0)
+cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* source) except NULL:
+    cdef size_t ndim = <size_t>max(source.ndim, 0)
     cdef abi.TVMFFIObjectHandle handle = NULL
     cdef abi.DLManagedTensorVersioned* managed = <abi.DLManagedTensorVersioned*>malloc(
         sizeof(abi.DLManagedTensorVersioned) + 2 * ndim * sizeof(int64_t))
@@ -24,8 +25,8 @@ cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* lent) except N
     managed.manager_ctx = NULL
     managed.deleter = _delete_scoped_tensor
     managed.flags = 0
-    managed.dl_tensor = lent[0]
-    _copy_extents(<int64_t*>(managed + 1), lent, &managed.dl_tensor)
+    managed.dl_tensor = source[0]
+    _copy_extents(<int64_t*>(managed + 1), source, &managed.dl_tensor)
     if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &handle) != 0:
         free(managed)
         check(-1)
@@ -33,14 +34,14 @@ cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* lent) except N
 
 
 cdef void _copy_extents(
-    int64_t* room, const abi.DLTensor* lent, abi.DLTensor* out
+    int64_t* extents, const abi.DLTensor* source, abi.DLTensor* out
 ) noexcept:
-    """Copy shape and strides; those of compact tensors may be missing."""
+    """Copy shape and strides to `extents`; strides of a compact tensor may be NULL."""
     cdef int dim
-    cdef uint64_t step = 1  # unsigned: absurd extents beside one of 0 may overflow
-    out.shape = room
-    out.strides = room + max(lent.ndim, 0)
-    for dim in range(lent.ndim - 1, -1, -1):
-        out.shape[dim] = lent.shape[dim]
-        out.strides[dim] = <int64_t>step if lent.strides == NULL else lent.strides[dim]
-        step *= <uint64_t>max(lent.shape[dim], 1)
+    cdef uint64_t step = 1  # unsigned: huge extents next to an extent of 0 may overflow
+    out.shape = extents
+    out.strides = extents + max(source.ndim, 0)
+    for dim in range(source.ndim - 1, -1, -1):
+        out.shape[dim] = source.shape[dim]
+        out.strides[dim] = <int64_t>step if source.strides == NULL else source.strides[dim]
+        step *= <uint64_t>max(source.shape[dim], 1)

@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
+# The class `Tensor`, and tensors that callbacks borrow from their callers.
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object cimport CObject, HandleOwner
 
 
 cdef class Tensor(CObject):
-    pass  # no field of its own: wrappers of one size come from one free list
+    pass  # without fields, so that it shares the free list of wrappers
 
 
-# A tensor that a caller lends to a callback: it has no handle, only a description.
+# A tensor that a callback receives as `DLTensor*`: it has no handle.
 cdef class BorrowedTensor(Tensor):
-    cdef abi.DLTensor* dltensor  # NULL once the callback has returned
-    # What other libraries hold while they look at the memory.  None: nobody has asked.
-    cdef HandleOwner scoped
+    cdef abi.DLTensor* dltensor  # borrowed until the callback returns, then NULL
+    # Owner of the scoped tensor that all exports share.  None: not exported.
+    cdef HandleOwner scoped_owner
 
 
-# Takes the handle over.
+# Return a new wrapper.  Consumes the handle, also on failure.
 cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned)
+# Return a new tensor; `dltensor` is borrowed until `end_borrowed_tensor`.  Fails: MemoryError.
 cdef BorrowedTensor borrow_tensor(abi.DLTensor* dltensor)
-# What exports of the tensor share; borrowed.
+# Return the handle to export; borrowed until Python code runs, which may empty the wrapper.
+# Fails: ValueError for an empty tensor, MemoryError.
 cdef abi.TVMFFIObjectHandle exported_handle(Tensor tensor) except NULL
-# End the loan: from here on the tensor is empty.  Whether views of other libraries are still alive.
+# Empty the tensor.  Return True if exports of it are still alive.  Fails: never.
 cdef bint end_borrowed_tensor(BorrowedTensor tensor) noexcept
-# Whether they are still alive now; they are forgotten when they are not.
+# Return True if exports of the tensor are alive, else release the scoped tensor.  Fails: never.
 cdef bint has_views(BorrowedTensor tensor) noexcept

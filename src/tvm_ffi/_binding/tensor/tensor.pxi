@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors: n-dimensional arrays described by DLPack, shared with whoever made them."""
+"""The class `Tensor`: an n-dimensional array over memory that it shares with its producer."""
 
 cimport cython
 from cpython.object cimport PyTypeObject
@@ -26,64 +26,65 @@ import sys
 
 from tvm_ffi._binding.object import print_limits, register_class, text_layout
 
-# Class of tensors handed to Python.
+# Class of the tensors that native functions return to Python.
 cdef object _tensor_class
-cdef int _MAX_COLUMNS = 32  # of a table in a notebook
+cdef int _MAX_COLUMNS = 32  # of an HTML table
 
 dlpack_version = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
 
 
 @cython.binding(False)
 cdef class Tensor(CObject):
-    """An n-dimensional array, shared without a copy with the library that made it.
+    """An n-dimensional array that shares the memory of the library that created it.
 
-    Made by `from_dlpack`, or by native functions.  ``numpy.from_dlpack(tensor)`` and
-    ``torch.from_dlpack(tensor)`` give arrays over the same memory.
+    Tensors are created by `from_dlpack` and by native functions.  ``numpy.from_dlpack(tensor)`` and
+    ``torch.from_dlpack(tensor)`` return arrays over the same memory.
 
     Notes
     -----
-    A tensor that native code lends to a Python callback (`DLTensor*`) has no handle and is valid
-    during the callback only; using it later raises ValueError.  Arrays made of it (``numpy()``,
-    ``torch.from_dlpack``) have to be gone when the callback returns, or it fails with BufferError.
+    A tensor that native code passes to a Python callback as `DLTensor*` is borrowed until the
+    callback returns; a later use raises ValueError.  If an array over its memory (``numpy()``,
+    ``torch.from_dlpack``) is still alive when the callback returns, the callback fails with
+    BufferError.
 
-    A tensor in CPU memory travels in a pickle as its content, which protocol 5 can keep out of the
-    pickle; it arrives without gaps between elements, and read-only if it was.  ``copy.copy`` and
-    ``copy.deepcopy`` copy the content, as for NumPy arrays.
+    Pickling a tensor in CPU memory stores its elements; protocol 5 can store them out of band.
+    The unpickled tensor is compact, and read-only if the original was.  ``copy.copy`` and
+    ``copy.deepcopy`` copy the elements, as for NumPy arrays.
     """
 
     @property
     def shape(self) -> tuple:
         """Extent of each dimension."""
-        return _extents_of(self, False)
+        return _shape_or_strides(self, False)
 
     @property
     def strides(self) -> tuple:
-        """Distance between neighbours of each dimension, in elements."""
-        return _extents_of(self, True)
+        """Distance between neighbours in each dimension, in elements."""
+        return _shape_or_strides(self, True)
 
     @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return _description(self).ndim
+        return _dltensor_of(self).ndim
 
     @property
     def dtype(self):
-        """Type of the elements, a `tvm_ffi.dtype`."""
-        return dtype_of(_description(self).dtype)
+        """Element type, a `tvm_ffi.dtype`."""
+        return dtype_of(_dltensor_of(self).dtype)
 
     @property
     def device(self):
-        """Where the data is, a `tvm_ffi.Device`."""
-        return device_of(_description(self).device)
+        """Device of the memory, a `tvm_ffi.Device`."""
+        return device_of(_dltensor_of(self).device)
 
     @property
     def byte_offset(self) -> int:
-        """Bytes from the allocation's address to the first element."""
-        return _description(self).byte_offset
+        """Offset of the first element from the data address, in bytes."""
+        return _dltensor_of(self).byte_offset
 
     @property
     def readonly(self) -> bool:
-        """Whether the owner of the memory forbids writing to it."""
+        """True if the memory must not be written."""
         return _is_read_only(self)
 
     def numel(self) -> int:
@@ -94,19 +95,19 @@ cdef class Tensor(CObject):
         return count
 
     def data_ptr(self) -> int:
-        """Return the address of the first element, byte offset included."""
-        cdef abi.DLTensor* tensor = _description(self)
+        """Return the address of the first element, including the byte offset."""
+        cdef abi.DLTensor* tensor = _dltensor_of(self)
         return <uintptr_t>tensor.data + tensor.byte_offset
 
     def __len__(self):
-        """Extent of the first dimension, as for NumPy arrays."""
-        cdef abi.DLTensor* tensor = _description(self)
+        """Return the extent of the first dimension, as for NumPy arrays."""
+        cdef abi.DLTensor* tensor = _dltensor_of(self)
         if tensor.ndim == 0:
             raise TypeError("len() of a tensor without dimensions")
         return tensor.shape[0]
 
     def __bool__(self):
-        # Not by length: whether there is a tensor is what programs ask for.
+        # Not by length: `if tensor` tests for None.
         return True
 
     def item(self):
@@ -115,37 +116,37 @@ cdef class Tensor(CObject):
         Raises
         ------
         ValueError
-            If the tensor has another number of elements.
+            If the tensor does not have exactly one element.
         TypeError
-            If the tensor is not in CPU memory, or Python has no such number.
+            If the tensor is not in CPU memory, or its element does not convert to a Python number.
         """
         from tvm_ffi._binding.tensor.elements import numbers_of
 
-        cdef Tensor own = _own(self)
-        if own.numel() != 1:
+        cdef Tensor wrapper = _private_wrapper(self)
+        if wrapper.numel() != 1:
             raise ValueError(
-                f"item() needs a tensor of one element, got {own.numel()} (shape={own.shape})")
-        return numbers_of(_readable(own), _triple_of(own))[0]
+                f"item(): expected one element, got {wrapper.numel()} (shape={wrapper.shape})")
+        return numbers_of(_cpu_content(wrapper), _dtype_triple(wrapper))[0]
 
     def tolist(self):
         """Return the elements as nested lists of Python numbers (CPU tensors only).
 
-        A tensor without dimensions gives its number.
+        For a tensor without dimensions, return its only element.
 
         Raises
         ------
         TypeError
-            If the tensor is not in CPU memory, or Python has no such numbers: elements of several
-            lanes, or less than a byte.
+            If the tensor is not in CPU memory, or its elements do not convert to Python numbers:
+            they have several lanes or fewer than 8 bits.
         """
         from tvm_ffi._binding.tensor.elements import nested, numbers_of
 
-        cdef Tensor own = _own(self)
-        return nested(numbers_of(_readable(own), _triple_of(own)), own.shape)
+        cdef Tensor wrapper = _private_wrapper(self)
+        return nested(numbers_of(_cpu_content(wrapper), _dtype_triple(wrapper)), wrapper.shape)
 
     def size(self, Py_ssize_t idx) -> int:
-        """Return the extent of dimension `idx`; negative counts from the end."""
-        cdef abi.DLTensor* tensor = _description(self)
+        """Return the extent of dimension `idx`; a negative `idx` counts from the end."""
+        cdef abi.DLTensor* tensor = _dltensor_of(self)
         cdef int ndim = tensor.ndim
         if not -ndim <= idx < ndim:
             raise IndexError(
@@ -153,7 +154,7 @@ cdef class Tensor(CObject):
         return tensor.shape[idx + ndim if idx < 0 else idx]
 
     def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
+        """Return True if the tensor is compact (row-major without gaps)."""
         cdef int64_t step = 1
         shape, strides = self.shape, self.strides
         if 0 in shape:
@@ -167,20 +168,20 @@ cdef class Tensor(CObject):
     def numpy(self):
         """Return a NumPy array over the same memory (CPU tensors only).
 
-        Types that NumPy itself lacks, such as bfloat16, need the package ml_dtypes.
+        Element types that NumPy does not have, such as bfloat16, require the package ml_dtypes.
 
         Raises
         ------
         TypeError
-            If NumPy has no such elements: several share a byte, or each has several lanes.
+            If NumPy has no such element type: elements share a byte or have several lanes.
         """
-        cdef Tensor own = _exported(self)
+        cdef Tensor wrapper = _exported_wrapper(self)
         import numpy
 
-        dtype = _array_dtype(data_type_of(_description(own).dtype))
-        if own.numel() == 0:
-            return numpy.empty(own.shape, dtype)
-        array = numpy.asarray(_array_interface(own))
+        dtype = _numpy_dtype(data_type_of(_dltensor_of(wrapper).dtype))
+        if wrapper.numel() == 0:
+            return numpy.empty(wrapper.shape, dtype)
+        array = numpy.asarray(_array_interface(wrapper))
         return array.view(dtype) if array.dtype.kind == "V" else array
 
     def __array__(self, dtype=None, copy=None):
@@ -192,8 +193,8 @@ cdef class Tensor(CObject):
         return array.copy() if copy else array
 
     def __dlpack_device__(self) -> tuple:
-        """Return (device type, device id) as DLPack numbers them."""
-        cdef abi.DLTensor* tensor = _description(self)
+        """Return (device type, device id) in DLPack's numbering."""
+        cdef abi.DLTensor* tensor = _dltensor_of(self)
         return (<int>tensor.device.device_type, tensor.device.device_id)
 
     def _to_dlpack(self):
@@ -205,13 +206,13 @@ cdef class Tensor(CObject):
         return new_versioned_capsule(exported_handle(self))
 
     def __reduce_ex__(self, protocol):
-        cdef Tensor own = _own(self)
-        cdef abi.DLDataType dtype = _description(own).dtype
-        # Memory that is lent for a call may be gone when the pickle is written.
-        if own.chandle != NULL and is_compact(_description(own)):
-            content = view_content(own.chandle, _is_read_only(own))
+        cdef Tensor wrapper = _private_wrapper(self)
+        cdef abi.DLDataType dtype = _dltensor_of(wrapper).dtype
+        # Copy borrowed memory: the caller may free it before the pickle is written.
+        if wrapper.chandle != NULL and is_compact(_dltensor_of(wrapper)):
+            content = view_content(wrapper.chandle, _is_read_only(wrapper))
         else:
-            content = _copied(own)
+            content = _copy_of_content(wrapper)
         if protocol >= 5:
             from pickle import PickleBuffer
 
@@ -219,64 +220,67 @@ cdef class Tensor(CObject):
         else:
             content = bytes(content)
         return tensor_of_content, (
-            content, own.shape, (dtype.code, dtype.bits, dtype.lanes), own.readonly)
+            content, wrapper.shape, (dtype.code, dtype.bits, dtype.lanes), wrapper.readonly)
 
     def __reduce__(self):
         return self.__reduce_ex__(2)
 
     def __copy__(self):
-        cdef Tensor own = _own(self)
+        cdef Tensor wrapper = _private_wrapper(self)
         return wrap_tensor(new_tensor_of_content(
-            _copied(own), own.shape, _description(own).dtype, _is_read_only(own)))
+            _copy_of_content(wrapper), wrapper.shape, _dltensor_of(wrapper).dtype,
+            _is_read_only(wrapper)))
 
     def __deepcopy__(self, memo):
         return self.__copy__()
 
     def _repr_html_(self):
-        """Show a small matrix as a table in notebooks; None for other tensors."""
-        cdef Tensor own = _own(self)
-        if own.ndim != 2 or own.shape[1] > _MAX_COLUMNS or not _shows_values(own):
+        """Return a small matrix as an HTML table for notebooks; None for other tensors."""
+        cdef Tensor wrapper = _private_wrapper(self)
+        if wrapper.ndim != 2 or wrapper.shape[1] > _MAX_COLUMNS or not _shows_values(wrapper):
             return None
         from tvm_ffi._binding.tensor.elements import rows_of
         from tvm_ffi._internal.html import table
 
-        return table(_plain_text(own), rows_of(
-            _copied(own), _triple_of(own), own.shape, text_layout()[0]))
+        return table(_summary(wrapper), rows_of(
+            _copy_of_content(wrapper), _dtype_triple(wrapper), wrapper.shape, text_layout()[0]))
 
     def __repr__(self):
-        if not _has_description(self):
+        if not _has_dltensor(self):
             return f"{type(self).__name__}(chandle=None)"
-        plain = _plain_text(self)
+        summary = _summary(self)
         try:
             values = _values_text(self)
-        except Exception:  # the class or another thread has emptied it meanwhile
+        except Exception:  # a method of the class or another thread has emptied the tensor
             values = None
         if values is None:
-            return plain
-        return f"{plain}{values if values.startswith(chr(10)) else ' ' + values}"
+            return summary
+        return f"{summary}{values if values.startswith(chr(10)) else ' ' + values}"
 
 
 def tensor_of_content(content, shape, dtype, bint is_read_only) -> Tensor:
-    """Return the tensor that a pickle describes.
+    """Return a tensor from the content that a pickle stores.
 
     Parameters
     ----------
     content : bytes-like
-        The elements in row-major order; the tensor takes the memory over where it can.
+        The elements in row-major order.  The tensor uses this memory and keeps `content` alive, or
+        copies it if it is unaligned, or read-only and the tensor is not.
     shape : iterable of int
         Extents.
     dtype : tuple of int
         Type code, bits, lanes.
     is_read_only : bool
-        Whether the tensor forbids writing.
+        True for a read-only tensor.
     """
     cdef abi.DLDataType cdtype
     cdtype.code, cdtype.bits, cdtype.lanes = dtype
     return wrap_tensor(new_tensor_of_content(content, tuple(shape), cdtype, is_read_only))
 
 
-# Devices whose memory the CPU can address, and NumPy's letters for our type codes.
+# Devices whose memory the CPU can address.
 _HOST_DEVICES = (abi.kDLCPU, abi.kDLCUDAHost, abi.kDLROCMHost)
+# NumPy's kind characters of DLPack type codes.
 _ARRAY_KINDS = {
     abi.kDLInt: "i", abi.kDLUInt: "u", abi.kDLFloat: "f", abi.kDLBool: "b",
     abi.kDLComplex: "c",
@@ -285,17 +289,21 @@ _BYTE_ORDER = "<" if sys.byteorder == "little" else ">"
 
 
 cdef class _ArrayInterface(HandleOwner):
-    """Shows a CPU tensor to NumPy, which keeps this object and so the memory alive."""
+    """Source of a NumPy array over a CPU tensor.  NumPy keeps it alive, and it owns the tensor."""
 
     cdef readonly dict __array_interface__
 
 
 cdef _ArrayInterface _array_interface(Tensor tensor):
-    """What `_exported` gives, so that the memory shown is the memory kept."""
+    """Return the array interface of a wrapper from `_exported_wrapper`.
+
+    Python code cannot empty that wrapper, so the owner and the address stay consistent.
+    """
     cdef _ArrayInterface interface = _ArrayInterface.__new__(_ArrayInterface)
-    cdef DataType dtype = data_type_of(_description(tensor).dtype)  # not what others may change
+    # Not `tensor.dtype`: Python code may change the attributes of the public class.
+    cdef DataType dtype = data_type_of(_dltensor_of(tensor).dtype)
     if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
-        raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
+        raise ValueError(f"numpy(): expected a tensor in CPU memory, got one on {tensor.device}")
     kind = _ARRAY_KINDS.get(dtype.type_code, "V")
     share_handle(interface, tensor.chandle)
     interface.__array_interface__ = {
@@ -308,33 +316,35 @@ cdef _ArrayInterface _array_interface(Tensor tensor):
     return interface
 
 
-def _array_dtype(dtype):
-    """The NumPy dtype whose elements lie in memory as those of ours do, or a TypeError."""
+def _numpy_dtype(dtype):
+    """Return the NumPy dtype with the same memory layout.  Fails: TypeError if there is none."""
     import numpy
 
-    name, found = str(dtype), None
+    name, numpy_dtype = str(dtype), None
     if dtype.lanes != 1 or dtype.bits % 8 != 0:
         raise TypeError(
-            f"NumPy has no elements like {name}: it wants one lane, of whole bytes; read the "
-            "memory at data_ptr() as another type")
+            f"NumPy has no dtype like {name}: expected one lane of whole bytes; read the memory at "
+            "data_ptr() as another type")
     if dtype.type_code in _ARRAY_KINDS:
-        found = numpy.dtype(name)
+        numpy_dtype = numpy.dtype(name)
     else:
         import ml_dtypes
 
-        found = numpy.dtype(getattr(ml_dtypes, name, None) or name)
-    if 8 * found.itemsize != dtype.bits:
-        raise TypeError(f"NumPy's {found} has {8 * found.itemsize} bits, not {dtype.bits}")
-    return found
+        numpy_dtype = numpy.dtype(getattr(ml_dtypes, name, None) or name)
+    if 8 * numpy_dtype.itemsize != dtype.bits:
+        raise TypeError(
+            f"NumPy dtype {numpy_dtype}: expected {dtype.bits} bits, "
+            f"got {8 * numpy_dtype.itemsize}")
+    return numpy_dtype
 
 
 _tensor_class = Tensor
-# Kept: another thread may be about to use the class that is being replaced.
+# Replaced classes stay alive: another thread may be about to use one.
 cdef list _earlier_classes = []
 
 
 def set_tensor_class(cls):
-    """Let native tensors arrive in Python as `cls`, a subclass of Tensor."""
+    """Make native functions return tensors as `cls`, a subclass of Tensor."""
     global _tensor_class
     if not issubclass(cls, Tensor):
         raise TypeError(f"{cls.__name__} must derive from Tensor")
@@ -342,156 +352,175 @@ def set_tensor_class(cls):
     _tensor_class = cls
 
 
-@no_gc  # nothing that it holds refers to Python values
+@no_gc  # its fields do not refer to Python values
 cdef class BorrowedTensor(Tensor):
-    """A tensor that native code lends to a Python callback, see `Tensor`."""
+    """A tensor that a Python callback borrows from native code; see `Tensor`."""
 
 
-cdef bint _has_description(Tensor tensor):
+cdef bint _has_dltensor(Tensor tensor):
+    """Return True if the tensor is not empty."""
     return tensor.chandle != NULL or (
         isinstance(tensor, BorrowedTensor) and (<BorrowedTensor>tensor).dltensor != NULL)
 
 
-cdef abi.DLTensor* _description(Tensor tensor) except NULL:
+cdef abi.DLTensor* _dltensor_of(Tensor tensor) except NULL:
+    """Return the DLTensor; borrowed until Python code runs, which may empty the wrapper.
+
+    Fails: ValueError for an empty tensor, TypeError for an object of another type.
+    """
     if tensor.chandle != NULL:
         if (<abi.TVMFFIObject*>tensor.chandle).type_index != abi.kTVMFFITensor:
             _check_is_tensor(tensor)
         return abi.TVMFFITensorGetDLTensorPtr(tensor.chandle)
-    if not _has_description(tensor):
+    if not _has_dltensor(tensor):
         raise ValueError(
-            "Tensor is empty: it was never set, or was lent to a callback that has returned")
+            "Tensor is empty: it was never set, or was borrowed by a callback that has returned")
     return (<BorrowedTensor>tensor).dltensor
 
 
 cdef int _check_is_tensor(Tensor tensor) except -1:
-    """Refuse an object of a type that is none of tensors.
+    """Fails: TypeError if the object is not of a tensor type.
 
-    Wrappers of this class look themselves, since others are laid out like them: an assignment to
-    its `__class__` makes a wrapper of anything one of these.
+    The class of a wrapper does not imply the type of its object: wrapper classes have the same
+    memory layout, so Python code can assign `Tensor` to the `__class__` of any wrapper.
     """
     cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(
         (<abi.TVMFFIObject*>tensor.chandle).type_index)
     if info.type_depth < 2 or info.type_ancestors[1].type_index != abi.kTVMFFITensor:
         raise TypeError(
-            f"{type(tensor).__name__} holds no tensor but an object of type "
+            f"{type(tensor).__name__}: expected a tensor, got an object of type "
             f"`{type_key_of(info.type_index)}`")
     return 0
 
 
-cdef Tensor _own(Tensor tensor):
-    """A tensor of the same memory that nobody else sees, so that no Python code can empty it.
+cdef Tensor _private_wrapper(Tensor tensor):
+    """Return a second wrapper of the object, which Python code cannot reach and so cannot empty.
 
-    Of one that is lent, itself: its lender waits, and ends it before the memory goes.
+    Returns a borrowed tensor itself; it is emptied when its callback returns, before its memory is
+    freed.
     """
-    cdef Tensor own = Tensor.__new__(Tensor)
-    _description(tensor)
+    cdef Tensor wrapper = Tensor.__new__(Tensor)
+    _dltensor_of(tensor)
     if tensor.chandle == NULL:
         return tensor
     abi.TVMFFIObjectIncRef(tensor.chandle)
-    own.chandle = tensor.chandle
-    return own
+    wrapper.chandle = tensor.chandle
+    return wrapper
 
 
-cdef Tensor _exported(Tensor tensor):
-    """The same of one that is lent as well: what its exports share."""
-    cdef Tensor own = Tensor.__new__(Tensor)
-    own.chandle = exported_handle(tensor)
-    abi.TVMFFIObjectIncRef(own.chandle)
-    return own
+cdef Tensor _exported_wrapper(Tensor tensor):
+    """Same as `_private_wrapper`, but wraps the scoped tensor of a borrowed tensor."""
+    cdef Tensor wrapper = Tensor.__new__(Tensor)
+    wrapper.chandle = exported_handle(tensor)
+    abi.TVMFFIObjectIncRef(wrapper.chandle)
+    return wrapper
 
 
-cdef tuple _triple_of(Tensor own):
-    cdef abi.DLDataType dtype = _description(own).dtype
+cdef tuple _dtype_triple(Tensor wrapper):
+    """Return (type code, bits, lanes)."""
+    cdef abi.DLDataType dtype = _dltensor_of(wrapper).dtype
     return (dtype.code, dtype.bits, dtype.lanes)
 
 
-cdef object _readable(Tensor own):
-    """The content of what `_own` gives, for reading its values."""
-    cdef abi.DLTensor* tensor = _description(own)
+cdef object _cpu_content(Tensor wrapper):
+    """Return a copy of the elements of a wrapper from `_private_wrapper`.
+
+    Fails: TypeError for a tensor outside CPU memory.
+    """
+    cdef abi.DLTensor* tensor = _dltensor_of(wrapper)
     if tensor.device.device_type != abi.kDLCPU:
         raise TypeError(
-            f"tensor is on {device_of(tensor.device)}: its values can be read in CPU memory only; "
-            "copy it to the CPU first")
-    return _copied(own)
+            f"expected a tensor in CPU memory, got one on {device_of(tensor.device)}; copy it to "
+            "the CPU first")
+    return _copy_of_content(wrapper)
 
 
 cdef object _values_text(Tensor tensor):
-    """The values of a small tensor in CPU memory; None where they are not shown."""
-    cdef Tensor own = _own(tensor)
-    if not _shows_values(own):
+    """Return the elements of a small CPU tensor as text; None for other tensors."""
+    cdef Tensor wrapper = _private_wrapper(tensor)
+    if not _shows_values(wrapper):
         return None
     from tvm_ffi._binding.tensor.elements import text_of
 
-    return text_of(_copied(own), _triple_of(own), own.shape, *text_layout())
+    return text_of(_copy_of_content(wrapper), _dtype_triple(wrapper), wrapper.shape, *text_layout())
 
 
-cdef bint _shows_values(Tensor own) except -1:
-    cdef abi.DLTensor* described = _description(own)
-    if described.device.device_type != abi.kDLCPU or described.data == NULL:
+cdef bint _shows_values(Tensor wrapper) except -1:
+    """Return True if `repr` shows the elements: a small tensor of numbers in CPU memory."""
+    cdef abi.DLTensor* dltensor = _dltensor_of(wrapper)
+    if dltensor.device.device_type != abi.kDLCPU or dltensor.data == NULL:
         return False
-    if not 0 < own.numel() <= print_limits()[0]:
+    if not 0 < wrapper.numel() <= print_limits()[0]:
         return False
     from tvm_ffi._binding.tensor.elements import has_numbers
 
-    return has_numbers(_triple_of(own))
+    return has_numbers(_dtype_triple(wrapper))
 
 
-cdef str _plain_text(Tensor tensor):
+cdef str _summary(Tensor tensor):
+    """Return dtype, shape and device as text."""
     return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]@{tensor.device}"
 
 
-cdef object _copied(Tensor own):
-    """The content of what `_own` gives.  Lent memory may go while other threads run."""
-    return copy_content(_description(own), own.chandle != NULL)
+cdef object _copy_of_content(Tensor wrapper):
+    """Return a copy of the elements of a wrapper from `_private_wrapper`.
 
-
-cdef tuple _extents_of(Tensor tensor, bint wants_strides):
-    """Shape or strides.
-
-    The tuple is made first: that may start a collection, which can run any code.  Ints do not.
+    Holds the GIL for borrowed memory: its callback could return in another thread.
     """
-    cdef tuple row = PyTuple_New(_description(tensor).ndim)
-    cdef abi.DLTensor* described = _description(tensor)
+    return copy_content(_dltensor_of(wrapper), wrapper.chandle != NULL)
+
+
+cdef tuple _shape_or_strides(Tensor tensor, bint wants_strides):
+    """Return the shape or the strides.
+
+    Creates the tuple before it reads the DLTensor: creating a tuple may start a garbage collection,
+    which runs any Python code; creating ints does not.
+    """
+    cdef tuple extents = PyTuple_New(_dltensor_of(tensor).ndim)
+    cdef abi.DLTensor* dltensor = _dltensor_of(tensor)
     cdef int64_t step = 1
     cdef int dim
-    if described.ndim != len(row):
-        raise ValueError("the tensor was replaced by another one while it was read")
-    for dim in range(described.ndim - 1, -1, -1):
+    if dltensor.ndim != len(extents):
+        raise ValueError("the tensor was replaced by one with another ndim while it was read")
+    for dim in range(dltensor.ndim - 1, -1, -1):
         if not wants_strides:
-            step = described.shape[dim]
-        elif described.strides != NULL:
-            step = described.strides[dim]
+            step = dltensor.shape[dim]
+        elif dltensor.strides != NULL:
+            step = dltensor.strides[dim]
         number = <object>step
-        Py_INCREF(number)  # the tuple takes one
-        PyTuple_SET_ITEM(row, dim, number)
+        Py_INCREF(number)  # PyTuple_SET_ITEM consumes a reference
+        PyTuple_SET_ITEM(extents, dim, number)
         if wants_strides:
-            step *= max(described.shape[dim], 1)
-    return row
+            step *= max(dltensor.shape[dim], 1)
+    return extents
 
 
 cdef abi.TVMFFIObjectHandle exported_handle(Tensor tensor) except NULL:
-    """The handle, which exports share."""
-    _description(tensor)
+    _dltensor_of(tensor)
     return tensor.chandle if tensor.chandle != NULL else _scoped_handle(<BorrowedTensor>tensor)
 
 
 cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
-    """What exports of a lent tensor share: its count tells the lender whether they are gone."""
+    """Return the scoped tensor of a borrowed tensor; create it for the first export.
+
+    The callback checks its reference count to find exports that are still alive.
+    """
     cdef HandleOwner owner
     cdef Guard guard
-    if tensor.scoped is None:
+    if tensor.scoped_owner is None:
         owner = HandleOwner.__new__(HandleOwner)
         owner.handle = new_scoped_tensor(tensor.dltensor)
-        begin_guard(&guard, object_locks(), <void*>tensor)  # another thread may be as far
-        if tensor.scoped is None:
-            tensor.scoped = owner
+        begin_guard(&guard, object_locks(), <void*>tensor)  # another thread may do the same
+        if tensor.scoped_owner is None:
+            tensor.scoped_owner = owner
         end_guard(&guard)
-    return tensor.scoped.handle
+    return tensor.scoped_owner.handle
 
 
 cdef bint _is_read_only(Tensor tensor) except -1:
-    _description(tensor)
-    return tensor.chandle != NULL and forbids_writing(read_only_marks(), tensor.chandle)
+    """Return True if the memory must not be written; False for a borrowed tensor."""
+    _dltensor_of(tensor)
+    return tensor.chandle != NULL and is_read_only_tensor(read_only_deleters(), tensor.chandle)
 
 
 # ---- __dlpack__ ----------------------------------------------------------------------------
@@ -501,15 +530,16 @@ cdef object _dlpack(
 ):
     cdef Tensor tensor = <Tensor>self
     exported_handle(tensor)
-    cdef bint is_versioned = wants_version(_description(tensor).device, args, num_args, names)
-    # What was asked for may have run any code, so the handle is taken now.
+    cdef bint is_versioned = requests_versioned_capsule(
+        _dltensor_of(tensor).device, args, num_args, names)
+    # Read the handle only now: comparing the arguments may have run Python code.
     if is_versioned:
         return new_versioned_capsule(exported_handle(tensor))
     return new_legacy_capsule(exported_handle(tensor))
 
 
-# The one method that other libraries call for every array they take: not declared in the class,
-# because taking its arguments apart there costs more than the export.
+# Consumers call `__dlpack__` for every tensor.  It is added to the class as a C function, because
+# Cython's argument parsing costs more than the export.
 cdef PyMethodDef _DLPACK_METHOD
 _DLPACK_METHOD.ml_name = b"__dlpack__"
 _DLPACK_METHOD.ml_meth = <PyCFunction>_dlpack
@@ -523,20 +553,20 @@ Export as a DLPack capsule over the same memory.
 Parameters
 ----------
 stream : optional
-    Ignored: no work is pending on the tensor's data that this package knows of.
+    Ignored: this package does not know of pending work on the memory.
 max_version : tuple of int, optional
-    Highest DLPack version the consumer reads.  Without it, or with major 0, the capsule
-    is of the legacy kind.
+    Highest DLPack version that the consumer reads.  Without it, or with major 0, a legacy
+    capsule is returned.
 dl_device : tuple of int, optional
-    Device the consumer wants; must be the tensor's own.
+    Device that the consumer requires; it must be the device of the tensor.
 copy : bool, optional
-    Whether to copy; True is refused.
+    True is refused: the consumer must copy.
 
 Raises
 ------
 BufferError
-    If the request cannot be met without a copy, or if a read-only tensor would lose its
-    mark in a legacy capsule.
+    If the request requires a copy, or a legacy capsule of a read-only tensor, which cannot
+    be marked.
 """
 
 
@@ -555,7 +585,7 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise
-    if tensor.chandle != NULL:  # a class may have its own __new__, which gives what it likes
+    if tensor.chandle != NULL:  # `__new__` of a subclass may return an existing wrapper
         replace_handle(tensor, owned)
     else:
         tensor.chandle = owned
@@ -570,15 +600,15 @@ cdef BorrowedTensor borrow_tensor(abi.DLTensor* dltensor):
 
 cdef bint end_borrowed_tensor(BorrowedTensor tensor) noexcept:
     tensor.dltensor = NULL
-    return tensor.scoped is not None and has_views(tensor)
+    return tensor.scoped_owner is not None and has_views(tensor)
 
 
 cdef bint has_views(BorrowedTensor tensor) noexcept:
-    if tensor.scoped is None:
+    if tensor.scoped_owner is None:
         return False
-    if not has_one_owner(<abi.TVMFFIObject*>tensor.scoped.handle):
+    if not has_one_owner(<abi.TVMFFIObject*>tensor.scoped_owner.handle):
         return True
-    tensor.scoped = None
+    tensor.scoped_owner = None
     return False
 
 
@@ -588,9 +618,9 @@ cdef int _pack_tensor(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef Tensor tensor = <Tensor>value
-    cdef abi.DLTensor* description = _description(tensor)
+    cdef abi.DLTensor* dltensor = _dltensor_of(tensor)
     if tensor.chandle != NULL:
-        if forbids_writing(read_only_marks(), tensor.chandle):
+        if is_read_only_tensor(read_only_deleters(), tensor.chandle):
             state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
         return pack_object(out, abi.kTVMFFITensor, tensor.chandle)
     if state.outlives_call:
@@ -598,7 +628,7 @@ cdef int _pack_tensor(
     state.restriction = ArgumentRestriction.BORROWED
     out.type_index = abi.kTVMFFIDLTensorPtr
     out.zero_padding = 0
-    out.v_ptr = description
+    out.v_ptr = dltensor
     return 0
 
 
@@ -609,12 +639,12 @@ cdef bint _tensor_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-cdef object _unpack_view(abi.TVMFFIAny* owned, CallState* state):
-    """A borrowed result: nothing says how long it lives, so it cannot be handed out safely."""
+cdef object _refuse_borrowed_result(abi.TVMFFIAny* owned, CallState* state):
+    """Fails: always, with ValueError: the owner of a borrowed result is unknown."""
     raise ValueError("Return value cannot be DLTensor*: nothing keeps its memory alive")
 
 
 add_rule(Precedence.TENSOR, _tensor_rule)
-add_unpacker(abi.kTVMFFIDLTensorPtr, _unpack_view)
+add_unpacker(abi.kTVMFFIDLTensorPtr, _refuse_borrowed_result)
 declare_readable_types(Tensor, abi.kTVMFFITensor, abi.kTVMFFITensor)
 register_class(abi.kTVMFFITensor, Tensor)

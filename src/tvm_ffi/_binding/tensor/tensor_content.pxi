@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of CPU tensors as bytes, and tensors over bytes; see `tensor/tensor_content.pxd`.
 
-Large contents are copied as little as possible: a compact tensor shows its own memory, and a
-received buffer becomes the memory of the new tensor.
+Large tensors are not copied if possible: a compact tensor exposes its memory as a buffer, and an
+unpickled buffer becomes the memory of the new tensor.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
@@ -19,7 +19,7 @@ from tvm_ffi._binding.object cimport (
 )
 
 cdef enum:
-    ALIGNMENT = 16  # bytes; what memory allocators give, and enough for any element
+    ALIGNMENT = 16  # in bytes; as malloc, and sufficient for any element type
 
 cdef const char* _NO_BYTES = b""
 
@@ -30,19 +30,22 @@ cdef Py_ssize_t content_size_bytes(const abi.DLTensor* tensor) except -1:
     cdef int bits = tensor.dtype.bits
     if tensor.device.device_type != abi.kDLCPU:
         raise TypeError(
-            f"the tensor is on {device_of(tensor.device)}: only tensors in CPU memory can be "
-            "pickled or copied; copy it to the CPU first")
-    # Handles are addresses; lanes beyond 2^15 count multiples of a hardware vector's length.
+            "pickle or copy: expected a tensor in CPU memory, got one on "
+            f"{device_of(tensor.device)}; copy it to the CPU first")
+    # Opaque handles are addresses.  Lanes from 2^15 on are a scalable vector of unknown length.
     if tensor.dtype.code == abi.kDLOpaqueHandle or bits == 0 or tensor.dtype.lanes >= 0x8000:
         raise TypeError(
-            f"tensors of {dtype_of(tensor.dtype)!r} cannot be pickled or copied: their bytes mean "
-            "nothing elsewhere")
+            f"tensors of {dtype_of(tensor.dtype)!r} cannot be pickled or copied: their bytes are "
+            "valid in this process only")
     return _size_bytes(tensor.shape, tensor.ndim, tensor.dtype)
 
 
 cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dtype) except -1:
-    """Bytes of a compact tensor; OverflowError when they are more than there can be."""
-    cdef object size_bits = <int>dtype.bits * <int>dtype.lanes  # without bounds
+    """Return the size of a compact tensor in bytes.
+
+    Fails: ValueError for a negative extent, OverflowError if the size does not fit 64 bits.
+    """
+    cdef object size_bits = <int>dtype.bits * <int>dtype.lanes  # a Python int: cannot overflow
     cdef int dim
     for dim in range(ndim):
         if extents[dim] < 0:
@@ -52,8 +55,8 @@ cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dty
 
 
 cdef bint is_compact(const abi.DLTensor* tensor) noexcept:
-    cdef uint64_t step = 1  # unsigned: absurd extents beside one of 0 may overflow
-    cdef bint answer = True
+    cdef uint64_t step = 1  # unsigned: huge extents next to an extent of 0 may overflow
+    cdef bint is_compact_so_far = True
     cdef int dim
     if tensor.strides == NULL:
         return True
@@ -61,9 +64,9 @@ cdef bint is_compact(const abi.DLTensor* tensor) noexcept:
         if tensor.shape[dim] == 0:
             return True
         if tensor.shape[dim] != 1 and <uint64_t>tensor.strides[dim] != step:
-            answer = False
+            is_compact_so_far = False
         step *= <uint64_t>tensor.shape[dim]
-    return answer
+    return is_compact_so_far
 
 
 cdef const char* _first_element(const abi.DLTensor* tensor) noexcept nogil:
@@ -73,7 +76,7 @@ cdef const char* _first_element(const abi.DLTensor* tensor) noexcept nogil:
 cdef void _copy_row(
     char* out, const char* row, int64_t count, int64_t step_bytes, size_t element_bytes
 ) noexcept nogil:
-    """Copy elements that lie `step_bytes` apart; sizes that are constants compile to one move."""
+    """Copy elements at a distance of `step_bytes`.  A constant size compiles to one move."""
     cdef int64_t i
     if element_bytes == 1:
         for i in range(count):
@@ -96,7 +99,7 @@ cdef char* _gather(
     char* out, const char* first, const int64_t* shape, const int64_t* strides, int ndim,
     int64_t element_bytes,
 ) noexcept nogil:
-    """Copy the elements in row-major order; returns what follows the last one."""
+    """Copy the elements in row-major order; return the end of the output."""
     cdef int64_t i
     if ndim == 1:
         _copy_row(out, first, shape[0], strides[0] * element_bytes, element_bytes)
@@ -160,48 +163,53 @@ cdef object view_content(abi.TVMFFIObjectHandle handle, bint is_read_only):
     return view
 
 
-# ---- tensor of a content -------------------------------------------------------------------
+# ---- tensor over content -------------------------------------------------------------------
 
+# The DLPack export from which the runtime creates the tensor.  Shape and strides follow it in the
+# same allocation.
 cdef struct _ContentTensor:
-    abi.DLManagedTensorVersioned managed
-    PyObject* owner  # owned: a _HeldBuffer
-    # shape and strides follow
+    abi.DLManagedTensorVersioned managed  # its manager_ctx is the address of this struct
+    PyObject* owner                       # owned: a _HeldBuffer
 
 
 cdef void _delete_content_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
+    """Free an export and release its buffer.  Threads: any."""
     cdef _ContentTensor* tensor = <_ContentTensor*>managed.manager_ctx
     release_python_object(tensor.owner)
     free(tensor)
 
 
-cdef class _HeldBuffer:
-    """Memory that stays where it is as long as this lives, whoever releases views of it."""
+cdef class _BufferOwner:
+    """Owner of an acquired buffer, whose memory keeps its address until the owner is destroyed."""
 
     cdef Py_buffer buffer
-    cdef bint is_held
+    cdef bint is_acquired
 
     def __dealloc__(self):
-        if self.is_held:
+        if self.is_acquired:
             PyBuffer_Release(&self.buffer)
 
 
-cdef _HeldBuffer _hold_buffer(object view):
-    cdef _HeldBuffer held = _HeldBuffer.__new__(_HeldBuffer)
-    PyObject_GetBuffer(view, &held.buffer, PyBUF_SIMPLE)
-    held.is_held = True
-    return held
+cdef _BufferOwner _acquire_buffer(object view):
+    cdef _BufferOwner owner = _BufferOwner.__new__(_BufferOwner)
+    PyObject_GetBuffer(view, &owner.buffer, PyBUF_SIMPLE)
+    owner.is_acquired = True
+    return owner
 
 
-cdef _HeldBuffer _usable_buffer(object content, Py_ssize_t size_bytes, bint is_read_only):
-    """A buffer that has the size, may be written to if need be, and is aligned."""
-    cdef _HeldBuffer held = _hold_buffer(content)
-    if held.buffer.len != size_bytes:
-        raise ValueError(f"the tensor needs {size_bytes} bytes of content, got {held.buffer.len}")
-    if (held.buffer.readonly and not is_read_only) or (
-        <uintptr_t>held.buffer.buf % ALIGNMENT != 0
+cdef _BufferOwner _usable_buffer(object content, Py_ssize_t size_bytes, bint is_read_only):
+    """Return the owner of an aligned buffer, writable unless `is_read_only`; copy if necessary.
+
+    Fails: ValueError if the size differs, TypeError if `content` is not a buffer.
+    """
+    cdef _BufferOwner owner = _acquire_buffer(content)
+    if owner.buffer.len != size_bytes:
+        raise ValueError(f"expected {size_bytes} bytes of content, got {owner.buffer.len}")
+    if (owner.buffer.readonly and not is_read_only) or (
+        <uintptr_t>owner.buffer.buf % ALIGNMENT != 0
     ):
-        held = _hold_buffer(PyByteArray_FromStringAndSize(<char*>held.buffer.buf, size_bytes))
-    return held
+        owner = _acquire_buffer(PyByteArray_FromStringAndSize(<char*>owner.buffer.buf, size_bytes))
+    return owner
 
 
 cdef abi.TVMFFIObjectHandle new_tensor_of_content(
@@ -209,32 +217,33 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
 ) except NULL:
     cdef int ndim = <int>len(shape)
     cdef abi.TVMFFIObjectHandle handle = NULL
-    cdef _HeldBuffer held
+    cdef _BufferOwner owner
     cdef _ContentTensor* tensor = <_ContentTensor*>malloc(
         sizeof(_ContentTensor) + 2 * <size_t>ndim * sizeof(int64_t))
     if tensor == NULL:
         raise MemoryError()
     try:
-        # Extents are read once: they may be numbers that are never the same twice.
-        _describe(tensor, shape, ndim, dtype)
-        held = _usable_buffer(
+        # Convert the extents only once: `__index__` may return another number the next time.
+        _describe_compact(tensor, shape, ndim, dtype)
+        owner = _usable_buffer(
             content, _size_bytes(tensor.managed.dl_tensor.shape, ndim, dtype), is_read_only)
     except BaseException:
         free(tensor)
         raise
-    tensor.managed.dl_tensor.data = held.buffer.buf
+    tensor.managed.dl_tensor.data = owner.buffer.buf
     tensor.managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if is_read_only else 0
-    own_python_object(held)
-    tensor.owner = <PyObject*>held
+    own_python_object(owner)
+    tensor.owner = <PyObject*>owner
     if abi.TVMFFITensorFromDLPackVersioned(&tensor.managed, 0, 0, &handle) != 0:
         _delete_content_tensor(&tensor.managed)
         check(-1)
     return handle
 
 
-cdef int _describe(
+cdef int _describe_compact(
     _ContentTensor* tensor, tuple shape, int ndim, abi.DLDataType dtype
 ) except -1:
+    """Fill in all fields except data, flags and owner."""
     cdef int64_t* extents = <int64_t*>(tensor + 1)
     cdef uint64_t step = 1
     cdef int dim

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why torch does not lend the memory of a tensor, and what to do instead, in one sentence.
+"""Error messages for torch tensors that cannot be exported: the cause and the remedy.
 
-Torch itself answers with the stack of its C++ code.  Loaded after such a refusal.
+torch's own message contains its C++ stack.  This module is imported only after torch has refused to
+export a tensor.
 """
 
 from __future__ import annotations
@@ -16,64 +17,64 @@ FAKE_TENSOR = (
     "torch FakeTensor holds no data: native functions cannot be called while tracing; "
     "register the function as a custom operator with a fake implementation"
 )
-# Torch writes this line, then the frames of its C++ stack.
+# In messages of torch, the frames of the C++ stack follow this line.
 _STACK = "\nException raised from "
 
 
 def message_for(tensor: Any) -> str | None:
-    """Return a sentence about a tensor whose memory torch does not lend; None for others."""
+    """Return the message for a tensor that torch cannot export; None if the cause is unknown."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, torch.Tensor):
         return None
-    transform = _words_for_transform(torch, tensor)
+    transform = _message_for_transform(torch, tensor)
     if transform is not None:
         return transform
     if tensor.is_nested:
         return (
-            "torch nested tensor is several tensors in one: pass those that tensor.unbind() "
-            "gives, or tensor.values() and tensor.offsets()"
+            "torch nested tensor consists of several tensors: pass the tensors of tensor.unbind(), "
+            "or tensor.values() and tensor.offsets()"
         )
     if tensor.layout != torch.strided:
         return (
             f"torch tensor with layout {tensor.layout} has no strided memory: pass "
-            "tensor.to_dense(), or the tensors that it consists of"
+            "tensor.to_dense(), or the tensors of which it consists"
         )
     if tensor.device.type == "meta":
         return (
-            "torch tensor on device 'meta' holds no data: make one that does, as "
-            "torch.empty_like(tensor, device='cpu') is, or for tracing "
+            "torch tensor on device 'meta' holds no data: create one with data, such as "
+            "torch.empty_like(tensor, device='cpu'); for tracing, "
             f"{_CUSTOM_OPERATOR} with a fake implementation"
         )
     if tensor.is_quantized:
         return (
-            f"torch tensor of {tensor.dtype} is quantized, which DLPack has no type for: pass "
+            f"torch tensor of {tensor.dtype} is quantized, but DLPack has no such dtype: pass "
             "tensor.int_repr() with scale and zero point, or tensor.dequantize()"
         )
     return None
 
 
-def _words_for_transform(torch: Any, tensor: Any) -> str | None:
-    """Return a sentence about a tensor that stands for another one inside torch.func."""
+def _message_for_transform(torch: Any, tensor: Any) -> str | None:
+    """Return the message for a tensor that represents another one inside torch.func."""
     functorch = getattr(torch._C, "_functorch", None)
     if functorch is None or not functorch.is_functorch_wrapped_tensor(tensor):
         return None
     if functorch.is_batchedtensor(tensor):
         return (
-            "torch tensor inside torch.vmap stands for a whole batch: call the function outside of "
+            "torch tensor inside torch.vmap represents a whole batch: call the function outside of "
             f"vmap, or {_CUSTOM_OPERATOR} with register_vmap"
         )
     if functorch.is_gradtrackingtensor(tensor):
         return (
-            "torch tensor inside a transform of torch.func (grad, jvp, vjp) has no memory of its "
-            "own: pass tensor.detach() outside of the transform, or make the function a "
+            "torch tensor inside a transform of torch.func (grad, jvp, vjp) does not own memory: "
+            "pass tensor.detach() outside of the transform, or make the function a "
             "torch.autograd.Function with backward or jvp"
         )
     return (
-        "torch tensor inside a transform of torch.func has no memory of its own: call the function "
+        "torch tensor inside a transform of torch.func does not own memory: call the function "
         f"outside of the transform, or {_CUSTOM_OPERATOR}"
     )
 
 
 def without_native_stack(text: str) -> str:
-    """Return the message of torch without the stack of its C++ code."""
+    """Return a message of torch without the C++ stack."""
     return text.partition(_STACK)[0]

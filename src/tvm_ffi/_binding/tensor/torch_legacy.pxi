@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch tensors without an exchange table: releases before 2.10, or tables turned off.
+"""torch tensors without an exchange API: torch before 2.10, or with the exchange API disabled.
 
-Tensors travel in DLPack capsules.  A table of our own, over torch's Python functions, stands where
-torch's would: it tells the current stream and turns results into torch tensors.
+Arguments are passed as DLPack capsules.  `_torch_api` is an exchange API over torch's Python
+functions; it reports the current stream and converts results to torch tensors.
 """
 
 from cpython.pycapsule cimport PyCapsule_IsValid, PyCapsule_New
@@ -22,6 +22,7 @@ cdef abi.DLPackExchangeAPI _torch_api
 cdef int _pack_torch_tensor(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
+    """Pack a torch tensor as a temporary, from a DLPack capsule."""
     cdef object tensor = <object>value
     cdef abi.TVMFFIObjectHandle handle
     cdef abi.DLDevice device
@@ -43,7 +44,8 @@ cdef int _pack_torch_tensor(
     return 0
 
 
-cdef void _delete_legacy(abi.DLManagedTensor* legacy) noexcept:
+cdef void _delete_legacy_export(abi.DLManagedTensor* legacy) noexcept:
+    """Free a legacy export and the versioned export that it wraps."""
     cdef abi.DLManagedTensorVersioned* managed
     managed = <abi.DLManagedTensorVersioned*>legacy.manager_ctx
     if managed.deleter != NULL:
@@ -52,8 +54,8 @@ cdef void _delete_legacy(abi.DLManagedTensor* legacy) noexcept:
 
 
 cdef object _to_torch(abi.DLManagedTensorVersioned* managed):
-    """The tensor of an owned export, which is taken over on success."""
-    cdef abi.DLManagedTensor* legacy  # the form that all releases read
+    """Return a new torch tensor.  Consumes `managed` on success."""
+    cdef abi.DLManagedTensor* legacy  # all releases of torch read legacy capsules
     from torch.utils.dlpack import from_dlpack
 
     legacy = <abi.DLManagedTensor*>malloc(sizeof(abi.DLManagedTensor))
@@ -61,7 +63,7 @@ cdef object _to_torch(abi.DLManagedTensorVersioned* managed):
         raise MemoryError()
     legacy.dl_tensor = managed.dl_tensor
     legacy.manager_ctx = managed
-    legacy.deleter = _delete_legacy
+    legacy.deleter = _delete_legacy_export
     capsule = PyCapsule_New(legacy, b"dltensor", NULL)
     try:
         return from_dlpack(capsule)
@@ -71,7 +73,11 @@ cdef object _to_torch(abi.DLManagedTensorVersioned* managed):
         raise
 
 
-cdef int _give_result(abi.DLManagedTensorVersioned* managed, void** out) noexcept:
+cdef int _to_py_object(abi.DLManagedTensorVersioned* managed, void** out) noexcept:
+    """Exchange API: store a new torch tensor in `out`.  Consumes `managed` on success.
+
+    Fails: -1 with an exception set.
+    """
     try:
         tensor = _to_torch(managed)
     except BaseException as error:
@@ -83,7 +89,10 @@ cdef int _give_result(abi.DLManagedTensorVersioned* managed, void** out) noexcep
 
 
 cdef int _torch_stream(abi.DLDeviceType device_type, int32_t device_id, void** out) noexcept:
-    """torch's current stream, also of AMD's devices, which torch calls cuda too."""
+    """Exchange API: store torch's current stream in `out`, NULL for devices without streams.
+
+    torch calls AMD's devices "cuda", too.  Fails: -1 with an exception set.
+    """
     cdef uintptr_t stream = 0
     try:
         if device_type in (abi.kDLCUDA, abi.kDLROCM):
@@ -107,6 +116,6 @@ cdef bint _torch_rule(type cls, object value, Packer* packer) except -1:
 
 _torch_api.header.version.major = abi.DLPACK_MAJOR_VERSION
 _torch_api.header.version.minor = abi.DLPACK_MINOR_VERSION
-_torch_api.managed_tensor_to_py_object_no_sync = _give_result
+_torch_api.managed_tensor_to_py_object_no_sync = _to_py_object
 _torch_api.current_work_stream = _torch_stream
 add_rule(Precedence.TORCH_TENSOR, _torch_rule)

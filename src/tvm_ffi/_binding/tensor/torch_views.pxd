@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
+# Native predicates for torch's conjugated and negated views.
 from cpython.ref cimport PyObject
 
 
-# What torch knows about its lazy views: tensors whose memory does not hold the values they show.
-ctypedef struct TorchViews:
+# torch functions that detect lazy views: tensors whose memory differs from their values.
+ctypedef struct TorchViewPredicates:
     bint (*is_neg)(const void* tensor) noexcept   # at::native::is_neg(const at::Tensor&)
     bint (*is_conj)(const void* tensor) noexcept  # at::native::is_conj
-    size_t tensor_offset                          # where the at::Tensor stands in the Python object
+    size_t tensor_offset                          # of the at::Tensor in the Python object, in bytes
 
 
-# False when the two functions or the place cannot be found; then only torch's Python methods know.
-cdef bint find_torch_views(object tensor, TorchViews* views) except -1
+# Fill in `views` with a sample tensor.  Return False if a function or the offset cannot be found;
+# callers then use torch's Python methods.
+cdef bint find_torch_view_predicates(object tensor, TorchViewPredicates* views) except -1
 
 
-cdef inline const void* native_tensor(PyObject* tensor, const TorchViews* views) noexcept:
+cdef inline const void* native_tensor(PyObject* tensor, const TorchViewPredicates* views) noexcept:
+    """Return the address of the at::Tensor; borrowed from the Python object."""
     return <const char*>tensor + views.tensor_offset

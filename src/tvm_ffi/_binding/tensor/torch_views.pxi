@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking torch, at the cost of a C call, whether a tensor is a conjugated or negated view.
+"""Native predicates for torch's conjugated and negated views, at the cost of a C call.
 
-The exchange table exports such views without their mark, so every torch argument has to be asked.
-The Python methods release the GIL and cost more than the rest of the conversion; the C++ functions
-behind them are exported by torch's library and take a reference to the `at::Tensor` inside the
-Python object.  That is one pointer, to the same address that the tensor's `_cdata` shows, which is
-how its place is found.  Nothing else about torch's memory is assumed.
+The exchange API exports such views without their flag, so every torch argument must be tested.  The
+Python methods `is_neg` and `is_conj` release the GIL and cost more than the rest of the conversion.
+torch's library exports the C++ functions that they call.  These functions take a reference to the
+`at::Tensor` inside the Python object.  An `at::Tensor` is one pointer, and the attribute `_cdata`
+is its value, so a search for that value in the Python object finds its offset.  Nothing else about
+torch's memory layout is assumed.
 
-`_cdata` is asked of torch's own class: what a subclass says under that name is any number.
+`_cdata` is read through `torch.Tensor`, because a subclass may override the attribute.
 """
 
 import sys
@@ -22,11 +23,9 @@ cdef extern from "dlfcn.h":
     enum:
         RTLD_LAZY, RTLD_NOLOAD
 
-# For the rule, see `add_rule`.
 
-
-cdef uintptr_t _address_of(object tensor) except? 0:
-    """Of the TensorImpl; 0 for what is no tensor of torch, or where torch does not tell."""
+cdef uintptr_t _impl_address(object tensor) except? 0:
+    """Return the address of the TensorImpl; 0 if it is not a torch tensor or has no `_cdata`."""
     cdef object torch = _modules.get("torch")
     cdef object cls = getattr(torch, "Tensor", None)
     cdef object disabled = getattr(
@@ -35,13 +34,13 @@ cdef uintptr_t _address_of(object tensor) except? 0:
         type(tensor), <type>cls
     ):
         return 0
-    with disabled():  # else a subclass is told of it, and may answer
+    with disabled():  # otherwise a subclass can intercept the attribute
         return cls._cdata.__get__(tensor)
 
 
 cdef size_t _tensor_offset(object tensor) except? 0:
-    """Bytes from the Python object to its at::Tensor; 0 when it is nowhere near the head."""
-    cdef uintptr_t address = _address_of(tensor)
+    """Return the offset of the at::Tensor in the Python object, in bytes; 0 if it is not found."""
+    cdef uintptr_t address = _impl_address(tensor)
     cdef size_t offset
     cdef const char* start = <const char*><PyObject*>tensor
     if address == 0:
@@ -52,8 +51,8 @@ cdef size_t _tensor_offset(object tensor) except? 0:
     return 0
 
 
-cdef bint find_torch_views(object tensor, TorchViews* views) except -1:
-    # Loaded already, or there would be no tensor; this only asks for it by name.
+cdef bint find_torch_view_predicates(object tensor, TorchViewPredicates* views) except -1:
+    # A torch tensor exists, so the library is loaded; RTLD_NOLOAD only looks it up.
     cdef void* library = dlopen(b"libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD)
     if library == NULL:
         return False

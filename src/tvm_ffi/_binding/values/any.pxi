@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A native value that Python holds as it is, without making a Python object of it."""
+"""`CAny`: a native value that Python code holds without conversion to a Python value."""
 
 from cpython.ref cimport PyObject
 
@@ -14,7 +14,7 @@ cdef class CAny:
     Parameters
     ----------
     value : object
-        Converted as the argument of a call is.
+        Converted like the argument of a call.
     """
 
     def __cinit__(self):
@@ -25,14 +25,14 @@ cdef class CAny:
         if pack_owned(<PyObject*>value, &packed) != 0:
             check(-2)
         previous, self.value = self.value, packed
-        _release(&previous)  # last: what dies may come back here
+        _release(&previous)  # last: destructors may run Python code that uses this object
 
     def __dealloc__(self):
         _release(&self.value)
 
     @property
     def type_index(self) -> int:
-        """Index of the value's type."""
+        """Type index of the value."""
         return self.value.type_index
 
     def __repr__(self):
@@ -54,14 +54,15 @@ cdef void _set_none(abi.TVMFFIAny* value) noexcept:
 
 
 cdef void _release(abi.TVMFFIAny* value) noexcept:
+    """Set `value` to None and release its reference."""
     cdef abi.TVMFFIAny released = value[0]
-    _set_none(value)  # first: what dies may run Python code that sees the value
+    _set_none(value)  # first: destructors may run Python code that reads the value
     if released.type_index >= abi.kTVMFFIStaticObjectBegin:
         release_object(released.v_obj)
 
 
 def to_py_class_value(CAny value not None):
-    """Return the Python object of a value."""
+    """Convert a native value to a Python value, like the result of a call."""
     cdef abi.TVMFFIAny owned = value.value
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectIncRef(owned.v_obj)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices, and the current stream of each."""
+"""Devices, and the current stream of each device."""
 
 cimport cython
 from cpython.ref cimport PyObject
@@ -11,7 +11,7 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.object cimport check
 
-# ORDER device-type: the names that text uses, as in DLDeviceType.
+# ORDER device-type: device names, by the values of DLDeviceType.
 _DEVICE_TYPE_TO_NAME = {
     1: "cpu",
     2: "cuda",
@@ -33,12 +33,15 @@ _DEVICE_TYPE_TO_NAME = {
 _ALIASES = {"mps": 8, "wgpu": 15}
 _DEVICE_NAME_TO_TYPE = {name: code for code, name in _DEVICE_TYPE_TO_NAME.items()} | _ALIASES
 
-# Class of devices handed to Python.
+# Class of the devices that native functions return to Python.
 cdef object _device_class
 
 
 cdef tuple _parse_device(str text):
-    """Return (device type, index or None) of ``"cuda:1"``; text after a blank does not count."""
+    """Return (device type, index or None) of a name such as ``"cuda:1"``.
+
+    Ignores text after a blank.  Fails: ValueError.
+    """
     parts = text.split(" ", 1)[0].split(":")
     if len(parts) > 2:
         raise ValueError(f"Invalid device: {text}")
@@ -59,7 +62,7 @@ cdef tuple _parse_device(str text):
 
 
 def _index_of(index):
-    """The int of an index: an int, anything with ``__index__``, or a scalar with ``item()``."""
+    """Convert a device index: an int, an object with ``__index__``, or a scalar with ``item()``."""
     if hasattr(index, "item") and not isinstance(index, int):
         index = index.item()
     if not hasattr(index, "__index__"):
@@ -68,6 +71,7 @@ def _index_of(index):
 
 
 cdef int _int32(str number_name, object value) except? -1:
+    """Convert an int to 32 bits.  Fails: OverflowError."""
     if not -(1 << 31) <= value < 1 << 31:
         raise OverflowError(f"Invalid device {number_name}: {value} does not fit 32 bits")
     return value
@@ -75,19 +79,19 @@ cdef int _int32(str number_name, object value) except? -1:
 
 @cython.binding(False)
 cdef class Device:
-    """Where a tensor lives: a device type and an index.
+    """Device of a tensor: a device type and an index.
 
     Parameters
     ----------
     device_type : str or int
-        Name such as ``"cuda"`` or ``"cuda:1"``, or a `DLDeviceType`.
+        Name such as ``"cuda"`` or ``"cuda:1"``, or a value of `DLDeviceType`.
     index : int, optional
-        Which device of the type; an index in the text goes before it.  Default 0.
+        Index among the devices of the type; an index in the name has priority.  Default 0.
 
     Raises
     ------
     ValueError
-        If the name or its index cannot be read.
+        If the name or the index in the name is invalid.
     TypeError
         If an argument has another type.
     OverflowError
@@ -99,7 +103,7 @@ cdef class Device:
 
     def __init__(self, device_type, index=None):
         if <int>self.cdevice.device_type != 0:
-            raise TypeError("a Device does not change; make another one")
+            raise TypeError("a Device is immutable; create another one")
         if isinstance(device_type, str):
             code, text_index = _parse_device(plain_str(device_type, "device_type"))
             if text_index is not None:
@@ -114,16 +118,16 @@ cdef class Device:
 
     @property
     def type(self) -> str:
-        """Name of the device type; its number as text when it has no name."""
+        """Name of the device type; its number as text if it has no name."""
         return self.__device_type_name__()
 
     @property
     def index(self) -> int:
-        """Which device of the type."""
+        """Index among the devices of the type."""
         return self.cdevice.device_id
 
     def dlpack_device_type(self) -> int:
-        """Return the device type as DLPack numbers it."""
+        """Return the device type as a value of `DLDeviceType`."""
         return <int>self.cdevice.device_type
 
     def __device_type_name__(self) -> str:
@@ -154,12 +158,12 @@ cdef inline tuple _pair(abi.DLDevice cdevice):
 
 
 _device_class = Device
-# Kept: another thread may be about to use the class that is being replaced.
+# Replaced classes stay alive: another thread may be about to use one.
 cdef list _earlier_device_classes = []
 
 
 def set_device_class(cls):
-    """Let native devices arrive in Python as `cls`, a subclass of Device."""
+    """Make native functions return devices as `cls`, a subclass of Device."""
     global _device_class
     if not issubclass(cls, Device):
         raise TypeError(f"{cls.__name__} must derive from Device")
@@ -168,7 +172,7 @@ def set_device_class(cls):
 
 
 def device_class() -> type:
-    """Return the class in which native devices arrive in Python."""
+    """Return the class of the devices that native functions return."""
     return _device_class
 
 
@@ -181,14 +185,14 @@ cdef object device_of(abi.DLDevice cdevice):
 # ---- streams -------------------------------------------------------------------------------
 
 def set_current_stream(int32_t device_type, int32_t device_id, stream) -> int:
-    """Set this thread's current stream of a device and return the previous one (0: none).
+    """Set this thread's current stream of a device and return the previous one; 0 if none was set.
 
     Parameters
     ----------
     device_type, device_id : int
-        The device, as DLPack numbers it.
+        The device, in DLPack's numbering.
     stream : int or ctypes.c_void_p
-        Address of the stream; 0 stands for the default stream.
+        Address of the stream; 0 is the default stream.
     """
     cdef uintptr_t address = stream if isinstance(stream, int) else (stream.value or 0)
     cdef void* previous = NULL
@@ -197,7 +201,7 @@ def set_current_stream(int32_t device_type, int32_t device_id, stream) -> int:
 
 
 def get_current_stream(int32_t device_type, int32_t device_id) -> int:
-    """Return this thread's current stream of a device; 0 when none was set."""
+    """Return this thread's current stream of a device; 0 if none was set."""
     return <uintptr_t>abi.TVMFFIEnvGetStream(device_type, device_id)
 
 
@@ -219,10 +223,11 @@ cdef int _pack_device(
 cdef int _pack_device_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
+    """Pack the device of an object with `__dlpack_device__`."""
     cdef abi.DLDevice cdevice
     device_type, device_id = (<object>value).__dlpack_device__()
     cdevice.device_type = <abi.DLDeviceType><int>device_type
-    cdevice.device_id = 0 if device_id is None else device_id  # as Paddle says of the only CPU
+    cdevice.device_id = 0 if device_id is None else device_id  # Paddle returns None for the CPU
     return _set_device(out, cdevice)
 
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Dtypes.
 from tvm_ffi._binding cimport abi
 
 
@@ -6,7 +7,7 @@ cdef class DataType:
     cdef abi.DLDataType cdtype
 
 
-# The same as a value that nobody else has, whatever others make of the public one.
+# Return a new DataType, which no other code refers to or can change.
 cdef DataType data_type_of(abi.DLDataType cdtype)
-# The public dtype object of a value type; one per (code, bits, lanes).
+# Return the public dtype object, one per (code, bits, lanes).  Fails: the exceptions of its class.
 cdef object dtype_of(abi.DLDataType cdtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types as values: code, bits, lanes.  The public `tvm_ffi.dtype` is a str built on this."""
+"""Dtypes: type code, bits, lanes.  The public `tvm_ffi.dtype` is a str with a `DataType`."""
 
 cimport cython
 from cpython.ref cimport PyObject
@@ -11,11 +11,12 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.object cimport check
 
-# Class of dtypes handed to Python, and its instances by packed (code, bits, lanes).
+# Class of the dtypes that native functions return, and its instances by packed (code, bits, lanes).
 cdef object _dtype_class = None
 cdef dict _dtype_by_triple = {}
-cdef int _MAX_KNOWN_TYPES = 1024  # then they are forgotten: there may be 2^32, programs have few
-# Kept: another thread may be about to use the class that is being replaced.
+# The cache is cleared at this size: 2^32 dtypes are possible, but programs use few.
+cdef int _MAX_CACHED_DTYPES = 1024
+# Replaced classes stay alive: another thread may be about to use one.
 cdef list _earlier_dtype_classes = []
 
 
@@ -31,13 +32,13 @@ cdef class DataType:
     Raises
     ------
     ValueError
-        If the text names no dtype.
+        If the text is not the name of a dtype.
     """
 
     def __init__(self, str dtype_str not None):
         if _triple(self.cdtype) != 0:
-            # One that all tensors of its type show, for example.
-            raise TypeError("a DataType does not change; make another one")
+            # The instance may be shared: `dtype_of` caches one per dtype.
+            raise TypeError("a DataType is immutable; create another one")
         cdef bytes text = dtype_str.encode("utf-8", "surrogatepass")
         cdef abi.TVMFFIByteArray view
         view.data, view.size = text, len(text)
@@ -68,7 +69,7 @@ cdef class DataType:
     def __str__(self):
         cdef abi.TVMFFIAny text
         if self.cdtype.code == abi.kDLComplex:
-            # The C text form has no complex numbers, but tensors do.
+            # TVMFFIDataTypeToString does not support complex dtypes.
             return f"complex{self.bits}" + (f"x{self.lanes}" if self.lanes > 1 else "")
         check(abi.TVMFFIDataTypeToString(&self.cdtype, &text))
         try:
@@ -93,11 +94,12 @@ cdef class DataType:
 
 
 cdef inline uint32_t _triple(abi.DLDataType cdtype) noexcept:
+    """Return (code, bits, lanes) packed into 32 bits."""
     return cdtype.code | (<uint32_t>cdtype.bits << 8) | (<uint32_t>cdtype.lanes << 16)
 
 
 def create_dtype(cls, int code, int bits, int lanes) -> DataType:
-    """Return a `cls` (DataType or a subclass) from its three numbers.
+    """Return an instance of `cls` (DataType or a subclass) from its type code, bits and lanes.
 
     Raises
     ------
@@ -114,7 +116,7 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
 
 
 def set_dtype_class(cls):
-    """Let native dtypes arrive in Python as ``cls.from_data_type(DataType)``."""
+    """Make native functions return dtypes as ``cls.from_data_type(DataType)``."""
     global _dtype_class
     _earlier_dtype_classes.append(_dtype_class)
     _dtype_class = cls
@@ -134,7 +136,7 @@ cdef object dtype_of(abi.DLDataType cdtype):
     if dtype is None:
         value = data_type_of(cdtype)
         dtype = value if _dtype_class is None else _dtype_class.from_data_type(value)
-        if len(_dtype_by_triple) >= _MAX_KNOWN_TYPES:
+        if len(_dtype_by_triple) >= _MAX_CACHED_DTYPES:
             _dtype_by_triple.clear()
         _dtype_by_triple[triple] = dtype
     return dtype
@@ -166,7 +168,7 @@ cdef int _pack_dtype(
 cdef int _pack_foreign_dtype(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """A dtype object of torch or NumPy: the public class knows their names."""
+    """Pack a dtype object of torch or NumPy, which the public class converts by name."""
     cdef DataType dtype = <DataType?>_dtype_class(<object>value)._tvm_ffi_dtype
     return _set_dtype(out, dtype.cdtype)
 
@@ -174,12 +176,14 @@ cdef int _pack_foreign_dtype(
 cdef int _pack_dtype_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
+    """Pack the dtype of an object with `__dlpack_data_type__`."""
     code, bits, lanes = (<object>value).__dlpack_data_type__()
     cdef DataType dtype = create_dtype(DataType, code, bits, lanes)
     return _set_dtype(out, dtype.cdtype)
 
 
 cdef bint _is_foreign_dtype(type cls) except -1:
+    """Return True for the dtype classes of torch and NumPy."""
     if cls.__module__ == "torch" and cls.__name__ == "dtype":
         return True
     # NumPy has one subclass of numpy.dtype per scalar type.

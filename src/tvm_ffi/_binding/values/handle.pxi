@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects pass as their handle: those of native types, errors, and what is wrapped into an object.
+"""Objects as arguments: handles of native objects, errors, and opaque Python values.
 
-A Python value that native code cannot look into is wrapped untouched; that is the last rule.
+The last packing rule wraps any other Python value in an opaque object, which native code passes on
+but cannot read.
 """
 
 from cpython.ref cimport PyObject
@@ -33,24 +34,25 @@ cdef int _pack_error(
 cdef int _pack_object_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef object answer = (<object>value).__tvm_ffi_object__()
-    if not isinstance(answer, CObject):
+    cdef object result = (<object>value).__tvm_ffi_object__()
+    if not isinstance(result, CObject):
         raise TypeError(
             f"{type(<object>value).__name__}.__tvm_ffi_object__() must return an FFI object, "
-            f"got {type(answer).__name__}")
-    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(<CObject>answer)
-    abi.TVMFFIObjectIncRef(handle)  # the Python wrapper may be gone before the call is
+            f"got {type(result).__name__}")
+    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(<CObject>result)
+    abi.TVMFFIObjectIncRef(handle)  # the Python wrapper may be destroyed before the call returns
     return pack_temporary(state, out, handle.type_index, handle)
 
 
 cdef int _pack_rvalue_ref(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
+    """Pack the address of a wrapper's handle, so that the callee can move the object out of it."""
     cdef CObject obj = (<ObjectRValueRef>value).obj
     handle_of(obj)
-    keep_for_borrowers(obj)  # the callee empties the wrapper, and tells nobody
+    keep_for_borrowers(obj)  # the callee may empty the wrapper without a notification
     state.restriction = ArgumentRestriction.MOVED
-    state.moved = <PyObject*>obj  # later arguments may borrow
+    state.moved = <PyObject*>obj  # later arguments may borrow from it
     out.type_index = abi.kTVMFFIObjectRValueRef
     out.zero_padding = 0
     out.v_ptr = &obj.chandle
@@ -111,6 +113,7 @@ cdef object _unpack_error(abi.TVMFFIAny* owned, CallState* state):
 
 
 cdef object _refuse_borrowed(abi.TVMFFIAny* owned, CallState* state):
+    """Fails: always, with ValueError: the owner of a borrowed result is unknown."""
     names = {
         abi.kTVMFFIRawStr: "RawStr",
         abi.kTVMFFIByteArrayPtr: "ByteArrayPtr",

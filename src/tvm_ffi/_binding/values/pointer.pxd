@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Addresses of streams.
 
-# The address of a stream: of an int, or of an object with `__cuda_stream__`.
+# Return the address of a stream: an int, or an object with `__cuda_stream__`.  Fails: TypeError.
 cpdef object address_of_stream(object stream)

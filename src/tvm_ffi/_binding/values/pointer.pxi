@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses: pointers of ctypes, streams, and values that say where something lies."""
+"""Addresses as arguments: ctypes pointers, streams, and objects with `__tvm_ffi_opaque_ptr__`."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uintptr_t
@@ -11,13 +11,13 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport PyNumber_Index
 
 
-# Classes that others teach us to pass as pointers: class to a function that returns the address.
-# A class must be here before its first value is passed.
+# Third-party classes whose values are passed as pointers: class to a function that returns the
+# address.  Add a class before its first value is passed.
 OPAQUE_PTR_HANDLERS = {}
-# For the rule, see `add_rule`.
+# A C variable for the rule, which must not use module names; see `add_rule`.
 cdef dict _handlers = OPAQUE_PTR_HANDLERS
 
-# Where NVIDIA's Python package has had its class of streams.
+# Modules that define `CUstream` in releases of NVIDIA's Python package.
 cdef tuple _CUDA_DRIVER_MODULES = ("cuda.bindings.driver", "cuda.cuda")
 
 
@@ -29,7 +29,10 @@ cdef int _set_address(abi.TVMFFIAny* out, int64_t address) noexcept:
 
 
 cdef int _set_pointer(abi.TVMFFIAny* out, object address) except -1:
-    """The int as an address; one below zero as well, such as -1 for what is no address."""
+    """Pack an int as an address.  Accepts negative ints, such as the invalid handle -1.
+
+    Fails: TypeError, or OverflowError beyond 64 bits.
+    """
     cdef object number = PyNumber_Index(address)
     cdef uintptr_t pointer
     if number < 0:
@@ -52,15 +55,15 @@ cdef int _pack_opaque_ptr(
 
 
 cpdef object address_of_stream(object stream):
-    """Return the address of an int, or of a stream that has `__cuda_stream__`."""
+    """Return the address of a stream: an int, or an object with `__cuda_stream__`."""
     if not hasattr(type(stream), "__cuda_stream__"):
         return PyNumber_Index(stream)
-    answer = stream.__cuda_stream__()
-    if not isinstance(answer, tuple) or len(answer) < 2:
+    result = stream.__cuda_stream__()
+    if not isinstance(result, tuple) or len(result) < 2:
         raise TypeError(
             f"{type(stream).__name__}.__cuda_stream__() must return a tuple "
-            f"(version, pointer), got {answer!r}")
-    return PyNumber_Index(answer[1])
+            f"(version, pointer), got {result!r}")
+    return PyNumber_Index(result[1])
 
 
 cdef int _pack_cuda_stream(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""None, bool, int and float: values that travel inside the tagged one, and ints that do not fit."""
+"""None, bool, int and float as arguments and results; large ints are objects."""
 
 import sys
 
@@ -15,7 +15,7 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport PyErr_Occurred, PyFloat_AsDouble, PyLong_AsLongLongAndOverflow
 from tvm_ffi._binding.object cimport check
 
-# For the rule, see `add_rule`.
+# A C variable for the rule, which must not use module names; see `add_rule`.
 cdef dict _modules = sys.modules
 
 
@@ -64,6 +64,7 @@ cdef int pack_int(
 cdef int _pack_big_int(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
+    """Pack an int beyond 64 bits as its two's complement bytes, in an object."""
     cdef object number = <object>value
     cdef bytes octets = number.to_bytes((number.bit_length() // 64 + 1) * 8, "little", signed=True)
     cdef abi.TVMFFIByteArray view
@@ -82,7 +83,7 @@ cdef int _pack_integral(
 
 
 cdef bint _number_rule(type cls, object value, Packer* packer) except -1:
-    # Whatever is registered there has imported it, and to its end.
+    # Do not import `numbers`: classes are registered with it only if it is fully imported.
     cdef object numbers = _modules.get("numbers")
     cdef object integral = getattr(numbers, "Integral", None)
     if issubclass(cls, bool) or _is_numpy_bool(cls):

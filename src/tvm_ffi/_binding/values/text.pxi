@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strings and bytes.
+"""Strings and bytes as arguments and results.
 
-Up to 7 bytes travel inside the value.  Longer content is not copied on the way in: the native
-string is a loan of the Python object's buffer (see `convert/argument_view.pxd`).
+Content of up to 7 bytes is stored in the value.  Longer arguments are not copied: an argument view
+borrows the buffer of the Python object (see `convert/argument_view.pxd`).
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -30,6 +30,7 @@ cdef inline int _pack_content(
     PyObject* owner, const char* data, Py_ssize_t size, int32_t small_index, int32_t heap_index,
     abi.TVMFFIAny* out, CallState* state,
 ) noexcept:
+    """Pack `data`, which `owner` owns.  Fails: -1 with an exception set."""
     cdef ArgumentView* arg_view
     if size <= _SMALL_CAPACITY:
         out.type_index = small_index
@@ -51,7 +52,7 @@ cdef int pack_str(
     cdef Py_ssize_t size
     cdef const char* data = PyUnicode_AsUTF8AndSize(value, &size)
     if data == NULL:
-        return -1  # a lone surrogate: UnicodeEncodeError
+        return -1  # UnicodeEncodeError: the str has a lone surrogate
     return _pack_content(
         value, data, size, abi.kTVMFFISmallStr, abi.kTVMFFIStr, out, state)
 
@@ -69,16 +70,16 @@ cdef str plain_str(object text, str label):
         return text
     if not isinstance(text, str):
         raise TypeError(f"{label} must be a str, got {type(text).__name__}")
-    return str.__str__(text)  # whatever the class makes of itself
+    return str.__str__(text)  # ignores a `__str__` of the subclass
 
 
 cdef class ByteArrayArg:
-    """Bytes that a function gets by their address, as a ``TVMFFIByteArray*``.
+    """Bytes that a function receives by address, as a ``TVMFFIByteArray*``.
 
     Parameters
     ----------
     content : bytes
-        What the function reads; it may keep a copy, but not the address.
+        The bytes.  The function may keep a copy, but not the address.
     """
 
     cdef bytes content
@@ -102,12 +103,12 @@ cdef int _pack_byte_array(
 
 
 cdef class NativeText:
-    """Text as native code has it, which need not be UTF-8: a path, for example.  Passed as a str.
+    """A native string that need not be UTF-8, such as a path.  Functions receive it as a string.
 
     Parameters
     ----------
     content : bytes
-        The text.
+        The bytes of the string.
     """
 
     cdef bytes content
@@ -128,10 +129,10 @@ cdef int _pack_native_text(
     return 0
 
 
-cdef int _copy_bytearray(
+cdef int _pack_bytearray(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Copy: the content may change or move while native code looks at it."""
+    """Pack a copy: Python code may change or move the content of a bytearray during the call."""
     cdef bytes content = bytes(<object>value)
     cdef abi.TVMFFIByteArray view
     view.data, view.size = content, len(content)
@@ -147,7 +148,7 @@ cdef bint _text_rule(type cls, object value, Packer* packer) except -1:
     elif issubclass(cls, bytes):
         packer.pack = pack_bytes
     elif issubclass(cls, bytearray):
-        packer.pack = <PackFunction>_copy_bytearray
+        packer.pack = <PackFunction>_pack_bytearray
     else:
         return False
     return True
@@ -160,7 +161,7 @@ cdef object _decode(const char* data, size_t size):
 
 
 cdef inline bint _is_plain(PyObject* text) noexcept:
-    """Not of a subclass: results are plain, whatever their length and origin."""
+    """Return True for a str or bytes, but not of a subclass: results are always plain."""
     return Py_TYPE(text) == &PyUnicode_Type or Py_TYPE(text) == &PyBytes_Type
 
 
@@ -179,7 +180,7 @@ cdef object text_of(const abi.TVMFFIAny* view):
         return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
     arg_view = as_argument_view(_free_views, view.v_obj)
     if arg_view != NULL and _is_plain(arg_view.owner):
-        return <object>arg_view.owner  # it came from Python: no copy back
+        return <object>arg_view.owner  # the argument of a Python caller: return it without a copy
     content = abi.TVMFFIBytesGetByteArrayPtr(view.v_obj)
     if index == abi.kTVMFFIStr:
         return _decode(content.data, content.size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that say which other value is passed in their place."""
+"""Value protocols: methods by which a Python object names the value that is passed for it."""
 
 from cpython.ref cimport PyObject
 
@@ -15,26 +15,26 @@ cdef int _MAX_UNWRAP_STEPS = 64
 
 
 class ObjectConvertible:
-    """A class whose values say which object is passed in their place."""
+    """Base of classes whose method `asobject` returns the value to pass for an instance."""
 
     def asobject(self):
-        """Return the object, or any other value that can be passed."""
+        """Return the value to pass, usually an object."""
         raise NotImplementedError(f"{type(self).__name__} does not define asobject()")
 
 
-# For the rule, see `add_rule`.
+# A C variable for the rule, which must not use module names; see `add_rule`.
 cdef type _convertible_class = ObjectConvertible
 
 
 cdef int _pack_int_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef object answer = (<object>value).__tvm_ffi_int__()
-    if not hasattr(answer, "__index__"):
+    cdef object result = (<object>value).__tvm_ffi_int__()
+    if not hasattr(result, "__index__"):
         raise TypeError(
             f"{type(<object>value).__name__}.__tvm_ffi_int__() must return an int, "
-            f"got {type(answer).__name__}")
-    cdef object number = PyNumber_Index(answer)
+            f"got {type(result).__name__}")
+    cdef object number = PyNumber_Index(result)
     return pack_int(<PyObject*>number, out, state, NULL)
 
 
@@ -62,22 +62,23 @@ cdef ValueProtocol _by_object = ValueProtocol(
 cdef int pack_value_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack what the value stands for, and keep that alive during the call."""
+    """Pack the inner value.  If a method returned it, a temporary owns it during the call."""
     cdef object inner = <object>value
-    cdef const ValueProtocol* kind = NULL
+    cdef const ValueProtocol* protocol = NULL
     cdef const char* method = NULL
     cdef int (*add_restriction)(object, abi.TVMFFIAny*, CallState*) except -1
     cdef abi.TVMFFIObjectHandle keep_alive = NULL
     cdef int steps = 0
     add_restriction = NULL
     while packer.pack == <PackFunction>pack_value_protocol:
-        kind = <const ValueProtocol*>packer.context
-        method = kind.method if kind.method != NULL else method
-        add_restriction = kind.add_restriction if kind.add_restriction != NULL else add_restriction
+        protocol = <const ValueProtocol*>packer.context
+        method = protocol.method if protocol.method != NULL else method
+        add_restriction = (
+            protocol.add_restriction if protocol.add_restriction != NULL else add_restriction)
         steps += 1
         if steps > _MAX_UNWRAP_STEPS:
-            _refuse_circle(<object>value, method)
-        inner = kind.inner_of(inner)
+            _raise_endless_protocol(<object>value, method)
+        inner = protocol.inner_of(inner)
         packer = get_packer(<PyObject*>inner)
         if packer == NULL:
             return -1
@@ -90,9 +91,9 @@ cdef int pack_value_protocol(
     return 0 if add_restriction == NULL else add_restriction(inner, out, state)
 
 
-cdef int _refuse_circle(object value, const char* method) except -1:
+cdef int _raise_endless_protocol(object value, const char* method) except -1:
     raise RecursionError(
-        f"{type(value).__name__}.{method.decode()}() leads to no plain value within "
+        f"{type(value).__name__}.{method.decode()}() does not lead to a plain value within "
         f"{_MAX_UNWRAP_STEPS} steps")
 
 

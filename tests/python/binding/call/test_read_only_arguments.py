@@ -66,7 +66,7 @@ def test_a_promise_marks_what_could_be_written(kernels):
 
 
 def test_a_promise_about_what_is_no_array(kernels):
-    with pytest.raises(TypeError, match="readonly takes an array or tensor, got int"):
+    with pytest.raises(TypeError, match="readonly: expected an array or tensor, got int"):
         tvm_ffi.readonly(1)
     assert repr(tvm_ffi.readonly(np.zeros(1))) == "readonly(array([0.]))"
 

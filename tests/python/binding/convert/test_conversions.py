@@ -229,7 +229,7 @@ def test_convertible_may_give_any_value(echo, value):
 def test_convertible_that_gives_itself_is_an_error(echo):
     value = Convertible(None)
     value.value = value
-    with pytest.raises(RecursionError, match=r"asobject\(\) leads to no plain value"):
+    with pytest.raises(RecursionError, match=r"asobject\(\) does not lead to a plain value"):
         echo(value)
     value.value = None
 

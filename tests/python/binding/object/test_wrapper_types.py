@@ -154,7 +154,7 @@ def test_wrapper_does_not_become_one_of_another_layout(cls):
         lambda: repr(plain),
         lambda: pickle.dumps(plain),
     ):
-        with pytest.raises(TypeError, match="Reader holds no tensor but an object of type"):
+        with pytest.raises(TypeError, match="Reader: expected a tensor, got an object of type"):
             read()
 
 

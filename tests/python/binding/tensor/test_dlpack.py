@@ -196,7 +196,7 @@ def test_object_that_is_no_tensor_is_released():
     target = Target()
     seen = weakref.ref(target)
     array = Exports([tvm_ffi.convert_func(target)])
-    with pytest.raises(TypeError, match="take a tensor, got Exports, which is passed as another"):
+    with pytest.raises(TypeError, match="a tensor, got Exports, which converts to another type"):
         tvm_ffi.from_dlpack(array)
     del array, target
     gc.collect()

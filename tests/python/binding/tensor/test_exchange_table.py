@@ -355,7 +355,7 @@ def test_struct_of_a_foreign_version_from_a_table_is_refused_and_released(kernel
 
 @pytest.mark.parametrize("major", [0, 2])
 def test_table_of_a_foreign_version_is_refused(kernels, major):
-    with pytest.raises(ValueError, match=r"MadeUpTensor.*DLPack 1\.x table"):
+    with pytest.raises(ValueError, match=r"MadeUpTensor.*DLPack 1\.x exchange API"):
         kernels.count(Framework(major=major).tensor_class())
 
 

@@ -145,7 +145,7 @@ def test_numpy_of_elements_that_numpy_lacks_is_a_type_error(echo, dtype, name, s
 
     source = Source(shape, (1,), dtype=dtype)
     tensor = echo(source)
-    with pytest.raises(TypeError, match=f"NumPy has no elements like {name}:"):
+    with pytest.raises(TypeError, match=f"NumPy has no dtype like {name}:"):
         tensor.numpy()
     del tensor  # before what it shows
 

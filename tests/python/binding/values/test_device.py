@@ -115,7 +115,7 @@ def test_devices_cannot_be_changed():
 
 def test_devices_do_not_change_when_they_are_initialized_again(echo):
     for device in (tvm_ffi.device("cuda:1"), echo(tvm_ffi.device("cuda:1"))):
-        with pytest.raises(TypeError, match="a Device does not change; make another one"):
+        with pytest.raises(TypeError, match="a Device is immutable; create another one"):
             device.__init__("cpu")
         assert str(device) == "cuda:1"
 
