@@ -93,7 +93,7 @@ cdef enum:
 
 
 cdef class CContainerBase(CObject):
-    """Base of the containers."""
+    """Base of Array, List, Map and Dict."""
 
 
 # ---- building ------------------------------------------------------------------------------

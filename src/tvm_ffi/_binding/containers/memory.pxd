@@ -19,7 +19,7 @@ ctypedef struct MapCell:
     void* data_deleter
     uint64_t fib_shift  # hash table only, with the next two fields
     uint64_t first      # slot of the first entry in insertion order
-    uint64_t last       # slot of the last one
+    uint64_t last       # slot of the last entry
 
 ctypedef struct Pair:
     abi.TVMFFIAny key
@@ -29,7 +29,7 @@ cdef enum:
     BLOCK_SLOTS = 16
     BLOCK_BYTES = 784  # 16 bytes of slot metadata, then 16 entries
     ENTRY_BYTES = 48   # pair of 32 bytes, slot of the previous entry, slot of the next entry
-    NEXT_OFFSET = 40   # offset of the latter in bytes
+    NEXT_OFFSET = 40   # offset in bytes of the slot of the next entry
     EMPTY_SLOT = 0xFF  # metadata of an empty slot
 
 

@@ -269,7 +269,7 @@ cdef int _erase(ListBase self, Py_ssize_t index) except -1:
 cdef int _replace(
     ListBase self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, ListBase new
 ) except -1:
-    """Replace the elements in a slice by those of `new`; if it is None, remove them."""
+    """Replace the elements in a slice by the elements of `new`; if it is None, remove them."""
     cdef abi.TVMFFIObjectHandle handle = handle_of(self)
     cdef abi.TVMFFIObjectHandle replacement = NULL if new is None else handle_of(new)
     cdef PyObject* wrappers[2]

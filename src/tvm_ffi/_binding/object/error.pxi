@@ -50,7 +50,7 @@ cdef bytes _ALREADY_SET_KIND = b"EnvErrorAlreadySet"
 cdef int _ALREADY_SET_CODE = -2
 
 cdef str _ERROR_ATTRIBUTE = "__tvm_ffi_error__"
-# The same dicts as C variables, for fast access.
+# C variables for fast access to the two tables.
 cdef dict _name_to_type = ERROR_NAME_TO_TYPE
 cdef dict _type_to_name = ERROR_TYPE_TO_NAME
 
@@ -190,7 +190,7 @@ cdef abi.TVMFFIObjectHandle _share(abi.TVMFFIObjectHandle handle) noexcept:
     return handle
 
 
-# The same function, declared to return NULL with an exception set: `try` would allocate memory.
+# `new_native_error`, declared to return NULL with an exception set: `try` would allocate memory.
 ctypedef abi.TVMFFIObjectHandle (*_MakeError)(PyObject* exception) noexcept
 cdef _MakeError _new_error_noexcept = <_MakeError>new_native_error
 
@@ -397,7 +397,7 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     return 0
 
 
-# The same function, declared to return with an exception set: on failure it is another exception.
+# `_set_exception`, declared to return with an exception set: on failure it is another exception.
 cdef int (*_set_from_native)(abi.TVMFFIObjectHandle handle) noexcept
 _set_from_native = <int (*)(abi.TVMFFIObjectHandle) noexcept>_set_exception
 

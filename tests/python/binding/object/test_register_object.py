@@ -538,7 +538,9 @@ def test_class_whose_methods_read_other_memory_cannot_stand_for_a_type(key, base
     pair = tvm_ffi.testing.TestIntPair(3, 4)
     before = type(tvm_ffi.Array([pair])[0])
     info = before.__tvm_ffi_type_info__
-    with pytest.raises(TypeError, match=f"cannot be registered for `{key}`: it derives from the class"):
+    with pytest.raises(
+        TypeError, match=f"cannot be registered for `{key}`: it derives from the class"
+    ):
         tvm_ffi.register_object(key)(type("Wrong", (base,), {}))
     assert type(tvm_ffi.Array([pair])[0]) is before
     assert registered_info(info.type_index) is info
