@@ -69,7 +69,7 @@ class Kernel:
         symbol: str | None = None,
     ) -> None:
         for name, value in (("parameters", parameters), ("launch", launch)):
-            if isinstance(value, str):  # it would be taken for a sequence of letters
+            if isinstance(value, str):  # a str would be read as a sequence of letters
                 raise TypeError(f"{name} must be a sequence of str, got the str {value!r}")
         self.parameters = list(parameters)
         self.launch = list(launch)
@@ -98,8 +98,8 @@ def create_module(
         per architecture; each device uses the best match.
     kernels : mapping of str to Kernel, mapping or sequence of str
         The functions of the module, by name.  A sequence means ``Kernel(sequence)``.  A mapping
-        has the arguments of `tvm_ffi.codegen.make_launch_plan`: ``signature``, the one of the
-        function, ``grid``, ``block``, and others.
+        has the keyword arguments of `tvm_ffi.codegen.make_launch_plan`: ``signature`` (of the
+        function), ``grid``, ``block``, and others.
     image_format : str
         ``"ptx"``, ``"cubin"`` or ``"fatbin"``.  By default the format is detected.
 
@@ -145,33 +145,33 @@ def create_module(
     fill(x: out float32*[n] on cuda)
     """
     contents = _contents(image)
-    plans = {name: entry for name, entry in kernels.items() if isinstance(entry, Mapping)}
-    plain = [
+    plan_arguments = {name: entry for name, entry in kernels.items() if isinstance(entry, Mapping)}
+    kernel_rows = [
         _kernel_row(name, entry)
         for name, entry in kernels.items()
         if not isinstance(entry, Mapping)
     ]
-    if plans:
-        return _module_with_plans(contents, image_format, plain, plans)
+    if plan_arguments:
+        return _module_with_plans(contents, image_format, kernel_rows, plan_arguments)
     if len(contents) != 1:
         raise ValueError(f"expected one image for a Kernel, got {len(contents)}")
     create = get_global_func("pytvmffi.CUDAModuleCreate")
-    module: Module = create(contents[0], image_format, plain)
+    module: Module = create(contents[0], image_format, kernel_rows)
     return module
 
 
 def _module_with_plans(
     contents: list[bytes],
     image_format: str,
-    plain: list[list[object]],
-    plans: Mapping[str, Mapping[str, Any]],
+    kernel_rows: list[list[object]],
+    plan_arguments: Mapping[str, Mapping[str, Any]],
 ) -> Module:
     from .codegen import DeviceImage, described_plans, launch_module
 
     images = [DeviceImage(content, image_format) for content in contents]
-    if plain and len(images) != 1:
+    if kernel_rows and len(images) != 1:
         raise ValueError(f"expected one image for a Kernel, got {len(images)}")
-    return launch_module(described_plans(plans, images), kernels=plain)
+    return launch_module(described_plans(plan_arguments, images), kernels=kernel_rows)
 
 
 def _contents(image: Image | list[Image] | tuple[Image, ...]) -> list[bytes]:
@@ -217,7 +217,7 @@ def register_tvm_loader() -> None:
 
 
 def _provide_backend_function() -> None:
-    """Load our library with ``TVMBackendGetFuncFromEnv`` unless the process has the symbol."""
+    """Load the library that defines ``TVMBackendGetFuncFromEnv``, if the symbol is missing."""
     import ctypes
 
     if not hasattr(ctypes.CDLL(None), "TVMBackendGetFuncFromEnv"):

@@ -10,7 +10,7 @@ from tvm_ffi.signature import TensorLike
 class ReadOnlyArgument: ...
 
 # The result can only be passed to a function.  It is typed as a tensor so that type checkers accept
-# it in place of one.
+# it as a tensor argument.
 def readonly(array: Any) -> TensorLike: ...
 
 dlpack_version: tuple[int, int]

@@ -6,8 +6,8 @@ from cpython.ref cimport PyObject
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport ArgumentView, ArgumentViewFreeList
 
-# Return True if the arguments of `__dlpack__` request a versioned capsule.  `device` is that of the
-# tensor.  `args` has the values of the keyword arguments that `names` (a tuple or NULL) lists.
+# Return True if the arguments of `__dlpack__` request a versioned capsule.  `device` is the
+# tensor's.  `args` has the values of the keyword arguments in `names`, a tuple or NULL.
 # Fails: BufferError if the consumer wants another device or a copy, TypeError for other arguments.
 cdef bint requests_versioned_capsule(
     abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names) except -1

@@ -169,7 +169,7 @@ cdef object view_content(abi.TVMFFIObjectHandle handle, bint is_read_only):
 # same allocation.
 cdef struct _ContentTensor:
     abi.DLManagedTensorVersioned managed  # its manager_ctx is the address of this struct
-    PyObject* owner                       # owned: a _HeldBuffer
+    PyObject* owner                       # owned: a _BufferOwner
 
 
 cdef void _delete_content_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
