@@ -13,7 +13,7 @@ from typing import Any, Callable
 from ._function_names import Target, name_of, shown, signature_of
 from ._tensorflow.call import Arranged, arrange_by_position, arrange_by_signature
 from ._tensorflow.library import operators, xla_operators
-from ._tried import load
+from ._versions import load
 
 __all__ = ["call_tvm_ffi", "register_operators"]
 

@@ -15,7 +15,7 @@ from ...serialization import to_json_graph_str
 from ...signature import Signature, TensorType
 from ...signature._outputs import OutputError, TensorSpec, outputs_of
 from ...signature._parameter import Parameter
-from .._without_outputs import bind_without_outputs, is_output, require_outputs
+from .._destination_passing import bind_without_outputs, is_output, require_outputs
 from .extent import shape_of, shape_tensor
 
 __all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
