@@ -21,9 +21,9 @@ from ..module import Module, file_of, load_module
 from ..signature import Signature, TensorType
 from ..signature._outputs import OutputError, TensorSpec, outputs_of
 from ..signature._parameter import Parameter
+from ._destination_passing import bind_inputs
 from ._function_names import signature_of
 from ._versions import load
-from ._destination_passing import bind_inputs
 
 __all__ = ["ShippedFunction", "ShippedModule", "ship"]
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Callable, cast
 
-from ._function_names import Target, name_of, display_name, signature_of
+from ._function_names import Target, display_name, name_of, signature_of
 from ._versions import load
-from ._xla.custom_call import CustomCall, add_arguments_by_position, add_arguments_by_signature
 from ._xla.attributes import attributes_of
+from ._xla.custom_call import CustomCall, add_arguments_by_position, add_arguments_by_signature
 from ._xla.fork_guard import check_not_forked, register_fork_hooks
 from ._xla.handler import CAPTURE, TARGET, register
 

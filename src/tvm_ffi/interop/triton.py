@@ -296,9 +296,7 @@ class _KernelCompilation:
             if parameter.name in constants
         }
         dynamic = [
-            parameter.name
-            for parameter in function.params
-            if parameter.name not in self._constants
+            parameter.name for parameter in function.params if parameter.name not in self._constants
         ]
         self._check_names(constants, arguments, dynamic)
         self._arguments = {

@@ -104,9 +104,7 @@ def test_untested_helion_version_is_named_in_a_warning(import_adapter):
         ),
     ],
 )
-def test_wrong_arguments_are_rejected_before_compilation(
-    import_adapter, arguments, error, text
-):
+def test_wrong_arguments_are_rejected_before_compilation(import_adapter, arguments, error, text):
     adapter = import_adapter()
     kernel, *rest = arguments
     with pytest.raises(error, match=text):

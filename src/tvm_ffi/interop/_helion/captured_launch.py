@@ -12,8 +12,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from ...signature import Signature
 from ...signature._expression import Extent, extent_text, names_in
 from .extents import UnknownExtentError, product
-from .host_run import LaunchRecord
 from .host_call import HostCall
+from .host_run import LaunchRecord
 from .pointer_writes import written_parameters
 
 __all__ = ["CapturedLaunch"]

@@ -178,7 +178,9 @@ def _spec_of(call: CustomCall, value: Any) -> TensorSpec:
     return TensorSpec(tuple(value.shape), str(call.jax.numpy.result_type(value)))
 
 
-def _derive_outputs(call: CustomCall, signature: Signature, inputs: Mapping[str, TensorSpec]) -> None:
+def _derive_outputs(
+    call: CustomCall, signature: Signature, inputs: Mapping[str, TensorSpec]
+) -> None:
     try:
         call.outputs = [
             call.jax.ShapeDtypeStruct(shape, call.jax.numpy.dtype(dtype))

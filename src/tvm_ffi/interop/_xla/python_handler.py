@@ -34,8 +34,7 @@ def _dtype(number: int) -> np.dtype[Any]:
     name = WHOLE_BYTES.get(number)
     if name is None:  # NumPy has no arrays of sub-byte elements.
         raise NotImplementedError(
-            "the Python handler does not support XLA's element type "
-            f"{PACKED.get(number, number)}"
+            f"the Python handler does not support XLA's element type {PACKED.get(number, number)}"
         )
     return np.dtype(getattr(ml_dtypes, name, name))
 

@@ -21,8 +21,8 @@ import torch
 
 from ..._binding.call import Function
 from ...signature import Signature
-from ._fake import fake_of, unknown_result
 from ._dispatcher_kernels import kernel_of
+from ._fake import fake_of, unknown_result
 from ._locator import Place, place_of
 from ._schema import NoSchemaError, schema_text, writes
 
