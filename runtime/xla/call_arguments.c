@@ -8,7 +8,7 @@
 
 /* ---- Attributes of the call ---------------------------------------------------------------- */
 
-/* Source of an argument; tvm_ffi.interop._xla.call writes the same numbers. */
+/* Source of an argument; tvm_ffi.interop._xla.attributes writes the same numbers. */
 enum {
   kOperand = 0,
   kOutput = 1,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adapters: one module for each framework, compiler and kernel language that we meet.
+"""Adapters for frameworks, compilers and kernel languages, one module each.
 
-Import the one that you need, as in ``from tvm_ffi.interop import numba``.  Nothing else of this
-package imports them, and each imports the software that it is named after.
+Import the adapter that you need, as in ``from tvm_ffi.interop import numba``.  No other module of
+this package imports an adapter, and each adapter imports the framework that it is named after.
 """

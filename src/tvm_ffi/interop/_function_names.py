@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in the texts of compiled programs: the name by which a program finds a function.
+"""Global names by which compiled programs of JAX and TensorFlow look functions up.
 
-A program holds no reference, so a function without a global name gets one, for as long as the
-process lives.  Such a name means nothing in another process, and is never that of another function
-there: it has a part that is drawn by chance.
+A compiled program cannot hold a reference to a function object.  A function without a global name
+is therefore registered under a generated name for the life of the process.  The names have a random
+part, so a name from one process is not found in another.
 """
 
 from __future__ import annotations
@@ -17,78 +17,79 @@ from ..core import Function
 from ..registry import get_global_func, register_global_func
 from ..signature import Signature, TensorType
 
-__all__ = ["PRIVATE_PREFIX", "Target", "name_of", "shown", "signature_of"]
+__all__ = ["PRIVATE_PREFIX", "Target", "name_of", "display_name", "signature_of"]
 
 Target = Union[str, Function, Callable[..., Any]]
 
 PRIVATE_PREFIX = f"tvm_ffi.interop.{secrets.token_hex(8)}."
 
 _lock = threading.Lock()
-# Names that were given here, by Python function or by the address of a native one; functions that
-# have a name stay alive, so that no other one gets the address.
-_given: dict[Any, str] = {}
+# Generated names by Python callable or by the address of a native function.  The registered
+# functions stay alive, so their addresses are not reused.
+_generated_names: dict[Any, str] = {}
 
 
 def name_of(target: Target) -> str:
-    """Return the global name of a function, which it gets here if it has none.
+    """Return the global name of a function; register it under a generated name if it has none.
 
     Parameters
     ----------
     target : str, Function or callable
-        A global name, a function of a module or any other, or a function written in Python.
+        A global name, a native function or a Python callable.
 
     Raises
     ------
     ValueError
-        If no global function has the name.
+        If `target` is a name without a global function.
     TypeError
-        If it is something else.
+        If `target` has another type.
     """
     if isinstance(target, str):
-        get_global_func(target)  # which raises if there is none
+        get_global_func(target)  # Raises ValueError for an unknown name.
         return target
     if not callable(target):
         raise TypeError(
-            f"a function is a global name, a Function or a callable, got {type(target).__name__}"
+            "function: expected a global name, a Function or a callable, got "
+            f"{type(target).__name__}"
         )
     if not isinstance(target, Function):
-        return _given_name(target, target)
-    own = getattr(target, "__name__", "")
-    if isinstance(own, str) and own and get_global_func(own, allow_missing=True) == target:
-        return own
-    return _given_name(target.__chandle__(), target)
+        return _generated_name(target, target)
+    name = getattr(target, "__name__", "")
+    if isinstance(name, str) and name and get_global_func(name, allow_missing=True) == target:
+        return name
+    return _generated_name(target.__chandle__(), target)
 
 
-def _given_name(key: Any, function: Callable[..., Any]) -> str:
+def _generated_name(key: Any, function: Callable[..., Any]) -> str:
     with _lock:
-        if key not in _given:
-            own = getattr(function, "__name__", None) or "function"
-            name = f"{PRIVATE_PREFIX}{len(_given)}.{own}"
+        if key not in _generated_names:
+            short_name = getattr(function, "__name__", None) or "function"
+            name = f"{PRIVATE_PREFIX}{len(_generated_names)}.{short_name}"
             register_global_func(name, function)
-            _given[key] = name
-        return _given[key]
+            _generated_names[key] = name
+        return _generated_names[key]
 
 
-def shown(function: Target) -> str:
-    """Return how errors call a function."""
+def display_name(function: Target) -> str:
+    """Return a function's name for error messages."""
     name = function if isinstance(function, str) else getattr(function, "__name__", None)
     return repr(name) if name else str(function)
 
 
 def signature_of(target: Target) -> Signature | None:
-    """Return the signature of a function; None where nobody has said it."""
+    """Return the declared signature of a function, or None."""
     if isinstance(target, str):
         return declared_signature(get_global_func(target))
     if isinstance(target, Function):
         return declared_signature(target)
     try:
         signature = Signature.from_function(target)
-    except (TypeError, ValueError):  # annotations that mean something else
+    except (TypeError, ValueError):  # The annotations are not tensor types.
         return None
     return signature if _describes_tensors(signature) else None
 
 
 def _describes_tensors(signature: Signature) -> bool:
-    """Whether annotations are those of a kernel, rather than none or any others."""
+    """Return True if a parameter or result is a tensor, so the annotations describe a kernel."""
     types = [p.type for p in signature.parameters] + [r.type for r in signature.results]
     return any(isinstance(type_, TensorType) for type_ in types)

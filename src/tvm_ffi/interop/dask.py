@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries on the workers of a Dask cluster, and their functions over the blocks of arrays.
+"""Libraries shipped to the workers of a Dask cluster, whose functions take blocks of arrays.
 
-A module and its functions travel in pickles by the path of the file, which is enough where workers
-see the same files.  `ship` sends the file itself, to workers of now and to those that join later.
+A pickled module or function contains the path of its library, so it needs a file system that the
+workers share.  `ship` copies the file itself to all workers, including those that join later.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..module import Module, file_of, load_module
 from ..signature import Signature, TensorType
 from ..signature._outputs import OutputError, TensorSpec, outputs_of
 from ..signature._parameter import Parameter
+from ._destination_passing import bind_inputs
 from ._function_names import signature_of
-from ._tried import load
-from ._without_outputs import bind_without_outputs
+from ._versions import load
 
 __all__ = ["ShippedFunction", "ShippedModule", "ship"]
 
@@ -32,25 +32,26 @@ _distributed: Any = load("distributed", "2026.8.0", "2026.8.0", distribution="da
 
 
 def ship(client: Any, module: Module | str | os.PathLike[str]) -> ShippedModule:
-    """Send a library to the workers of a cluster.
+    """Copy a library to the workers of a cluster.
 
     Parameters
     ----------
     client : distributed.Client
-        Whose cluster gets it; workers that join later, too.
+        Client of the cluster.  Workers that join later get the library, too.
     module : Module or path
-        A library that was loaded from a file, or the path of one.  What it needs beside this
-        package has to be on the workers.
+        A library that was loaded from a file, or the path of one.  The workers must have its
+        dependencies, including this package.
 
     Returns
     -------
     ShippedModule
-        Has the functions of the library as attributes.  They are called here and in tasks.
+        A module with the functions of the library as attributes, for use in the client and in
+        tasks.
 
     Raises
     ------
     TypeError
-        If the module came from no file.
+        If the module was not loaded from a file.
     """
     path = _file_of(module)
     content = path.read_bytes()
@@ -61,14 +62,14 @@ def ship(client: Any, module: Module | str | os.PathLike[str]) -> ShippedModule:
 
 
 class ShippedModule:
-    """A library that workers have; `ship` makes it.
+    """A library on the workers of a cluster, as returned by `ship`.
 
     Parameters
     ----------
     path : str
-        Where the client has the file.
+        Path of the file on the client.
     digest : str
-        SHA-256 of its content, in hexadecimal digits.
+        SHA-256 of the file in hexadecimal digits.
     """
 
     def __init__(self, path: str, digest: str) -> None:
@@ -77,32 +78,32 @@ class ShippedModule:
     def __getattr__(self, name: str) -> ShippedFunction:
         if name.startswith("__"):
             raise AttributeError(name)
-        getattr(self.module(), name)  # says which names are there
+        getattr(self.module(), name)  # Raises AttributeError with the nearest name.
         return ShippedFunction(self, name)
 
     def __reduce__(self) -> Any:
         return ShippedModule, (self.path, self.digest)
 
     def __dask_tokenize__(self) -> Any:
-        """Return what Dask names results by: equal names mean equal results."""
+        """Return the token from which Dask computes task keys: equal tokens mean equal results."""
         return type(self).__name__, self.digest
 
     def __repr__(self) -> str:
         return f"<ShippedModule {Path(self.path).name} {self.digest[:8]}>"
 
     def module(self) -> Module:
-        """Return the module of this process: a worker's, or the client's.
+        """Return the module that is loaded in this process, the client or a worker.
 
         Raises
         ------
         FileNotFoundError
-            If the library was not shipped here.
+            If the library was not shipped to this process.
         """
         return _loaded(self.path, self.digest)
 
 
 class ShippedFunction:
-    """A function of a library that workers have, over NumPy arrays.
+    """A function of a shipped library that takes NumPy arrays.
 
     Parameters
     ----------
@@ -113,9 +114,10 @@ class ShippedFunction:
 
     Notes
     -----
-    Where the function has a signature, its ``out`` tensors are left out in calls, and returned;
-    ``inout`` tensors are copied first, and returned; others are made compact unless they may be
-    strided; and the arguments are checked.  Without a signature it is called as it is.
+    For a function with a signature, callers leave out ``out`` tensors: the call allocates and
+    returns them.  It copies and returns ``inout`` tensors, makes other tensors compact unless the
+    signature accepts strides, and checks the arguments.  A function without a signature is called
+    with the arguments unchanged.
     """
 
     def __init__(self, module: ShippedModule, name: str) -> None:
@@ -125,14 +127,14 @@ class ShippedFunction:
         return ShippedFunction, (self.shipped, self.__name__)
 
     def __dask_tokenize__(self) -> Any:
-        """Return what Dask names results by."""
+        """Return the token from which Dask computes task keys."""
         return type(self).__name__, self.shipped.digest, self.__name__
 
     def __repr__(self) -> str:
         return f"<ShippedFunction {self.__name__} of {self.shipped!r}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function of this process's library."""
+        """Call the function in this process."""
         function = getattr(self.shipped.module(), self.__name__)
         signature = signature_of(function)
         if signature is None:
@@ -143,12 +145,12 @@ class ShippedFunction:
 # ---- files -------------------------------------------------------------------------------------
 
 
-# The libraries of this process, by their digests; a worker's are written by `_Library`.
+# Paths of the libraries in this process, by digest.  On a worker, `_Library` adds them.
 _files: dict[str, Path] = {}
 
 
-class _Library(_distributed.WorkerPlugin):  # type: ignore[misc]  # the class is known when it runs
-    """Writes the library into a worker's own folder."""
+class _Library(_distributed.WorkerPlugin):  # type: ignore[misc]  # mypy sees the class as Any
+    """A worker plugin that writes a library into the worker's local directory."""
 
     idempotent = True
 
@@ -157,12 +159,12 @@ class _Library(_distributed.WorkerPlugin):  # type: ignore[misc]  # the class is
         self.file_name, self.digest, self.content = file_name, digest, content
 
     def setup(self, worker: Any) -> None:
-        """Write the file, at once and whole: a thread may be about to load it."""
+        """Write the file atomically, because another thread may load it concurrently."""
         path = Path(worker.local_directory) / f"tvm_ffi-{self.digest[:16]}" / self.file_name
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{os.getpid()}")
-        part.write_bytes(self.content)
-        part.replace(path)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}")
+        temporary.write_bytes(self.content)
+        temporary.replace(path)
         _files.setdefault(self.digest, path)
 
 
@@ -171,12 +173,15 @@ def _file_of(module: Module | str | os.PathLike[str]) -> Path:
         return Path(module)
     path = file_of(module)
     if path is None:
-        raise TypeError(f"{module!r} came from no file; export it as a library first")
+        raise TypeError(
+            f"module: expected a module that was loaded from a file, got {module!r}; export it as "
+            "a library first"
+        )
     return Path(path)
 
 
 def _loaded(path: str, digest: str) -> Module:
-    """Return the library of this process; one that is loaded already stays as it is."""
+    """Return the library's module in this process; load it on first use."""
     if digest not in _files:
         raise FileNotFoundError(
             f"the library {path} was not shipped to this process; call "
@@ -191,54 +196,55 @@ def _loaded(path: str, digest: str) -> Module:
 def _call(
     function: Any, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
-    """Call with outputs of our own, and return them and what the function returned."""
-    given = bind_without_outputs(function.__name__, signature, args, kwargs)
+    """Allocate the outputs, call a function, and return the outputs followed by its results."""
+    bound = bind_inputs(function.__name__, signature, args, kwargs)
     inputs: dict[str, TensorSpec] = {}
     for parameter in signature.parameters:
-        value = given.get(parameter.name)
+        value = bound.get(parameter.name)
         if isinstance(value, np.ndarray):
-            given[parameter.name] = _in_layout(value, parameter)
+            bound[parameter.name] = _in_layout(value, parameter)
             inputs[parameter.name] = TensorSpec(value.shape, str(value.dtype))
     try:
-        described = iter(list(outputs_of(signature, inputs)))
+        output_specs = iter(list(outputs_of(signature, inputs)))
     except OutputError as error:
         raise ValueError(f"{function.__name__}: {error}; {signature}") from None
     written: list[Any] = []
     arguments: list[Any] = []
     for parameter in signature.parameters:
         if parameter.is_written and isinstance(parameter.type, TensorType):
-            shape, dtype = next(described)
+            shape, dtype = next(output_specs)
             array = _aligned(shape, np.dtype(dtype), parameter.type.alignment or 1)
-            if parameter.direction == "inout":  # other tasks have the block, too
-                array[...] = given[parameter.name]
+            if parameter.direction == "inout":  # Copied: other tasks may use the block.
+                array[...] = bound[parameter.name]
             written.append(array)
             arguments.append(array)
         elif parameter.kind == "variadic":
-            arguments += given[parameter.name]
+            arguments += bound[parameter.name]
         else:
-            arguments.append(given[parameter.name])
+            arguments.append(bound[parameter.name])
     signature.check(*arguments)
     return _joined([*written, *_results(function(*arguments))])
 
 
 def _in_layout(block: Any, parameter: Parameter) -> Any:
-    """Return a block that lies as the function wants it.
+    """Return a block with the layout and alignment that the signature requires; copy if needed.
 
-    Blocks are views of others, often, and those that come from elsewhere lie anywhere in a message.
+    Blocks are often views of other arrays, and a block that was received over the network may have
+    any address in the message buffer.
     """
     type_ = parameter.type
     is_strided = isinstance(type_, TensorType) and type_.layout == "strided"
-    laid = block if is_strided else np.ascontiguousarray(block)
-    asked = (type_.alignment if isinstance(type_, TensorType) else None) or 1
-    if laid.flags.aligned and laid.ctypes.data % asked == 0:
-        return laid
-    copy = _aligned(block.shape, block.dtype, asked)
+    array = block if is_strided else np.ascontiguousarray(block)
+    alignment = (type_.alignment if isinstance(type_, TensorType) else None) or 1
+    if array.flags.aligned and array.ctypes.data % alignment == 0:
+        return array
+    copy = _aligned(block.shape, block.dtype, alignment)
     copy[...] = block
     return copy
 
 
 def _aligned(shape: tuple[int, ...], dtype: Any, alignment: int) -> Any:
-    """Return an array without contents whose address is a multiple of `alignment` bytes."""
+    """Return an uninitialized array whose address is a multiple of `alignment` bytes."""
     array = np.empty(shape, dtype)
     if array.ctypes.data % alignment == 0:
         return array
@@ -247,17 +253,18 @@ def _aligned(shape: tuple[int, ...], dtype: Any, alignment: int) -> Any:
     return memory[start : start + array.nbytes].view(dtype).reshape(shape)
 
 
-def _results(answer: Any) -> list[Any]:
-    """Return what a function returned, with arrays for tensors."""
-    several = answer if isinstance(answer, (Array, list, tuple)) else [answer]
+def _results(returned: Any) -> list[Any]:
+    """Return the results of a function as a list, with tensors converted to arrays."""
+    values = returned if isinstance(returned, (Array, list, tuple)) else [returned]
     return [
         value.numpy() if isinstance(value, Tensor) else value
-        for value in several
+        for value in values
         if value is not None
     ]
 
 
 def _joined(results: list[Any]) -> Any:
+    """Return None for no results, a single result unchanged, and several as a tuple."""
     if not results:
         return None
     return results[0] if len(results) == 1 else tuple(results)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of Helion as functions that run where there is neither Helion, nor torch, nor Python.
+"""Helion kernels compiled ahead of time to functions that need neither Helion, torch nor Python.
 
 ::
 
     module = to_module(matmul, (x, y), helion.Config(block_sizes=[64, 64, 32]), target=90)
     print(module.get_function_signature("matmul"))
 
-Helion writes a kernel of Triton and host code that allocates and launches.  The host code is run
-once, without a GPU and on tensors without contents: what it launches becomes a launch plan.
+Helion generates a Triton kernel, and host code that allocates tensors and launches the kernel.  The
+adapter runs the host code once, on fake tensors and without a GPU, and converts the launch that it
+observes to a launch plan.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..codegen import LaunchPlan, launch_module
 from ..signature._types import checked_alignment
-from ._tried import load
+from ._versions import load
 
 if TYPE_CHECKING:
     from ..module import Module
@@ -26,10 +27,10 @@ __all__ = ["to_module", "to_plan"]
 
 _helion = load("helion", "1.5.1", "1.5.1")
 
-# Behind it, as these need what Helion brings.
+# Imported after Helion, which installs torch and Triton.
 from . import triton as _triton  # noqa: E402
-from ._helion.captured import Captured  # noqa: E402
-from ._helion.parameters import Call  # noqa: E402
+from ._helion.captured_launch import CapturedLaunch  # noqa: E402
+from ._helion.host_call import HostCall  # noqa: E402
 
 Config = Any  # helion.Config, or a mapping of its settings
 
@@ -42,24 +43,23 @@ def to_module(
     target: _triton.Target | Sequence[_triton.Target],
     alignment: int | None = None,
 ) -> Module:
-    """Return a module with one function, which does what a kernel does.
+    """Return a module with one function that launches a Helion kernel.
 
     Parameters
     ----------
     kernel, example_args, config, target, alignment
-        As in `to_plan`.
+        See `to_plan`.
 
     Returns
     -------
     Module
-        Of kind ``"cuda_driver"``: it can be exported, and loaded without Helion and Python.
+        A module of kind ``"cuda_driver"``, which can be exported and then loaded without Helion
+        and Python.
 
     Raises
     ------
-    TypeError
-        If it is no kernel of Helion, or arguments are of another kind.
-    ValueError
-        If the kernel needs more than one launch, or what plans do not have.
+    TypeError, ValueError
+        See `to_plan`.
     """
     plan = to_plan(kernel, example_args, config, target=target, alignment=alignment)
     return launch_module(plan)
@@ -73,44 +73,45 @@ def to_plan(
     target: _triton.Target | Sequence[_triton.Target],
     alignment: int | None = None,
 ) -> LaunchPlan:
-    """Compile a kernel ahead of time; return how it is launched.
+    """Compile a Helion kernel ahead of time and return its launch plan.
 
     Parameters
     ----------
     kernel : helion.Kernel
-        What ``@helion.kernel()`` made.
+        A function decorated with ``@helion.kernel()``.
     example_args : sequence
-        Arguments of a call, on any device, also on ``"meta"``.  Tensors say dtypes and dimensions,
-        and for a kernel with static shapes, as Helion's default has it, extents.  With
-        ``static_shapes=False`` extents may be others, where the kernel does not specialize on them.
+        Arguments of a call, on any device including ``"meta"``.  The tensors determine dtypes and
+        numbers of dimensions.  They also determine extents if the kernel has static shapes, which
+        is Helion's default; with ``static_shapes=False``, callers may pass other extents unless
+        the kernel specializes on them.
     config : helion.Config or mapping, optional
-        How the kernel is compiled; by default the only one that the kernel has.  Nothing is tuned.
+        Configuration to compile; default: the only one of the kernel.  The kernel is not autotuned.
     target : int, str or GPUTarget, or a sequence of them
         Compute capabilities to compile for: ``90``, ``"sm_90"``.
     alignment : int, optional
-        Bytes of which the addresses of all tensors that are passed must be multiples, a power of
-        two.  From 16 on the kernel may load 16 bytes at once; slices may then be refused.
+        Required alignment of all tensor arguments in bytes, a power of two.  With 16 or more, the
+        kernel may use 16-byte loads, but calls with slices of tensors may be rejected.
 
     Returns
     -------
     LaunchPlan
-        Its signature has the kernel's parameters, but for those that are constants of it, and
-        returns the tensors that the kernel allocates.  Extents are called after tensor and
+        The signature has the kernel's parameters without those that are compile-time constants, and
+        returns the tensors that the kernel allocates.  Extents are named after the tensor and the
         dimension: ``x0``.
 
     Raises
     ------
     TypeError
-        If it is no kernel of Helion, or arguments are of another kind.
+        If `kernel` is not a Helion kernel, or an example has an unsupported type.
     ValueError
-        If the kernel needs more than one launch, or what plans do not have.
+        If the kernel needs several launches, or something that launch plans do not support.
 
     Notes
     -----
-    Sizes that the host code or the compiler relied on become conditions of the launch: a call with
-    others is an error.  Tensors are compact, and those that the kernel writes to are ``inout``;
-    they are not returned, also where the kernel does.  What Helion and Triton raise while they
-    compile is passed on.
+    Comparisons of sizes on which the host code or the compiler relied become conditions of the
+    launch: a call that does not satisfy them is an error.  Tensors are compact.  Tensors that the
+    kernel writes are ``inout`` parameters and are not returned, even if the kernel returns them.
+    Exceptions of Helion and Triton propagate unchanged.
     """
     _check_kernel(kernel)
     if alignment is not None:
@@ -118,49 +119,48 @@ def to_plan(
     arguments = _arguments(kernel, example_args)
     config = _config(kernel, config)
     _check_grid(kernel, config)
-    # Not the kernel itself: what it has been bound to before would have its sizes known already.
+    # A new kernel: the given one may have been bound before, with known sizes.
     fresh = _helion.Kernel(kernel.fn, configs=[config], settings=kernel.settings)
     bound = fresh.bind(arguments)
-    before = len(bound.env.shape_env.guards)
+    num_guards = len(bound.env.shape_env.guards)
     host = bound.compile_config(config, allow_print=False)
-    call = Call(kernel.name, kernel.signature.parameters, arguments, bound.fake_args, bound.env)
-    call.rely_on(bound.env.shape_env.guards[before:])
+    call = HostCall(kernel.name, kernel.signature.parameters, arguments, bound.fake_args, bound.env)
+    call.add_guards(bound.env.shape_env.guards[num_guards:])
     call.run(host)
-    captured = Captured(call, alignment)
+    launch = CapturedLaunch(call, alignment)
     return _triton.to_plan(
-        captured.kernel,
-        captured.signature,
-        constexprs=captured.constants,
-        grid=captured.grid,
+        launch.kernel,
+        launch.signature,
+        constexprs=launch.constants,
+        grid=launch.grid,
         target=target,
-        options=captured.options,
-        arguments=captured.arguments,
-        element_types=captured.element_types,
-        when=captured.when,
+        options=launch.options,
+        arguments=launch.arguments,
+        element_types=launch.element_types,
+        when=launch.when,
     )
 
 
 def _check_kernel(kernel: Any) -> None:
     if not isinstance(kernel, _helion.Kernel):
-        raise TypeError(
-            f"expected a kernel that helion.kernel has made, got {type(kernel).__name__}"
-        )
+        raise TypeError(f"expected a kernel made by helion.kernel, got {type(kernel).__name__}")
     if kernel.settings.backend != "triton":
         raise ValueError(
-            f"{kernel.name}: launch plans are made of Helion's backend 'triton', and the kernel's "
-            f"is '{kernel.settings.backend}'"
+            f"{kernel.name}: expected a kernel for Helion's backend 'triton', got backend "
+            f"'{kernel.settings.backend}'"
         )
     if kernel.settings.ref_mode != _helion.RefMode.OFF:
         raise ValueError(
-            f"{kernel.name}: the kernel is interpreted, and not compiled; is HELION_INTERPRET set?"
+            f"{kernel.name}: expected a compiled kernel, got an interpreted one; unset "
+            "HELION_INTERPRET and ref_mode"
         )
 
 
 def _arguments(kernel: Any, example_args: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the examples, behind them the defaults of what is left out."""
+    """Return the examples, followed by the defaults of the remaining parameters."""
     if not isinstance(example_args, (tuple, list)):
         kind = type(example_args).__name__
-        raise TypeError(f"{kernel.name}: example_args is a tuple of arguments, got {kind}")
+        raise TypeError(f"{kernel.name}: example_args: expected a tuple of arguments, got {kind}")
     try:
         normalized: tuple[Any, ...] = kernel.normalize_args(*example_args)
     except TypeError as error:
@@ -172,15 +172,15 @@ def _config(kernel: Any, config: Config | None) -> Any:
     if config is None:
         if len(kernel.configs) != 1:
             raise ValueError(
-                f"{kernel.name}: config is needed, as the kernel has {len(kernel.configs)} of its "
-                "own; the one that `kernel.autotune` returns, or helion.Config(...)"
+                f"{kernel.name}: expected config= for a kernel with {len(kernel.configs)} configs; "
+                "pass the result of `kernel.autotune`, or helion.Config(...)"
             )
         return kernel.configs[0]
     if isinstance(config, _helion.Config):
         return config
     if not isinstance(config, Mapping):
         kind = type(config).__name__
-        raise TypeError(f"{kernel.name}: config is a helion.Config or a mapping, got {kind}")
+        raise TypeError(f"{kernel.name}: config: expected a helion.Config or a mapping, got {kind}")
     return _helion.Config(**config)
 
 
@@ -188,7 +188,6 @@ def _check_grid(kernel: Any, config: Any) -> None:
     scheme = str(config.config.get("pid_type", "flat"))
     if scheme.startswith("persistent"):
         raise ValueError(
-            f"{kernel.name}: a config with pid_type '{scheme}' launches as many programs as the "
-            "GPU that is there has multiprocessors, which a launch plan does not know; use 'flat' "
-            "or 'xyz'"
+            f"{kernel.name}: the grid of a config with pid_type '{scheme}' depends on the number "
+            "of multiprocessors, which a launch plan does not know; use 'flat' or 'xyz'"
         )

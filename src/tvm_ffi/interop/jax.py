@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions as operators of JAX: under ``jit``, ``vmap``, ``grad``, ``shard_map``, in exports.
+"""JAX adapter: functions under ``jit``, ``vmap``, ``grad``, ``shard_map`` and in exports.
 
-One custom call of XLA serves all functions: the program has the function's name.
+All functions share one XLA custom call; the compiled program contains the function's name.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Callable, cast
 
-from ._function_names import Target, name_of, shown, signature_of
-from ._tried import load
-from ._xla.arrangement import Arranged, arrange_by_position, arrange_by_signature
-from ._xla.call import attributes_of
-from ._xla.forked import refuse_without_threads, watch
+from ._function_names import Target, display_name, name_of, signature_of
+from ._versions import load
+from ._xla.attributes import attributes_of
+from ._xla.custom_call import CustomCall, add_arguments_by_position, add_arguments_by_signature
+from ._xla.fork_guard import check_not_forked, register_fork_hooks
 from ._xla.handler import CAPTURE, TARGET, register
 
 __all__ = ["call_tvm_ffi", "export_checks"]
 
 _jax: Any = load("jax", "0.10.2", "0.12.0", extra="jax")
 register(_jax)
-watch(_jax)
+register_fork_hooks(_jax)
 
 Rule = Callable[..., Any]
 
@@ -38,72 +38,76 @@ def call_tvm_ffi(
     command_buffer: bool = False,
     **attributes: Any,
 ) -> Any:
-    """Call a function on arrays of JAX, at once or as part of a program.
+    """Call a function on JAX arrays, eagerly or in a traced program.
 
     Parameters
     ----------
     function : str, Function or callable
-        Name of a global function, any other function, or one that is written in Python.
+        Name of a global function, a native function, or a Python callable.
     *args : array or value
-        What the function takes by position, without its outputs.  Arrays are buffers of the
-        program, all else is part of it: numbers, texts, None, and what has a JSON graph.
+        Positional arguments, without outputs.  Arrays are operands of the program.  Other values
+        are constants of the program: numbers, strings, None, and values that
+        `tvm_ffi.serialization.to_json_graph_str` supports.
     out : ShapeDtypeStruct or sequence of them, optional
-        What outputs look like.  Not needed where the signature says it.
+        Shapes and dtypes of the outputs; default: derived from the signature.
     vmap_method : str
-        What ``vmap`` does, see ``jax.ffi.ffi_call``: ``"sequential"`` calls once for each element;
-        ``"expand_dims"`` and ``"broadcast_all"`` call once, with one more dimension in front.
+        Batching under ``vmap``, as in ``jax.ffi.ffi_call``.  ``"sequential"`` calls the function
+        once per batch element; ``"expand_dims"`` and ``"broadcast_all"`` call it once, with a
+        leading batch dimension.
     vjp : callable, optional
-        Rule of reverse differentiation: ``vjp(inputs, outputs, cotangents)`` returns a cotangent
-        for each array in `args`, None for zero.
+        Reverse-mode derivative: ``vjp(inputs, outputs, cotangents)`` returns a cotangent for each
+        array in `args`, or None for zero.
     jvp : callable, optional
-        Rule of forward differentiation: ``jvp(inputs, outputs, tangents)`` returns the tangents of
-        the outputs.  Give one of the two.
+        Forward-mode derivative: ``jvp(inputs, outputs, tangents)`` returns the tangents of the
+        outputs.  Excludes `vjp`.
     has_side_effect : bool, optional
-        Whether the call has to happen though nobody uses its outputs; by default, if it has none.
+        True if the call must run even if its outputs are unused; default: True for a call without
+        outputs.
     input_output_aliases : mapping of int to int, optional
-        Which output has the memory of which array in `args`.  That of ``inout`` parameters is
-        known.
+        Indices of arrays in `args`, with the index of the output in the same memory.  ``inout``
+        parameters are aliased without it.
     command_buffer : bool
-        That the function always launches the same work: XLA may record it into a CUDA graph.
+        True if every call launches the same work, so that XLA may record it in a CUDA graph.
     **attributes : value
-        What the function takes by name; without a signature, after everything else, in the order
-        in which they are given.
+        Keyword arguments.  A function without a signature gets them after all other arguments, in
+        the order in which they are passed.
 
     Returns
     -------
     array or tuple of array
-        The outputs: those parameters that the signature marks ``out`` or ``inout``, then
-        what the function returns.  Without a signature, the function gets a buffer for each
-        output behind `args`.  One array if there is one or `out` is no sequence, else a tuple.
+        The ``out`` and ``inout`` parameters of the signature, followed by the results of the
+        function.  A function without a signature gets a buffer for each output after `args`.  A
+        single output is returned as an array, unless `out` is a sequence.
 
     Raises
     ------
     TypeError
-        If arguments are missing, unknown, or cannot be part of a program.
+        If an argument is missing, unknown, or has a type that a program cannot contain.
     ValueError
-        If there is no such function, or an output's shape is not known.
+        If the function does not exist, or the shape of an output is unknown.
     RuntimeError
-        If the process was forked from one in which JAX had started.
+        If the process was forked after JAX had started.
 
     Notes
     -----
-    Programs keep the function: one without a global name gets one, for the life of the process.
-    An error of the function ends the program as ``jax.errors.JaxRuntimeError``, with its kind and
-    message.  On the CPU, tensors are lent for the call.
+    Compiled programs look the function up by name.  A function without a global name is registered
+    under a generated one for the life of the process.  An error in the function ends the program
+    with ``jax.errors.JaxRuntimeError``, which contains the error's kind and message.  On the CPU,
+    tensors are borrowed until the function returns.
     """
     if vjp is not None and jvp is not None:
-        raise TypeError("call_tvm_ffi() takes vjp or jvp, not both")
-    for what, rule in (("vjp", vjp), ("jvp", jvp)):
+        raise TypeError("call_tvm_ffi(): expected vjp or jvp, got both")
+    for parameter, rule in (("vjp", vjp), ("jvp", jvp)):
         if rule is not None and not callable(rule):
-            raise TypeError(f"`{what}` must be callable, got {type(rule).__name__}")
+            raise TypeError(f"`{parameter}` must be callable, got {type(rule).__name__}")
     name = name_of(function)
-    call = Arranged(_jax, f"call_tvm_ffi({shown(function)})")
-    refuse_without_threads(call.where)
+    call = CustomCall(_jax, f"call_tvm_ffi({display_name(function)})")
+    check_not_forked(call.where)
     signature = signature_of(function)
     if signature is None:
-        arrange_by_position(call, args, attributes, out)
+        add_arguments_by_position(call, args, attributes, out)
     else:
-        arrange_by_signature(call, signature, args, attributes, out)
+        add_arguments_by_signature(call, signature, args, attributes, out)
     options = {
         "vmap_method": vmap_method,
         "has_side_effect": not call.outputs if has_side_effect is None else has_side_effect,
@@ -118,19 +122,19 @@ def call_tvm_ffi(
 
 
 def export_checks() -> list[Any]:
-    """Return what ``jax.export.export(..., disabled_checks=)`` has to be told.
+    """Return the safety checks that ``jax.export.export(..., disabled_checks=)`` must disable.
 
-    JAX promises that exported programs run on later releases, and so refuses custom calls of
-    others.  Ours are called by name, and by the process that has imported this module.
+    JAX guarantees that exported programs run on later releases, and therefore rejects third-party
+    custom calls by default.  A process that runs such an exported program must import this module.
     """
     check = import_module("jax.export").DisabledSafetyCheck
     return [check.custom_call(target) for target in (TARGET, CAPTURE)]
 
 
 def _run(
-    call: Arranged, name: str, target: str, options: dict[str, Any], operands: tuple[Any, ...]
+    call: CustomCall, name: str, target: str, options: dict[str, Any], operands: tuple[Any, ...]
 ) -> Any:
-    """Make the operator; the operands may be others than those that the call was arranged with."""
+    """Apply the custom call to operands, which may be tracers for those of the call."""
     varying = _varying_axes(operands)
     outputs = tuple(_output(call, output, varying) for output in call.outputs)
     operator = _jax.ffi.ffi_call(target, outputs, **options)
@@ -138,13 +142,13 @@ def _run(
     return results if call.is_sequence or len(results) != 1 else results[0]
 
 
-def _output(call: Arranged, output: Any, varying: frozenset[str]) -> Any:
-    """Return an output's description as the program has it."""
+def _output(call: CustomCall, output: Any, varying: frozenset[str]) -> Any:
+    """Return an output's shape, dtype and varying mesh axes."""
     dtype = _jax.dtypes.canonicalize_dtype(output.dtype)
     if dtype != output.dtype:
         raise ValueError(
-            f"{call.where}: an output has dtype {output.dtype}, which JAX makes {dtype} unless "
-            "jax_enable_x64 is set"
+            f"{call.where}: an output has dtype {output.dtype}, which JAX converts to {dtype}; "
+            "enable jax_enable_x64"
         )
     if not varying or getattr(output, "vma", None):
         return output
@@ -152,14 +156,14 @@ def _output(call: Arranged, output: Any, varying: frozenset[str]) -> Any:
 
 
 def _varying_axes(operands: Sequence[Any]) -> frozenset[str]:
-    """Return the axes of a mesh along which devices have different values: outputs do, too."""
+    """Return the mesh axes along which operands, and therefore outputs, differ between devices."""
     return frozenset().union(
         *(getattr(_jax.typeof(x), "vma", None) or () for x in operands if hasattr(_jax, "typeof"))
     )
 
 
 def _differentiable(run: Rule, vjp: Rule | None, jvp: Rule | None) -> Rule:
-    """Give an operator the caller's rule of differentiation."""
+    """Return an operator with the caller's derivative rule."""
     if vjp is not None:
         return _with_vjp(run, vjp)
     return run if jvp is None else _with_jvp(run, jvp)
@@ -170,13 +174,13 @@ def _with_vjp(run: Rule, vjp: Rule) -> Rule:
         outputs = run(*inputs)
         return outputs, (inputs, outputs)
 
-    def backward(kept: Any, cotangents: Any) -> tuple[Any, ...]:
-        inputs, outputs = kept
-        answer = vjp(inputs, outputs, cotangents)
-        gradients = tuple(answer) if isinstance(answer, (tuple, list)) else (answer,)
+    def backward(residuals: Any, cotangents: Any) -> tuple[Any, ...]:
+        inputs, outputs = residuals
+        returned = vjp(inputs, outputs, cotangents)
+        gradients = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
         if len(gradients) != len(inputs):
             raise ValueError(
-                f"vjp returned {len(gradients)} cotangents, the call has {len(inputs)} arrays"
+                f"vjp: expected {len(inputs)} cotangents, one per array, got {len(gradients)}"
             )
         return gradients
 

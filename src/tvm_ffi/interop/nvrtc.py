@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA C++ as text, compiled by NVRTC, as functions: no toolkit, no GPU and no host compiler.
+"""CUDA C++ source compiled with NVRTC to launch functions, without a toolkit, GPU or host compiler.
 
 ::
 
     scale = {"signature": "(x: float32[n], a: float)", "grid": "cdiv(n, 256)", "block": 256}
     module = to_module(source, {"scale": scale}, arch="sm_90")
 
-A ``RawKernel`` of CuPy is such text with the name of its kernel, a ``RawModule`` text with several:
-`from_raw_kernel`, `from_raw_module`.
+`from_raw_kernel` and `from_raw_module` do the same with the source in a CuPy ``RawKernel`` or
+``RawModule``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..codegen import DeviceImage, described_plans, launch_module
 from ..cpp.nvrtc import compile_with_names
-from ._tried import load
+from ._versions import load
 
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard
@@ -37,88 +37,89 @@ def to_module(
     options: Sequence[str] = (),
     name: str = "kernels.cu",
 ) -> Module:
-    """Compile CUDA C++; return a module with functions that launch its kernels.
+    """Compile CUDA C++ source and return a module with functions that launch its kernels.
 
     Parameters
     ----------
     source : str
-        The text.  Kernels that are not ``extern "C"`` go by their mangled names, or by what C++
-        calls them, see `functions`.
+        CUDA C++ source text.
     functions : mapping of str to mapping
-        The functions by name: the arguments of `tvm_ffi.codegen.make_launch_plan`, as in
-        `tvm_ffi.cuda.create_module`.  A ``kernel`` may be an instance of a template,
-        ``"scale<float>"``, and in a namespace, ``"kernels::add"``.
+        Arguments of `tvm_ffi.codegen.make_launch_plan` by function name, as in
+        `tvm_ffi.cuda.create_module`.  ``kernel`` is the symbol of the kernel, or a C++ expression
+        that names a template instance or a kernel in a namespace: ``"scale<float>"``,
+        ``"kernels::add"``.
     arch : str or sequence of str
         Architectures to compile for: ``"sm_90a"``.
     options : sequence of str, optional
-        More options for NVRTC.
+        Additional NVRTC options.
     name : str
-        What errors of the compiler call the text.
+        File name in compiler diagnostics.
 
     Returns
     -------
     Module
-        Of kind ``"cuda_driver"``: it can be exported, and loaded without NVRTC and Python.
+        A module of kind ``"cuda_driver"``, which can be exported and then loaded without NVRTC
+        and Python.
 
     Raises
     ------
     RuntimeError
-        If the compilation fails; with all that the compiler says.
+        If the compilation fails; the message contains the compiler log.
     ValueError
-        If a description does not fit its kernel.
+        If an entry of `functions` does not match its kernel.
     """
-    listed = [arch] if isinstance(arch, str) else list(arch)
-    if not listed:
-        raise ValueError("text is compiled for an architecture, got none")
-    kernels = {name: parts.get("kernel") for name, parts in functions.items()}
+    architectures = [arch] if isinstance(arch, str) else list(arch)
+    if not architectures:
+        raise ValueError("arch: expected at least one architecture, got none")
+    kernels = {name: description.get("kernel") for name, description in functions.items()}
     expressions = sorted({kernel for kernel in kernels.values() if _is_expression(kernel)})
     images: list[DeviceImage] = []
     symbols: dict[str, str] = {}
-    for one in listed:
+    for architecture in architectures:
         cubin, symbols = compile_with_names(
-            source, expressions, name=name, arch=one, options=options
+            source, expressions, name=name, arch=architecture, options=options
         )
-        images.append(DeviceImage(cubin, architecture=one))
-    named = dict(functions)
+        images.append(DeviceImage(cubin, architecture=architecture))
+    descriptions = dict(functions)
     for function, kernel in kernels.items():
         if _is_expression(kernel):
-            named[function] = {**functions[function], "kernel": symbols[kernel]}
-    return launch_module(described_plans(named, images))
+            descriptions[function] = {**functions[function], "kernel": symbols[kernel]}
+    return launch_module(described_plans(descriptions, images))
 
 
 def _is_expression(kernel: Any) -> TypeGuard[str]:
-    """Return whether a kernel goes by what C++ calls it."""
+    """Return True if a kernel is named by a C++ expression rather than by its symbol."""
     return isinstance(kernel, str) and ("<" in kernel or "::" in kernel)
 
 
 def from_raw_kernel(
     kernel: Any, signature: str, *, arch: str | Sequence[str], **description: Any
 ) -> Module:
-    """Return a module with one function, which launches a ``RawKernel`` of CuPy.
+    """Return a module with one function that launches a CuPy ``RawKernel``.
 
     Parameters
     ----------
     kernel : cupy.RawKernel
-        Its text, name and options are taken; it need not have been compiled.
+        The kernel; its source, name and options are used.  It need not be compiled.
     signature : str
-        What callers see; the function has its name, or that of the kernel.
+        Signature of the function.  Without a name in it, the function has the kernel's name.
     arch : str or sequence of str
         Architectures to compile for: ``"sm_90a"``.
     **description
-        More arguments of `tvm_ffi.codegen.make_launch_plan`: ``grid``, ``block``, ``arguments``.
+        Further arguments of `tvm_ffi.codegen.make_launch_plan`: ``grid``, ``block``, ``arguments``.
 
     Raises
     ------
     TypeError
-        If it is no such kernel.
+        If `kernel` is not a ``RawKernel``.
     RuntimeError
-        If the compilation fails; with all that the compiler says.
+        If the compilation fails; the message contains the compiler log.
     ValueError
-        If the description does not fit the kernel.
+        If the description does not match the kernel.
     """
     name = getattr(kernel, "name", None)
     if not isinstance(name, str) or not hasattr(kernel, "code"):
-        raise TypeError(f"expected a RawKernel of CuPy, got {type(kernel).__name__}")
+        raise TypeError(f"expected a CuPy RawKernel, got {type(kernel).__name__}")
     function = signature.partition("(")[0].strip() or name
     described = {"signature": signature, "kernel": name, **description}
     return from_raw_module(kernel, {function: described}, arch=arch)
@@ -127,34 +128,36 @@ def from_raw_kernel(
 def from_raw_module(
     module: Any, functions: Mapping[str, Mapping[str, Any]], *, arch: str | Sequence[str]
 ) -> Module:
-    """Return a module with functions that launch kernels of a ``RawModule`` of CuPy.
+    """Return a module with functions that launch kernels of a CuPy ``RawModule``.
 
     Parameters
     ----------
     module : cupy.RawModule
-        Its text and options are taken; it need not have been compiled.
+        The module; its source and options are used.  It need not be compiled.
     functions, arch
-        As in `to_module`; instances of templates are those that ``kernel`` names.  Where the module
-        asks for cooperative groups, launches are ``cooperative``.
+        See `to_module`.  The template instances are those that a ``kernel`` entry names, not those
+        of the module.  Launches are ``cooperative`` if the module enables cooperative groups.
 
     Raises
     ------
     TypeError
-        If it is no such module, or one that is read from a file.
+        If `module` is not a ``RawModule``, or was read from a file.
     RuntimeError
-        If the compilation fails; with all that the compiler says.
+        If the compilation fails; the message contains the compiler log.
     ValueError
-        If a description does not fit its kernel.
+        If an entry of `functions` does not match its kernel.
     """
-    code, options = (getattr(module, part, None) for part in ("code", "options"))
+    code, options = (getattr(module, name, None) for name in ("code", "options"))
     kind = type(module).__name__
     if getattr(module, "file_path", None) is not None:
         raise TypeError(
-            f"expected a {kind} with its text, got one of the file {module.file_path!r}; give that "
-            "to tvm_ffi.codegen.make_launch_plan"
+            f"expected a {kind} with source text, got one of the file {module.file_path!r}; pass "
+            "the file to tvm_ffi.codegen.make_launch_plan"
         )
     if not isinstance(code, str):
-        raise TypeError(f"expected a RawModule of CuPy, got {kind}")
+        raise TypeError(f"expected a CuPy RawModule, got {kind}")
     if getattr(module, "enable_cooperative_groups", False):
-        functions = {name: {"cooperative": True, **parts} for name, parts in functions.items()}
+        functions = {
+            name: {"cooperative": True, **description} for name, description in functions.items()
+        }
     return to_module(code, functions, arch=arch, options=tuple(options or ()))

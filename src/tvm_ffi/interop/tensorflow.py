@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions as operators of TensorFlow: at once, and in the graphs of ``tf.function``.
+"""TensorFlow adapter: functions in eager code and in the graphs of ``tf.function``.
 
-One operator serves all functions: the graph has the function's name.  It is written in C++ and is
-built for the TensorFlow that is there, once, into the cache of `tvm_ffi.cpp`.
+All functions share one operator; the graph contains the function's name.  The operator is written
+in C++ and compiled for the installed TensorFlow, once, into the build cache of `tvm_ffi.cpp`.
 """
 
 from __future__ import annotations
@@ -10,36 +10,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Callable
 
-from ._function_names import Target, name_of, shown, signature_of
-from ._tensorflow.call import Arranged, arrange_by_position, arrange_by_signature
+from ._function_names import Target, display_name, name_of, signature_of
+from ._tensorflow.call import NodeCall, add_arguments_by_position, add_arguments_by_signature
 from ._tensorflow.library import operators, xla_operators
-from ._tried import load
+from ._versions import load
 
 __all__ = ["call_tvm_ffi", "register_operators"]
 
 _tensorflow: Any = load("tensorflow", "2.21.0", "2.21.0")
 
-# What an output looks like: anything with a shape and a dtype, or the two as a pair.
+# The shape and dtype of an output: an object with these attributes, or a pair.
 Output = Any
 Rule = Callable[..., Any]
 
 
 def register_operators(*, xla: bool = False) -> None:
-    """Make the operators known to TensorFlow, which builds them where they are not in the cache.
+    """Register the operators with TensorFlow; build them first if they are not in the cache.
 
-    `call_tvm_ffi` does this when it is first called.  Programs that load a saved model with such
-    calls do it before they load it.
+    The first `call_tvm_ffi` does the same.  A program that loads a saved model with such calls must
+    call this function before.
 
     Parameters
     ----------
     xla : bool
-        Make them known to TensorFlow's XLA, too, for ``tf.function(jit_compile=True)`` on the CPU.
-        To be said before TensorFlow runs anything, as it looks only once what XLA knows.
+        True to register the operators with TensorFlow's XLA, too, for
+        ``tf.function(jit_compile=True)`` on the CPU.  This must precede the first operation of
+        TensorFlow, which collects XLA's operators only once.
 
     Raises
     ------
     RuntimeError
-        If there is no compiler for C++, or it fails; with `xla`, if TensorFlow has run something.
+        If there is no C++ compiler, or the compilation fails; with `xla`, if TensorFlow has
+        executed an operation already.
     """
     if xla:
         xla_operators(_tensorflow)
@@ -55,57 +57,58 @@ def call_tvm_ffi(
     has_side_effect: bool | None = None,
     **attributes: Any,
 ) -> Any:
-    """Call a function on tensors of TensorFlow, at once or as a node of a graph.
+    """Call a function on TensorFlow tensors, eagerly or as a node of a graph.
 
     Parameters
     ----------
     function : str, Function or callable
-        Name of a global function, any other function, or one that is written in Python.
+        Name of a global function, a native function, or a Python callable.
     *args : tensor or value
-        What the function takes by position, without its outputs.  Tensors, variables and NumPy
-        arrays are inputs of the node; all else is part of the graph: numbers, texts, None, and what
-        has a JSON graph.  A scalar tensor may stand for a number.
+        Positional arguments, without outputs.  Tensors, variables and NumPy arrays are inputs of
+        the node.  Other values are constants of the graph: numbers, strings, None, and values that
+        `tvm_ffi.serialization.to_json_graph_str` supports.  A scalar tensor may be passed for a
+        number.
     out : tf.TensorSpec, (shape, dtype), or sequence of them, optional
-        What outputs look like.  Not needed where the signature says it.  A shape in a pair may be a
-        tensor of extents, or have scalar tensors among them.
+        Shapes and dtypes of the outputs; default: derived from the signature.  The shape in a pair
+        may be a tensor of extents, or contain scalar tensors.
     vjp : callable, optional
-        Rule of reverse differentiation: ``vjp(inputs, outputs, gradients)`` returns a gradient for
-        each tensor in `args`, None for zero.
+        Reverse-mode derivative: ``vjp(inputs, outputs, gradients)`` returns a gradient for each
+        tensor in `args`, or None for zero.
     has_side_effect : bool, optional
-        Whether the call has to happen though nobody uses its outputs, and as often as it is
-        written; by default, if it has none.
+        True if every call must run, even if its outputs are unused or equal those of another call;
+        default: True for a call without outputs.
     **attributes : tensor or value
-        What the function takes by name; without a signature, after everything else, in the order in
-        which they are given.
+        Keyword arguments.  A function without a signature gets them after all other arguments, in
+        the order in which they are passed.
 
     Returns
     -------
     tf.Tensor or tuple of tf.Tensor or None
-        The outputs: those parameters that the signature marks ``out`` or ``inout``, then what the
-        function returns.  Without a signature, the function gets a buffer for each output behind
-        `args`.  One tensor if there is one or `out` is no sequence, else a tuple.
+        The ``out`` and ``inout`` parameters of the signature, followed by the results of the
+        function.  A function without a signature gets a buffer for each output after `args`.  A
+        single output is returned as a tensor, unless `out` is a sequence.
 
     Raises
     ------
     TypeError
-        If arguments are missing, unknown, or cannot be part of a graph.
+        If an argument is missing, unknown, or has a type that a graph cannot contain.
     ValueError
-        If there is no such function, or an output's shape is not known.
+        If the function does not exist, or the shape of an output is unknown.
 
     Notes
     -----
-    An error of the function is one of ``tf.errors``, with its kind and message: a ValueError or
-    TypeError is an ``InvalidArgumentError``, what has no counterpart an ``InternalError``.  A
-    ``tf.Variable`` in the place of an ``inout`` parameter is assigned what the function wrote.
-    Functions run in CPU memory, on any thread of TensorFlow's.
+    An error in the function is raised as an exception of ``tf.errors`` that contains its kind and
+    message: ValueError and TypeError as ``InvalidArgumentError``, kinds without a counterpart as
+    ``InternalError``.  A ``tf.Variable`` that is passed for an ``inout`` parameter is assigned the
+    new contents.  Functions run in CPU memory, on any of TensorFlow's threads.
     """
     name = name_of(function)
-    call = Arranged(_tensorflow, f"call_tvm_ffi({shown(function)})")
+    call = NodeCall(_tensorflow, f"call_tvm_ffi({display_name(function)})")
     signature = signature_of(function)
     if signature is None:
-        arrange_by_position(call, args, attributes, out)
+        add_arguments_by_position(call, args, attributes, out)
     else:
-        arrange_by_signature(call, signature, args, attributes, out)
+        add_arguments_by_signature(call, signature, args, attributes, out)
     if has_side_effect is None:
         has_side_effect = not call.outputs
     node = {"function": name, **call.attributes()}
@@ -114,12 +117,12 @@ def call_tvm_ffi(
     def run(*inputs: Any) -> list[Any]:
         library = operators(_tensorflow)
         operator = library.tvm_ffi_call if has_side_effect else library.tvm_ffi_pure_call
-        made = operator(inputs=inputs, shapes=shapes, **node)
-        return list(made) if call.outputs else []
+        results = operator(inputs=inputs, shapes=shapes, **node)
+        return list(results) if call.outputs else []
 
     outputs = run(*call.inputs) if vjp is None else _with_vjp(run, vjp)(*call.inputs)
-    for place, variable in call.variables.items():
-        variable.assign(outputs[place])
+    for index, variable in call.variables.items():
+        variable.assign(outputs[index])
     if call.is_sequence or len(outputs) > 1:
         return tuple(outputs)
     return outputs[0] if outputs else None
@@ -129,21 +132,21 @@ call_tvm_ffi = _tensorflow.autograph.experimental.do_not_convert(call_tvm_ffi)
 
 
 def _with_vjp(run: Rule, vjp: Rule) -> Rule:
-    """Give an operator the caller's rule of differentiation."""
+    """Return an operator with the caller's derivative rule."""
 
     def operator(*inputs: Any) -> Any:
         outputs = run(*inputs)
 
         def gradient(*gradients: Any) -> Any:
-            answer = vjp(inputs, tuple(outputs), gradients)
-            found = tuple(answer) if isinstance(answer, (tuple, list)) else (answer,)
-            if len(found) != len(inputs):
+            returned = vjp(inputs, tuple(outputs), gradients)
+            results = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
+            if len(results) != len(inputs):
                 raise ValueError(
-                    f"vjp returned {len(found)} gradients, the call has {len(inputs)} tensors"
+                    f"vjp: expected {len(inputs)} gradients, one per tensor, got {len(results)}"
                 )
-            return found
+            return results
 
         return outputs, gradient
 
-    made: Rule = _tensorflow.custom_gradient(operator)
-    return made
+    differentiable: Rule = _tensorflow.custom_gradient(operator)
+    return differentiable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of Triton as functions that run where there is neither Triton nor Python.
+"""Triton kernels compiled ahead of time to functions that need neither Triton nor Python.
 
 ::
 
@@ -11,8 +11,8 @@
         target=[80, 90],
     )
 
-Triton compiles ahead of time, without a GPU; what comes of it, a cubin and what a launcher needs to
-know, becomes a launch plan.
+Triton compiles a kernel ahead of time, without a GPU.  The adapter makes a launch plan of the cubin
+and of the launch settings in Triton's metadata.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..codegen._launch import Amount, three_extents
 from ..codegen._wrapper import Argument, result_names
 from ..signature import Parameter, Result, ScalarType, Signature, TensorType, ValueType
 from ..signature._expression import Expression, Extent, extent_text
-from ._tried import load
+from ._versions import load
 
 if TYPE_CHECKING:
     from ..module import Module
@@ -40,7 +40,7 @@ _triton = load("triton", "3.9.0", "3.9.0")
 Config = Any  # triton.Config
 Target = Union[int, str, Any]  # or triton's GPUTarget
 
-# Names of dtypes in Triton, where they are others than ours with "float" for "fp" and so on.
+# Triton's names of dtypes that are not integers.
 _DTYPES = {
     "bfloat16": "bf16",
     "bool": "i1",
@@ -53,8 +53,8 @@ _DTYPES = {
 _INTEGER = re.compile(r"(?P<sign>u?)int(?P<bits>8|16|32|64)")
 _CONVERTED = re.compile(r"(u?int\d+|float32|float64)\s")
 _ARCHITECTURE = re.compile(r"(?:sm_?)?(\d{2,3})[af]?")
-_VECTOR = 16  # bytes of the longest loads and stores; Triton looks for multiples of as much
-_LARGEST_SCRATCH = 1 << 40  # bytes of one block
+_VECTOR = 16  # bytes of the widest load or store; the divisor that Triton specializes on
+_LARGEST_SCRATCH = 1 << 40  # bytes per block
 
 
 def to_module(
@@ -70,26 +70,27 @@ def to_module(
     configs: Sequence[tuple[str, Config]] | None = None,
     when: str = "",
 ) -> Module:
-    """Return a module with one function, which launches a kernel.
+    """Return a module with one function that launches a Triton kernel.
 
     Parameters
     ----------
     kernel, signature, constexprs, grid, target, options, arguments, element_types, configs, when
-        As in `to_plan`.
+        See `to_plan`.
 
     Returns
     -------
     Module
-        Of kind ``"cuda_driver"``: it can be exported, and loaded without Triton and Python.
+        A module of kind ``"cuda_driver"``, which can be exported and then loaded without Triton
+        and Python.
 
     Raises
     ------
-    ValueError
-        If the parts do not fit each other.
+    TypeError, ValueError
+        See `to_plan`.
 
     Notes
     -----
-    What Triton raises while it compiles is passed on.
+    Exceptions that Triton raises during compilation propagate unchanged.
     """
     return launch_module(
         to_plan(
@@ -120,92 +121,94 @@ def to_plan(
     configs: Sequence[tuple[str, Config]] | None = None,
     when: str = "",
 ) -> LaunchPlan:
-    """Compile a kernel ahead of time; return how it is launched.
+    """Compile a Triton kernel ahead of time and return its launch plan.
 
     Parameters
     ----------
     kernel : triton.JITFunction
-        What ``@triton.jit`` made; ``@triton.autotune`` around it does not count, see `configs`.
+        A function decorated with ``@triton.jit``.  An ``@triton.autotune`` decorator around it has
+        no effect; see `configs`.
     signature : Signature or str
-        What callers see.  Parameters of the kernel that are no constants have the names of its
-        parameters, extents and results, unless `arguments` says something else.
+        Signature of the function for callers.  A kernel parameter without a constant value gets the
+        parameter, extent or result of the same name, unless `arguments` maps it to an expression.
     constexprs : mapping of str to object, optional
-        Values of the kernel's ``tl.constexpr`` parameters that have no default.
-    grid : int or str, or up to three
-        Programs of a launch: expressions over the signature's names and the constants,
-        ``"cdiv(n, BLOCK)"``.
+        Values of the kernel's ``tl.constexpr`` parameters; required for those without a default.
+    grid : int or str, or up to three of them
+        Number of programs per dimension: expressions of the signature's names and the constants,
+        such as ``"cdiv(n, BLOCK)"``.
     target : int, str or GPUTarget, or a sequence of them
         Compute capabilities to compile for: ``90``, ``"sm_90"``.
     options : mapping of str to object, optional
-        Options of Triton: ``num_warps``, ``num_stages``, ``num_ctas``, ``maxnreg``,
+        Triton options: ``num_warps``, ``num_stages``, ``num_ctas``, ``maxnreg``,
         ``launch_pdl``, ``launch_cooperative_grid`` ...
     arguments : mapping of str to str, optional
-        What parameters of the kernel get, in the words of `tvm_ffi.codegen.make_wrapper`:
-        ``{"stride": "int32 x.strides[0]"}``.  By default extents, and integers of no type, are
-        passed as ``int32`` after a check that they fit, and floats as ``float32``.
+        Argument expressions by kernel parameter, as in `tvm_ffi.codegen.make_wrapper`:
+        ``{"stride": "int32 x.strides[0]"}``.  By default, extents and parameters of type ``int``
+        are passed as ``int32`` after a range check, and parameters of type ``float`` as
+        ``float32``.
     element_types : mapping of str to str, optional
-        Dtypes behind addresses, where they are not those of the signature: ``{"sums": "float32"}``
-        for memory of a size, or for a tensor that the kernel reads as something else.
+        Dtypes of the memory at pointer parameters, where they differ from the signature:
+        ``{"sums": "float32"}`` for a workspace, or for a tensor that the kernel reinterprets.
     configs : sequence of (str, triton.Config), optional
-        Configurations as a choice by shape: a condition, ``"n >= 65536"``, or ``""`` for all
-        others, and what holds then.
+        Launch variants: pairs of a condition such as ``"n >= 65536"`` and the configuration that
+        applies if it holds.  The last condition may be ``""``, which always holds.
     when : str, optional
-        For which arguments the launch is meant, where there are no `configs`.
+        Condition under which the function may be called, if there are no `configs`.
 
     Raises
     ------
     TypeError
-        If one of the parts is something else than it should be.
+        If an argument has a wrong type.
     ValueError
-        If the parts do not fit each other, or the kernel needs what plans do not have; if Triton
-        has no such option.
+        If the arguments contradict each other, the kernel needs something that launch plans do not
+        support, or Triton does not have one of the options.
 
     Notes
     -----
-    Memory that the kernel needs for itself comes from the allocator of the caller's framework.
-    Kernels are compiled for addresses and integers of which nothing is known, but for tensors that
-    the signature says to be ``align 16``, or more, and for extents like ``n//16*16``: only with
-    these can Triton load 16 bytes at once.
+    Scratch memory of the kernel comes from the allocator of the caller's framework.
+
+    The compiler may assume that an address is a multiple of 16 bytes only if the signature declares
+    the tensor with ``align 16`` or more, and that an integer is a multiple of 16 only if its
+    expression is, such as ``n//16*16``.  Triton needs both for 16-byte loads.
     """
     function = _function_of(kernel)
     signature = Signature.of(signature)
     if signature.dtype_variables:
         raise ValueError(
-            f"{signature.name}: Triton compiles for one dtype at a time; make one function for each"
+            f"{signature.name}: expected a signature without dtype variables, because Triton "
+            "compiles for one dtype; make one function per dtype"
         )
     plans = []
-    for condition, config in _ways(signature.name, configs, when):
+    for condition, config in _variants(signature.name, configs, when):
         values = {**_defaults(function), **(constexprs or {}), **_kwargs_of(config)}
-        for one in _targets(target):
-            request = _Request(
+        for gpu_target in _targets(target):
+            compilation = _KernelCompilation(
                 function, signature, dict(values), dict(arguments or {}), dict(element_types or {})
             )
-            compiled = request.compile(one, {**(options or {}), **_options_of(config)})
-            plans.append(request.plan(compiled, grid, condition))
+            compiled = compilation.compile(gpu_target, {**(options or {}), **_options_of(config)})
+            plans.append(compilation.plan(compiled, grid, condition))
     return LaunchPlan.first_of(plans)
 
 
-# ---- what users give -----------------------------------------------------------------------------
+# ---- arguments -----------------------------------------------------------------------------------
 
 
 def _function_of(kernel: Any) -> Any:
-    """Return the function inside of decorators."""
+    """Return the function without its autotune and heuristics decorators."""
     function = kernel
     while not hasattr(function, "arg_names") or isinstance(
         function, (_triton.runtime.Autotuner, _triton.runtime.Heuristics)
     ):
         if not hasattr(function, "fn"):
-            raise TypeError(
-                f"expected a kernel that triton.jit has made, got {type(kernel).__name__}"
-            )
+            raise TypeError(f"expected a kernel made by triton.jit, got {type(kernel).__name__}")
         function = function.fn
     if not hasattr(function, "params"):
-        raise TypeError(f"expected a kernel that triton.jit has made, got {type(kernel).__name__}")
+        raise TypeError(f"expected a kernel made by triton.jit, got {type(kernel).__name__}")
     return function
 
 
 def _defaults(function: Any) -> dict[str, Any]:
-    """Return the constants that have a default."""
+    """Return the default values of the kernel's constants."""
     return {
         parameter.name: parameter.default
         for parameter in function.params
@@ -213,26 +216,26 @@ def _defaults(function: Any) -> dict[str, Any]:
     }
 
 
-def _ways(
+def _variants(
     where: str, configs: Sequence[tuple[str, Config]] | None, when: str
 ) -> list[tuple[str, Config | None]]:
-    """Return conditions and what holds then, in the order in which they are looked at."""
+    """Return the conditions and configurations of the launch variants, in order of evaluation."""
     if configs is None:
         return [(when, None)]
     if when:
-        raise ValueError(f"{where}: each of the configs has its condition; leave out when")
-    ways = list(configs)
-    if not ways:
-        raise ValueError(f"{where}: configs must have one, got none")
-    for way in ways:
-        if not (isinstance(way, (list, tuple)) and len(way) == 2 and isinstance(way[0], str)):
+        raise ValueError(f"{where}: expected no when= with configs=, which have conditions already")
+    variants = list(configs)
+    if not variants:
+        raise ValueError(f"{where}: configs: expected at least one pair, got none")
+    for pair in variants:
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str)):
             raise TypeError(
-                f"{where}: configs are pairs of a condition and a triton.Config, got "
-                f"{type(way).__name__}"
+                f"{where}: configs: expected pairs of a condition and a triton.Config, got "
+                f"{type(pair).__name__}"
             )
-    if not all(condition.strip() for condition, _ in ways[:-1]):
-        raise ValueError(f"{where}: the one of the configs that has no condition must be the last")
-    return ways
+    if not all(condition.strip() for condition, _ in variants[:-1]):
+        raise ValueError(f"{where}: configs: only the last condition may be empty")
+    return variants
 
 
 def _kwargs_of(config: Config | None) -> dict[str, Any]:
@@ -240,7 +243,7 @@ def _kwargs_of(config: Config | None) -> dict[str, Any]:
 
 
 def _options_of(config: Config | None) -> dict[str, Any]:
-    """Return the options in a configuration; what it leaves open is left to the others."""
+    """Return the options that a configuration sets."""
     if config is None:
         return {}
     names = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -248,30 +251,30 @@ def _options_of(config: Config | None) -> dict[str, Any]:
 
 
 def _targets(target: Target | Sequence[Target]) -> list[Any]:
-    """Return the targets, the newest first: code for older ones may run on newer ones, too."""
+    """Return the targets, newest first, because newer devices may also run code for older ones."""
     listed = list(target) if isinstance(target, (list, tuple)) else [target]
     if not listed:
-        raise ValueError("a kernel is compiled for a target, got none")
-    return sorted(map(_target, listed), key=lambda one: -int(one.arch))
+        raise ValueError("target: expected at least one target, got none")
+    return sorted(map(_target, listed), key=lambda gpu_target: -int(gpu_target.arch))
 
 
 def _target(target: Target) -> Any:
-    make = _triton.backends.compiler.GPUTarget
-    if isinstance(target, make):
+    gpu_target_type = _triton.backends.compiler.GPUTarget
+    if isinstance(target, gpu_target_type):
         if target.backend != "cuda":
-            raise ValueError(f"launch plans are for CUDA, got a target for {target.backend}")
+            raise ValueError(f"target: expected a CUDA target, got a target for {target.backend}")
         return target
-    found = _ARCHITECTURE.fullmatch(str(target))
-    if found is None:
-        raise ValueError(f"a target is like 90 or 'sm_90', got {target!r}")
-    return make("cuda", int(found[1]), 32)
+    match = _ARCHITECTURE.fullmatch(str(target))
+    if match is None:
+        raise ValueError(f"target: expected a target like 90 or 'sm_90', got {target!r}")
+    return gpu_target_type("cuda", int(match[1]), 32)
 
 
-# ---- from a kernel to a plan ---------------------------------------------------------------------
+# ---- compilation ---------------------------------------------------------------------------------
 
 
-class _Request:
-    """A kernel with all its constants, and the signature that callers see."""
+class _KernelCompilation:
+    """A kernel with its constants, its argument expressions and the signature for callers."""
 
     def __init__(
         self,
@@ -284,40 +287,46 @@ class _Request:
         self._function, self._signature = function, signature
         self._element_types = element_types
         self._parameters: dict[str, Parameter | Result] = {
-            one.name: one for one in signature.parameters
+            parameter.name: parameter for parameter in signature.parameters
         }
         self._parameters.update(zip(result_names(signature), signature.results))
         self._constants = {
-            one.name: constants.pop(one.name) for one in function.params if one.name in constants
+            parameter.name: constants.pop(parameter.name)
+            for parameter in function.params
+            if parameter.name in constants
         }
-        passed = [one.name for one in function.params if one.name not in self._constants]
-        self._check_names(constants, arguments, passed)
-        self._arguments = {name: arguments.get(name) or self._argument(name) for name in passed}
-        self._passed = make_wrapper(
+        dynamic = [
+            parameter.name for parameter in function.params if parameter.name not in self._constants
+        ]
+        self._check_names(constants, arguments, dynamic)
+        self._arguments = {
+            name: arguments.get(name) or self._default_argument(name) for name in dynamic
+        }
+        self._wrapper_arguments = make_wrapper(
             signature, "kernel", arguments=list(self._arguments.values()), device="cuda"
         ).arguments
 
     def _check_names(
-        self, constants: dict[str, Any], arguments: dict[str, str], passed: list[str]
+        self, unused_constants: dict[str, Any], arguments: dict[str, str], dynamic: list[str]
     ) -> None:
         where = self._signature.name
         named = {**arguments, **self._element_types}
-        for kind, names in (("constant", constants), ("argument", named)):
+        for kind, names in (("constant", unused_constants), ("argument", named)):
             for name in names:
-                if name not in passed:
+                if name not in dynamic:
                     listed = ", ".join(self._function.arg_names)
                     raise ValueError(
                         f"{where}: the kernel has no {kind} '{name}'; its parameters are {listed}"
                     )
-        for one in self._function.params:
-            if one.is_constexpr and one.name not in self._constants:
-                raise ValueError(f"{where}: the kernel's constant '{one.name}' has no value")
+        for parameter in self._function.params:
+            if parameter.is_constexpr and parameter.name not in self._constants:
+                raise ValueError(f"{where}: the kernel's constant '{parameter.name}' has no value")
 
-    def _argument(self, name: str) -> str:
-        """Return what a parameter of the kernel gets, where nobody says it."""
+    def _default_argument(self, name: str) -> str:
+        """Return the argument expression of a kernel parameter that `arguments` leaves out."""
         parameter = self._parameters.get(name)
         if parameter is None:
-            return f"int32 {name}"  # an extent, or an error that names it
+            return f"int32 {name}"  # An extent; make_wrapper raises an error for an unknown name.
         if not isinstance(parameter.type, ValueType):
             return name
         return {"int": f"int32 {name}", "float": f"float32 {name}"}.get(
@@ -327,10 +336,10 @@ class _Request:
     def compile(self, target: Any, options: Mapping[str, Any]) -> Any:
         """Return the compiled kernel."""
         types = {
-            one.name: "constexpr"
-            if one.name in self._constants
-            else self._type(one.name, self._arguments[one.name])
-            for one in self._function.params
+            parameter.name: "constexpr"
+            if parameter.name in self._constants
+            else self._type(parameter.name, self._arguments[parameter.name])
+            for parameter in self._function.params
         }
         source = _triton.compiler.ASTSource(
             fn=self._function,
@@ -344,7 +353,7 @@ class _Request:
         return compiled
 
     def _check_options(self, target: Any, options: Mapping[str, Any]) -> None:
-        """Raise ValueError for an option that Triton would pass over."""
+        """Raise ValueError for an option that Triton would ignore."""
         backend = _triton.compiler.make_backend(target)
         known = [field.name for field in fields(backend.parse_options({}))]
         for name in options:
@@ -355,39 +364,39 @@ class _Request:
                 )
 
     def _attributes(self) -> dict[tuple[int], list[list[Any]]]:
-        """Return what holds of arguments in each call, by the place of the kernel's parameter."""
-        places = {name: place for place, name in enumerate(self._function.arg_names)}
+        """Return the known properties of arguments, by the index of the kernel parameter."""
+        indices = {name: index for index, name in enumerate(self._function.arg_names)}
         return {
-            (places[name],): [["tt.divisibility", _VECTOR]]
-            for name, argument in zip(self._arguments, self._passed)
+            (indices[name],): [["tt.divisibility", _VECTOR]]
+            for name, argument in zip(self._arguments, self._wrapper_arguments)
             if self._is_divisible(argument)
         }
 
     def _is_divisible(self, argument: Argument) -> bool:
-        """Whether an address or a number is a multiple of the bytes of the longest loads."""
+        """Return True if an address or a number is known to be a multiple of 16."""
         if argument.kind in ("extent", "constant"):
             return _is_multiple(argument.extent if argument.kind == "extent" else argument.number)
         if argument.kind == "workspace":
-            return True  # aligned to 256 bytes
+            return True  # Workspaces are aligned to 256 bytes.
         type_ = self._parameters[argument.source].type if argument.kind == "address" else None
         return isinstance(type_, TensorType) and (type_.alignment or 1) % _VECTOR == 0
 
     def _check_metadata(self, metadata: Any) -> None:
         if getattr(metadata, "tensordesc_meta", None):
             raise ValueError(
-                f"{self._signature.name}: the kernel takes tensor descriptors as arguments, which "
-                "launch plans cannot make; make them in the kernel"
+                f"{self._signature.name}: launch plans do not support tensor descriptors as "
+                "arguments; create the descriptors in the kernel"
             )
 
     def _type(self, name: str, text: str) -> str:
-        """Return the type of a kernel's parameter in the words of Triton."""
+        """Return Triton's name for the type of a kernel parameter."""
         if name in self._element_types:
             return f"*{self._dtype(self._element_types[name])}"
         parameter = self._parameters.get(text.strip())
         if parameter is not None and isinstance(parameter.type, TensorType):
             dtype = parameter.type.dtype
             if not isinstance(dtype, str):
-                raise ValueError(f"{self._signature.name}: '{text}' must have one dtype")
+                raise ValueError(f"{self._signature.name}: expected one dtype for '{text}'")
             return f"*{self._dtype(dtype)}"
         if text.strip() == "null" or text.strip().startswith("workspace"):
             return "*i8"
@@ -397,7 +406,7 @@ class _Request:
         return self._dtype(converted[1] if converted else self._plain_dtype(parameter, text))
 
     def _plain_dtype(self, parameter: Any, text: str) -> str:
-        """Return the dtype of an argument without one, which `make_wrapper` gives it."""
+        """Return the dtype that `make_wrapper` uses for an argument without an explicit dtype."""
         if parameter is not None:
             origin = parameter.type.schema.origin
             return {"bool": "bool", "float": "float64"}.get(origin, "int64")
@@ -407,28 +416,28 @@ class _Request:
     def _dtype(self, name: str) -> str:
         if name in _DTYPES:
             return _DTYPES[name]
-        found = _INTEGER.fullmatch(name)
-        if found is None:
+        match = _INTEGER.fullmatch(name)
+        if match is None:
             raise ValueError(f"{self._signature.name}: Triton has no dtype {name}")
-        return f"{'u' if found['sign'] else 'i'}{found['bits']}"
+        return f"{'u' if match['sign'] else 'i'}{match['bits']}"
 
-    # ---- the launch ------------------------------------------------------------------------
+    # ---- launch plan -----------------------------------------------------------------------
 
     def plan(self, compiled: Any, grid: Amount, when: str) -> LaunchPlan:
-        """Return how a compiled kernel is launched."""
+        """Return the launch plan of a compiled kernel."""
         metadata = compiled.metadata
-        programs = [self._with_constants(one) for one in three_extents("grid", grid)]
+        programs = [self._with_constants(extent) for extent in three_extents("grid", grid)]
         num_ctas = int(getattr(metadata, "num_ctas", 1))
-        blocks: list[Extent] = [_times(programs[0], num_ctas), *programs[1:]]
-        hidden = [
-            self._hidden(metadata, kind, programs, num_ctas) for kind in ("global", "profile")
+        blocks: list[Extent] = [_product(programs[0], num_ctas), *programs[1:]]
+        scratch = [
+            self._scratch(metadata, kind, programs, num_ctas) for kind in ("global", "profile")
         ]
         return make_launch_plan(
             self._signature,
             DeviceImage(compiled.asm["cubin"], architecture=_architecture(compiled)),
             metadata.name,
-            arguments=[*self._arguments.values(), *hidden],
-            grid=[extent_text(one) for one in blocks],
+            arguments=[*self._arguments.values(), *scratch],
+            grid=[extent_text(extent) for extent in blocks],
             block=int(metadata.num_warps) * int(metadata.warp_size),
             cluster=num_ctas if num_ctas > 1 else None,
             shared_memory=int(metadata.shared),
@@ -437,10 +446,10 @@ class _Request:
             when=self._condition(when),
         )
 
-    def _hidden(self, metadata: Any, kind: str, programs: list[Extent], num_ctas: int) -> str:
-        """Return the memory behind the arguments, which kernels have whether they need it or not.
+    def _scratch(self, metadata: Any, kind: str, programs: list[Extent], num_ctas: int) -> str:
+        """Return the argument expression of a scratch memory, with a part for each block.
 
-        Each block of the grid has its part.
+        Every Triton kernel has two such parameters after its own, which are null if unused.
         """
         size = int(getattr(metadata, f"{kind}_scratch_size", 0) or 0)
         if size == 0:
@@ -452,11 +461,11 @@ class _Request:
             )
         total: Extent = size * num_ctas
         for extent in programs:
-            total = _times(extent, total)
+            total = _product(extent, total)
         return f"workspace({extent_text(total)})"
 
     def _with_constants(self, extent: Extent) -> Extent:
-        """Return an expression in which constants of the kernel are numbers."""
+        """Return an expression in which names of constants are replaced by their values."""
         if isinstance(extent, Expression):
             return replace(extent, operands=tuple(map(self._with_constants, extent.operands)))
         value = self._constants.get(extent) if isinstance(extent, str) else None
@@ -464,31 +473,32 @@ class _Request:
         return int(value) if is_number else extent  # type: ignore[arg-type]
 
     def _condition(self, when: str) -> str:
-        """Return a condition in which constants of the kernel are numbers."""
-        words = re.split(r"(\w+)", when)
+        """Return a condition in which names of constants are replaced by their values."""
+        tokens = re.split(r"(\w+)", when)
         constants = self._constants
         return "".join(
-            str(constants[word]) if isinstance(constants.get(word), int) else word for word in words
+            str(constants[token]) if isinstance(constants.get(token), int) else token
+            for token in tokens
         )
 
 
-def _times(one: Extent, other: Extent) -> Extent:
-    if isinstance(one, int) and isinstance(other, int):
-        return one * other
-    if one == 1 or other == 1:
-        return other if one == 1 else one
-    return Expression("*", (one, other))
+def _product(left: Extent, right: Extent) -> Extent:
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    if left == 1 or right == 1:
+        return right if left == 1 else left
+    return Expression("*", (left, right))
 
 
 def _is_multiple(value: Extent | float) -> bool:
-    """Whether a value is a multiple of 16 whatever its names stand for."""
+    """Return True if a value is a multiple of 16 for all values of its names."""
     if isinstance(value, Expression) and value.operator in ("*", "+", "-"):
-        some = any if value.operator == "*" else all
-        return some(map(_is_multiple, value.operands))
+        quantifier = any if value.operator == "*" else all
+        return quantifier(map(_is_multiple, value.operands))
     return isinstance(value, int) and value % _VECTOR == 0
 
 
 def _architecture(compiled: Any) -> str:
-    """Return what Triton has compiled for; from 90 on that is one device alone."""
-    found = re.search(r"^\.target\s+(sm_\d+[af]?)", compiled.asm["ptx"], re.MULTILINE)
-    return found[1] if found else f"sm_{compiled.metadata.target.arch}"
+    """Return the architecture in the PTX, such as sm_90a, whose code runs only on that device."""
+    match = re.search(r"^\.target\s+(sm_\d+[af]?)", compiled.asm["ptx"], re.MULTILINE)
+    return match[1] if match else f"sm_{compiled.metadata.target.arch}"

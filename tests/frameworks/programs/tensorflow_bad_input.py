@@ -43,7 +43,7 @@ def check_errors() -> None:
         call_tvm_ffi(module.Scale, tf.cast(x, tf.float64))
     with pytest.raises(ValueError, match="argument 'x' must have 2 dimensions, got 1"):
         call_tvm_ffi(module.Scale, v)
-    with pytest.raises(TypeError, match="Scale.* missing .*'x'; without outputs, Scale"):
+    with pytest.raises(TypeError, match="Scale.* missing .*'x'; outputs are not passed: Scale"):
         call_tvm_ffi(module.Scale)
     with pytest.raises(TypeError, match="factr"):
         call_tvm_ffi(module.Scale, x, factr=1)
@@ -51,15 +51,15 @@ def check_errors() -> None:
         call_tvm_ffi(module.Scale, [[1.0]])
     with pytest.raises(ValueError, match="no.such.function"):
         call_tvm_ffi("no.such.function", x, out=x)
-    with pytest.raises(TypeError, match="needs out=: the function has no signature"):
+    with pytest.raises(TypeError, match="expected out= for a function without a signature"):
         call_tvm_ffi(print, x)
-    with pytest.raises(TypeError, match="a function is a global name, a Function or a callable"):
+    with pytest.raises(TypeError, match="expected a global name, a Function or a callable, got"):
         call_tvm_ffi(7, x, out=x)
-    with pytest.raises(ValueError, match="out= describes 2 tensors, the function has 1"):
+    with pytest.raises(ValueError, match="out=: expected 1 outputs, got 2"):
         call_tvm_ffi(module.Scale, x, out=[x, x])
-    with pytest.raises(TypeError, match="out= describes tensors by tf.TensorSpec or"):
+    with pytest.raises(TypeError, match="out=: expected tf.TensorSpec or .shape, dtype."):
         call_tvm_ffi(module.Scale, x, out=3)
-    with pytest.raises(ValueError, match=r"out= has the shape \(None, 3\); what is known when"):
+    with pytest.raises(ValueError, match=r"out=: expected known extents, got shape \(None, 3\)"):
         call_tvm_ffi(module.Scale, x, out=tf.TensorSpec((None, 3)))
     with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
         call_tvm_ffi(print, x, out=((-1, 3), tf.float32))

@@ -58,7 +58,7 @@ def check_unknown_extents() -> None:
     def unknown_rank(a):
         return call_tvm_ffi(module.Concat, a, a)
 
-    with pytest.raises(ValueError, match="argument 'a' has an unknown number of dimensions: pass"):
+    with pytest.raises(ValueError, match="argument 'a' has an unknown number of dimensions; pass"):
         unknown_rank(x[0])
     print("unknown extents")
 
@@ -89,7 +89,7 @@ def check_values_from_the_graph() -> None:
 
     assert graph(x, tf.constant(1.5)).numpy()[0].tolist() == [0.0, 3.0, 6.0]
     assert graph(x, tf.constant(2.5, tf.float64)).numpy()[0].tolist() == [0.0, 5.0, 10.0]
-    with pytest.raises(TypeError, match="argument 'factor' is a value: a tensor in its place must"):
+    with pytest.raises(TypeError, match="argument 'factor': expected a value or a scalar tensor of"):
         call_tvm_ffi(module.Scale, x, factor=x)
     print("values from the graph")
 
@@ -192,7 +192,7 @@ def check_values() -> None:
     assert list(args[6][1]) == [2.5, "x"]
     assert args[7:10] == (tvm_ffi.dtype("bfloat16"), 0.5, tvm_ffi.device("cuda", 1))
     assert (args[10]["a"], args[11]) == (1, float("inf"))
-    with pytest.raises(TypeError, match="argument 'f': a object cannot be part of a graph"):
+    with pytest.raises(TypeError, match="argument 'f': a object cannot be a constant of a graph"):
         call_tvm_ffi(print, out=[], f=object())
     print("values")
 
@@ -243,7 +243,7 @@ def check_gradients() -> None:
         assert tape.gradient(value, variable).numpy()[1, 2] == 2 * 9 * 5
     with tf.GradientTape() as tape:
         value = tf.reduce_sum(call_tvm_ffi(module.Scale, variable))
-    with pytest.raises(LookupError, match="has no derivative: give it with vjp="):
+    with pytest.raises(LookupError, match="has no derivative; pass vjp="):
         tape.gradient(value, variable)
 
     def wrong(*_):
@@ -251,7 +251,7 @@ def check_gradients() -> None:
 
     with tf.GradientTape() as tape:
         value = call_tvm_ffi(module.Scale, variable, vjp=wrong)
-    with pytest.raises(ValueError, match="vjp returned 2 gradients, the call has 1 tensors"):
+    with pytest.raises(ValueError, match="vjp: expected 1 gradients, one per tensor, got 2"):
         tape.gradient(value, variable)
 
     def raising(*_):
@@ -325,7 +325,7 @@ def check_xla() -> None:
     program = Path(__file__).with_name("tensorflow_xla.py")
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1:] == ["done"], done.stdout + done.stderr
-    with pytest.raises(RuntimeError, match="TensorFlow has run something already"):
+    with pytest.raises(RuntimeError, match="TensorFlow has executed an operation already"):
         register_operators(xla=True)
     print("XLA")
 

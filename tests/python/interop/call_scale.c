@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program without Python that calls a kernel written in Python: prints what it wrote, and then
- * what is said of a call that does not fit and of one that fails. */
+ * A program without Python that calls a kernel written in Python.  It prints the output of a valid
+ * call, the error of a call in which the kernel raises, and the error of a call whose tensors do
+ * not match the signature. */
 #include <stdio.h>
 #include <tvm/ffi/c_api.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions for programs of frameworks, compiled once per session."""
+"""Fixtures for the adapter tests: a library of kernels for torch, compiled once per session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCE = Path(__file__).resolve().parent / "torch_kernels.c"
 
 @pytest.fixture(scope="session")
 def torch_library(build_once: Callable[..., Path]) -> Path:
-    """Return the path of the library of functions for torch."""
+    """Return the path of the compiled ``torch_kernels.c``."""
 
     def compile_it(folder: Path) -> None:
         command = [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-O1", "-fPIC"]
@@ -33,15 +33,15 @@ def torch_library(build_once: Callable[..., Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def interop() -> Iterator[Any]:
-    """Return the adapter; what it has made for the tests of a file is forgotten behind them."""
+    """Return the torch adapter; its operators are removed after the tests of a file."""
     torch = pytest.importorskip("torch")
     import tvm_ffi.interop.torch as adapter
     from tvm_ffi._binding.object import hooks
-    from tvm_ffi.interop.torch import _elsewhere, _operators, _tracing
+    from tvm_ffi.interop.torch import _dispatcher_fallback, _operators, _tracing
 
-    _elsewhere.take_refused_calls()
+    _dispatcher_fallback.take_refused_calls()
     yield adapter
-    hooks.fallback_call = lambda *_: NotImplemented  # other files test what is said without it
+    hooks.fallback_call = lambda *_: NotImplemented  # Other files test errors without the adapter.
     torch._dynamo.reset()
     for name in list(_operators._by_name):
         _operators.forget(_operators._by_name[name])
@@ -51,7 +51,7 @@ def interop() -> Iterator[Any]:
 
 
 def _replace_kernel(torch: Any, name: str) -> None:
-    """Let go of the function: torch keeps the last kernel of a name when its library is gone."""
+    """Release the function: torch keeps the last kernel of a name after its library is destroyed."""
     namespace, _, short_name = name.partition("::")
     library = torch.library.Library(namespace, "FRAGMENT")
     library.define(f"{short_name}() -> ()")
@@ -61,13 +61,13 @@ def _replace_kernel(torch: Any, name: str) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def torch_functions(torch_library: Path) -> tvm_ffi.Module:
-    """Return the module of functions for torch, which is there before objects are counted."""
+    """Return the module of the compiled ``torch_kernels.c``, loaded before tests count objects."""
     module = tvm_ffi.load_module(torch_library)
-    module.get_function_signature("scaled")  # what the package asks with stays
+    module.get_function_signature("scaled")  # Creates objects that the package caches.
     return module
 
 
 @pytest.fixture(scope="module")
 def functions(interop: Any, torch_functions: tvm_ffi.Module) -> tvm_ffi.Module:
-    """Return the same where the adapter is loaded."""
+    """Return the module `torch_functions` with the adapter loaded."""
     return torch_functions

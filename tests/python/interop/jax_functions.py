@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Global functions and fixtures for the tests of the JAX adapter.
 
-These are not in conftest.py, which the programs in tests/frameworks leave out.
+They are not in conftest.py, because the programs in tests/frameworks run without it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def functions():
     for name in tvm_ffi.registry.list_global_func_names():
         if name.startswith(("tests.jax.", _function_names.PRIVATE_PREFIX)):
             tvm_ffi.remove_global_func(name)
-    _function_names._given.clear()
+    _function_names._generated_names.clear()
 
 
 @pytest.fixture(name="handler", params=["native", "python"])

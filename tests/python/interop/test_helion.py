@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the adapter of Helion reads from kernels and sizes, without Helion.
+"""The Helion adapter without Helion: argument errors, pointer writes, extents from sizes.
 
-``tests/systems`` compiles kernels of Helion.
+``tests/systems`` compiles Helion kernels.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import pytest
 
 from tvm_ffi.codegen._launch import _conditions
 from tvm_ffi.interop._helion.extents import UnknownExtentError, condition_of, extent_of, product
-from tvm_ffi.interop._helion.written import written_parameters
+from tvm_ffi.interop._helion.pointer_writes import written_parameters
 from tvm_ffi.signature._expression import evaluate, extent_text
 
-# ---- the adapter over a stand-in for Helion ------------------------------------------------------
+# ---- the adapter with a fake Helion module -------------------------------------------------------
 
 ADAPTERS = ("tvm_ffi.interop.helion", "tvm_ffi.interop.triton")
 
 
 @pytest.fixture
 def import_adapter(monkeypatch):
-    """Return a function that imports the adapter where there is a Helion of some version."""
+    """Return a function that imports the adapter with a fake Helion of a given version."""
     pytest.importorskip("torch")
-    # First, as torch looks once whether there is a Triton.
-    importlib.import_module("tvm_ffi.interop._helion.captured")
+    # Imported before the fake modules, because torch checks only once whether Triton is installed.
+    importlib.import_module("tvm_ffi.interop._helion.captured_launch")
 
     def imported(version: str = "1.5.1"):
         helion, triton = ModuleType("helion"), ModuleType("triton")
@@ -48,14 +48,14 @@ def import_adapter(monkeypatch):
 
 
 class Config:
-    """What is asked of a ``helion.Config``."""
+    """The members of ``helion.Config`` that the adapter uses."""
 
     def __init__(self, **config: object) -> None:
         self.config = config
 
 
 class Kernel:
-    """What is asked of a ``helion.Kernel``."""
+    """The members of ``helion.Kernel`` that the adapter uses."""
 
     name = "scale"
 
@@ -70,58 +70,58 @@ class Kernel:
         return arguments
 
 
-def test_without_helion_the_error_says_what_to_install(import_adapter, monkeypatch):
+def test_error_without_helion_names_the_package_to_install(import_adapter, monkeypatch):
     monkeypatch.setitem(sys.modules, "helion", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs helion: pip install 'helion'"):
         importlib.import_module("tvm_ffi.interop.helion")
 
 
-def test_a_helion_that_nobody_tried_is_named_in_a_warning(import_adapter):
-    with pytest.warns(UserWarning, match=r"helion 1\.6\.0 was not tried with tvm_ffi\.interop"):
+def test_untested_helion_version_is_named_in_a_warning(import_adapter):
+    with pytest.warns(UserWarning, match=r"helion 1\.6\.0 was not tested with tvm_ffi\.interop"):
         import_adapter("1.6.0")
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        pytest.param((3, ()), TypeError, "made, got int", id="no-kernel"),
-        pytest.param((Kernel, ()), TypeError, "made, got type", id="class"),
-        pytest.param(("kernel", 3), TypeError, "scale: example_args is a tuple", id="no-tuple"),
+        pytest.param((3, ()), TypeError, "made by helion.kernel, got int", id="not-a-kernel"),
+        pytest.param((Kernel, ()), TypeError, "made by helion.kernel, got type", id="class"),
+        pytest.param(
+            ("kernel", 3), TypeError, "scale: example_args: expected a tuple", id="not-a-tuple"
+        ),
         pytest.param(
             ("kernel", (1, 2)), TypeError, "scale: example_args: too many", id="number-of-arguments"
         ),
-        pytest.param(("kernel", (1,)), ValueError, "scale: config is needed, as", id="no-config"),
+        pytest.param(("kernel", (1,)), ValueError, "scale: expected config= for", id="no-config"),
         pytest.param(
             ("kernel", (1,), 3), TypeError, "helion.Config or a mapping, got int", id="config"
         ),
         pytest.param(
             ("kernel", (1,), {"pid_type": "persistent_interleaved"}),
             ValueError,
-            "scale: a config with pid_type 'persistent_interleaved' launches as many",
+            "scale: the grid of a config with pid_type 'persistent_interleaved' depends on",
             id="persistent",
         ),
     ],
 )
-def test_wrong_arguments_are_refused_before_anything_is_compiled(
-    import_adapter, arguments, error, text
-):
+def test_wrong_arguments_are_rejected_before_compilation(import_adapter, arguments, error, text):
     adapter = import_adapter()
     kernel, *rest = arguments
     with pytest.raises(error, match=text):
         adapter.to_module(Kernel() if kernel == "kernel" else kernel, *rest, target=90)
 
 
-def test_kernels_for_something_else_than_triton_are_refused(import_adapter):
+def test_kernels_for_other_backends_than_triton_are_rejected(import_adapter):
     adapter = import_adapter()
-    with pytest.raises(ValueError, match="scale: launch plans are made of .* is 'pallas'"):
+    with pytest.raises(ValueError, match="scale: expected .* 'triton', got backend 'pallas'"):
         adapter.to_plan(Kernel("pallas"), (1,), target=90)
     interpreted = Kernel()
     interpreted.settings.ref_mode = sys.modules["helion"].RefMode.EAGER
-    with pytest.raises(ValueError, match="scale: the kernel is interpreted, .*HELION_INTERPRET"):
+    with pytest.raises(ValueError, match="scale: .*got an interpreted one; .*HELION_INTERPRET"):
         adapter.to_plan(interpreted, (1,), target=90)
 
 
-# ---- which pointers a kernel writes to -----------------------------------------------------------
+# ---- pointers that a kernel writes to ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_kernels_for_something_else_than_triton_are_refused(import_adapter):
     [
         pytest.param("tl.store(x + i, tl.load(y + i))", {"x"}, id="store"),
         pytest.param("p = y + i\n    q = p\n    tl.store(q, 1)", {"y"}, id="through-names"),
-        pytest.param("q = p\n    p = y\n    tl.store(q, 1)", {"y"}, id="of-a-loop"),
-        pytest.param("i = tl.load(y)\n    tl.store(x + i, i)", {"x"}, id="what-is-read-no-address"),
+        pytest.param("q = p\n    p = y\n    tl.store(q, 1)", {"y"}, id="swapped"),
+        pytest.param("i = tl.load(y)\n    tl.store(x + i, i)", {"x"}, id="loaded-value"),
         pytest.param("p = x\n    p += i\n    tl.store(p, 1)", {"x"}, id="moved"),
         pytest.param("old = tl.atomic_add(x, tl.load(y), sem='relaxed')", {"x"}, id="atomic"),
         pytest.param("tl.store(pointer=x, value=1)", {"x"}, id="keyword"),
@@ -139,18 +139,18 @@ def test_kernels_for_something_else_than_triton_are_refused(import_adapter):
             {"x"},
             id="descriptor",
         ),
-        pytest.param("d.store([0], y)", set(), id="descriptor-of-nothing-known"),
-        pytest.param("helpers.barrier(x, n)", {"x"}, id="handed-on"),
+        pytest.param("d.store([0], y)", set(), id="unknown-descriptor"),
+        pytest.param("helpers.barrier(x, n)", {"x"}, id="other-function"),
         pytest.param("tl.inline_asm_elementwise('', '', [x], tl.int32, False, 1)", {"x"}, id="asm"),
         pytest.param("v = tl.dot(tl.load(x), tl.load(y))", set(), id="read"),
     ],
 )
-def test_pointers_that_a_kernel_writes_to(body, written):
+def test_written_parameters(body, written):
     tree = ast.parse(f"def kernel(x, y, n):\n    {body}\n")
     assert written_parameters(tree, ["x", "y"]) == written
 
 
-# ---- sizes of torch ------------------------------------------------------------------------------
+# ---- torch sizes ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def sympy():
 NAMES = {"s0": "n", "s1": "m"}
 
 
-def test_sizes_become_expressions_of_the_same_value(sympy):
+def test_sizes_become_expressions_with_the_same_value(sympy):
     functions = pytest.importorskip("torch.utils._sympy.functions")
     n, m = sympy.symbols("s0 s1", integer=True, positive=True)
     for size, value in (
@@ -184,7 +184,7 @@ def test_sizes_become_expressions_of_the_same_value(sympy):
     assert extent_of(512, {}) == 512
 
 
-def test_sizes_that_signatures_cannot_say_are_errors(sympy):
+def test_sizes_that_are_not_extent_expressions_are_errors(sympy):
     n = sympy.Symbol("s0", integer=True)
     for size in (sympy.Symbol("u0"), sympy.sqrt(n), n / 3, sympy.sin(n)):
         with pytest.raises(UnknownExtentError):
@@ -210,7 +210,7 @@ def test_comparisons_become_conditions_of_launch_plans(sympy):
         condition_of(sympy.And(n > 1, m > 1), NAMES)
 
 
-def test_the_number_of_elements_of_a_shape():
+def test_product_is_the_number_of_elements_of_a_shape():
     assert product([]) == 1
     assert product([2, 3]) == 6
     assert extent_text(product(["n", 4, "m", 2])) == "8*n*m"

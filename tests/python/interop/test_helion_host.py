@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of host code that Helion could have written: a launch, or a reason why not."""
+"""Captured launches of host code as Helion writes it, and errors for host code that does more."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tvm_ffi.interop._helion.captured import Captured  # noqa: E402 # it needs torch
-from tvm_ffi.interop._helion.parameters import Call  # noqa: E402
+from tvm_ffi.interop._helion.captured_launch import CapturedLaunch  # noqa: E402 # needs torch
+from tvm_ffi.interop._helion.host_call import HostCall  # noqa: E402
 
 
 class JitFunction:
-    """What is asked of a kernel of Triton."""
+    """The members of ``triton.JITFunction`` that the adapter uses."""
 
     __name__ = "_helion_scale"
 
     def __init__(self, text: str, constants: tuple[str, ...] = ()) -> None:
         self._tree = ast.parse(f"def kernel({text}")
-        names = [one.arg for one in self._tree.body[0].args.args]
-        self.params = [SimpleNamespace(name=one, is_constexpr=one in constants) for one in names]
+        names = [argument.arg for argument in self._tree.body[0].args.args]
+        self.params = [SimpleNamespace(name=name, is_constexpr=name in constants) for name in names]
 
     def parse(self) -> ast.AST:
         return self._tree
@@ -32,24 +32,26 @@ class JitFunction:
 SCALE = JitFunction("x, out): tl.store(out, tl.load(x))")
 
 
-def captured(
+def capture(
     host, *examples: object, dynamic: bool = False, index_dtype: torch.dtype = torch.int32
-) -> Captured:
-    """Return what host code launches; extents are constants, or may be others."""
+) -> CapturedLaunch:
+    """Return the launch of host code; extents are symbols if `dynamic`, else constants."""
     declared = {
-        name: one for name, one in inspect.signature(host).parameters.items() if name != "_launcher"
+        name: parameter
+        for name, parameter in inspect.signature(host).parameters.items()
+        if name != "_launcher"
     }
     environment = SimpleNamespace(
         index_dtype=index_dtype, shape_env=SimpleNamespace(simplify=lambda expression: expression)
     )
     bound = symbolic(examples) if dynamic else examples
-    call = Call("scale", declared, examples, bound, environment)
+    call = HostCall("scale", declared, examples, bound, environment)
     call.run(host)
-    return Captured(call)
+    return CapturedLaunch(call)
 
 
 def symbolic(examples: tuple[object, ...]) -> list[object]:
-    """Return what Helion hands on: tensors whose extents are symbols, one for each."""
+    """Return fake arguments like Helion's: tensors in which each extent is a different symbol."""
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import (
         DimDynamic,
@@ -61,26 +63,26 @@ def symbolic(examples: tuple[object, ...]) -> list[object]:
     mode = FakeTensorMode(shape_env=environment)
     return [
         mode.from_tensor(
-            one,
+            example,
             symbolic_context=StatelessSymbolicContext(
-                dynamic_sizes=[DimDynamic.DYNAMIC] * one.ndim
+                dynamic_sizes=[DimDynamic.DYNAMIC] * example.ndim
             ),
         )
-        for one in examples
+        for example in examples
     ]
 
 
 X = torch.zeros(4, 6)
 
 
-def test_what_the_kernel_allocates_is_returned_and_what_it_writes_is_inout():
+def test_allocated_tensors_are_results_and_written_arguments_are_inout():
     def host(x, y, *, _launcher):
         out = torch.empty_like(x)
         _launcher(kernel, (4,), x, y, out, num_warps=2, ptx_options=None)
         return y, out
 
     kernel = JitFunction("x, y, out): tl.store(out, tl.load(x)); tl.store(y, 0)")
-    found = captured(host, X, torch.zeros(3, dtype=torch.int64))
+    found = capture(host, X, torch.zeros(3, dtype=torch.int64))
     text = "scale(x: float32[4, 6], y: inout int64[3]) -> float32[4, 6]"
     assert str(found.signature) == text
     assert found.arguments == {"x": "x", "y": "y", "out": "result"}
@@ -88,7 +90,7 @@ def test_what_the_kernel_allocates_is_returned_and_what_it_writes_is_inout():
     assert (found.grid, found.options, found.when) == (["4"], {"num_warps": 2}, "")
 
 
-def test_extents_that_callers_choose_are_expressions_and_conditions():
+def test_dynamic_extents_become_expressions_and_conditions():
     def host(x, y, *, _launcher):
         n, m = x.shape
         assert y.size(0) == m
@@ -98,7 +100,7 @@ def test_extents_that_callers_choose_are_expressions_and_conditions():
         return x
 
     kernel = JitFunction("x, y, kept, m, size, one, five, nothing): helpers.write(kept, y)")
-    found = captured(host, X, torch.zeros(6), dynamic=True)
+    found = capture(host, X, torch.zeros(6), dynamic=True)
     assert str(found.signature) == "scale(x: float32[x0, x1], y: inout float32[x1])"
     assert found.grid == ["(x0 + 7)//8*x1", "2"]
     assert found.arguments == {
@@ -169,39 +171,39 @@ def asserting(x, *, _launcher):
 @pytest.mark.parametrize(
     ("host", "text"),
     [
-        (none, "a launch plan has one launch, and the host code has 0"),
-        (twice, "one launch, and the host code has 2: _helion_scale, _helion_scale"),
-        (of_zeros, r"the host code runs aten\.zeros_like\.default beside its kernel"),
-        (reading, r"the host code runs aten\.sum\.default beside its kernel"),
-        (of_another, "'out' of the kernel is a tensor that is no argument"),
-        (inside, "'x' of the kernel begins inside of a tensor"),
-        (keeping, "launch plans do not have what _persistent_state_specs asks for"),
+        (none, "expected one launch in the host code, got 0"),
+        (twice, "expected one launch .*, got 2: _helion_scale, _helion_scale"),
+        (of_zeros, r"the host code runs aten\.zeros_like\.default, but a launch plan only"),
+        (reading, r"the host code runs aten\.sum\.default, but a launch plan only"),
+        (of_another, "kernel argument 'out' is a tensor from outside of the call"),
+        (inside, "kernel argument 'x' is a view with an offset into a tensor"),
+        (keeping, "launch plans do not support Helion's option _persistent_state_specs"),
         (number, "the kernel returns int; only tensors can be returned"),
-        (transposed, r"the result of shape \(4, 6\) is not compact, or part of a tensor"),
-        (both_views, "two of the kernel's results have the same memory"),
-        (asserting, "example_args are others than the host code asserts: five rows"),
+        (transposed, r"the result of shape \(4, 6\) is not compact, or is part of another tensor"),
+        (both_views, "two of the kernel's results share memory"),
+        (asserting, "example_args do not satisfy an assertion of the host code: five rows"),
     ],
 )
-def test_host_code_that_is_no_launch_is_refused_with_the_reason(host, text):
+def test_host_code_that_does_more_than_launch_is_rejected(host, text):
     with pytest.raises(ValueError, match=f"^scale: .*{text}"):
-        captured(host, X)
+        capture(host, X)
 
 
 @pytest.mark.parametrize(
     ("host_arguments", "text"),
     [
-        (lambda x, out: ((1,), x, out, x.size(0) ** 0.5), "'n' of the kernel is calculated"),
-        (lambda x, out: ((x.size(0) | 1,), x, out, 1), "the grid is `.*`, which no expression of"),
+        (lambda x, out: ((1,), x, out, x.size(0) ** 0.5), "kernel argument 'n' is computed by"),
+        (lambda x, out: ((x.size(0) | 1,), x, out, 1), "the grid is `.*`, which is not an expr"),
     ],
 )
-def test_sizes_that_no_expression_is_are_refused(host_arguments, text):
+def test_sizes_that_are_not_extent_expressions_are_rejected(host_arguments, text):
     def host(x, *, _launcher):
         out = torch.empty_like(x)
         _launcher(JitFunction("x, out, n): tl.store(out, n)"), *host_arguments(x, out))
         return out
 
     with pytest.raises(ValueError, match=f"^scale: {text}"):
-        captured(host, X, dynamic=True)
+        capture(host, X, dynamic=True)
 
 
 def test_constants_of_a_kernel_cannot_depend_on_extents():
@@ -209,59 +211,59 @@ def test_constants_of_a_kernel_cannot_depend_on_extents():
         out = torch.empty_like(x)
         _launcher(JitFunction("x, out, m): pass", ("m",)), (1,), x, out, x.size(1))
 
-    assert captured(host, X).constants == {"m": 6}
+    assert capture(host, X).constants == {"m": 6}
     with pytest.raises(ValueError, match=r"^scale: the kernel's constant 'm' depends on extents"):
-        captured(host, X, dynamic=True)
+        capture(host, X, dynamic=True)
 
 
-def test_conditions_that_plans_cannot_say_are_refused():
+def test_conditions_that_plans_cannot_express_are_rejected():
     def host(x, *, _launcher):
         factor = 2 if x.size(0) | 1 > 3 else 1
         _launcher(SCALE, (factor,), x, x)
 
-    with pytest.raises(ValueError, match=r"^scale: the host code asks whether `.*hl\.specialize"):
-        captured(host, X, dynamic=True)
+    with pytest.raises(ValueError, match=r"^scale: the host code branches on `.*hl\.specialize"):
+        capture(host, X, dynamic=True)
 
 
 @pytest.mark.parametrize(
     ("examples", "error", "text"),
     [
         pytest.param((X.T, X), ValueError, r"'x': expected a compact tensor, got", id="strides"),
-        pytest.param((X, X), ValueError, r"'y': it has the memory of 'x'", id="aliases"),
-        pytest.param((X.to_sparse(), X), TypeError, "'x': a dense tensor is expected", id="sparse"),
-        pytest.param(([X], X), TypeError, r"'x': a tensor is expected, got list", id="container"),
-        pytest.param(({"a": [X]}, X), TypeError, r"'x': a tensor is expected, got dict", id="deep"),
+        pytest.param((X, X), ValueError, r"'y': .*, got the memory of 'x'", id="aliases"),
+        pytest.param((X.to_sparse(), X), TypeError, "'x': expected a dense tensor", id="sparse"),
+        pytest.param(([X], X), TypeError, r"'x': expected a tensor, got list", id="container"),
+        pytest.param(({"a": [X]}, X), TypeError, r"'x': expected a tensor, got dict", id="deep"),
     ],
 )
-def test_examples_that_signatures_cannot_describe_are_refused(examples, error, text):
+def test_examples_that_signatures_cannot_describe_are_rejected(examples, error, text):
     def host(x, y, *, _launcher):
         raise AssertionError
 
     with pytest.raises(error, match=f"^scale: example of {text}"):
-        captured(host, *examples)
+        capture(host, *examples)
 
 
-def test_kernels_with_indices_of_64_bits_get_extents_of_64_bits():
+def test_kernels_with_64_bit_indices_get_64_bit_extents():
     def host(x, *, _launcher):
         _launcher(JitFunction("x, n): tl.store(x, n)"), (1,), x, x.size(0))
 
-    found = captured(host, X[0], dynamic=True, index_dtype=torch.int64)
+    found = capture(host, X[0], dynamic=True, index_dtype=torch.int64)
     assert (found.arguments["n"], found.when) == ("x0", "")
-    found = captured(host, X[0], dynamic=True)
+    found = capture(host, X[0], dynamic=True)
     assert (found.arguments["n"], found.when) == ("int32 x0", "x0 <= 2147483647")
 
 
-def test_examples_need_no_contents():
+def test_examples_may_be_meta_tensors():
     def host(x, y, *, _launcher):
         _launcher(SCALE, (1,), x, y)
 
     huge = torch.empty(1 << 40, device="meta")
-    found = captured(host, huge, torch.empty(3, device="meta"))
+    found = capture(host, huge, torch.empty(3, device="meta"))
     assert str(found.signature) == "scale(x: float32[1099511627776], y: inout float32[3])"
 
 
-def test_rows_of_one_tensor_are_examples_like_others():
+def test_rows_of_one_tensor_do_not_count_as_shared_memory():
     def host(x, y, *, _launcher):
         _launcher(SCALE, (1,), x, y)
 
-    assert str(captured(host, X[0], X[1]).signature) == "scale(x: float32[6], y: inout float32[6])"
+    assert str(capture(host, X[0], X[1]).signature) == "scale(x: float32[6], y: inout float32[6])"

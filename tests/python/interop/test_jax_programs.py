@@ -49,7 +49,7 @@ def test_vmap(handler, method, calls):
     assert shapes == [(2,) if calls == 3 else (3, 2)] * calls
 
 
-def test_reverse_differentiation_by_a_rule():
+def test_reverse_mode_derivative():
     def rule(inputs, outputs, cotangents):
         assert (len(inputs), outputs.shape) == (1, (4,))
         return cotangents.reshape(-1, 2).sum(1) * 2
@@ -62,7 +62,7 @@ def test_reverse_differentiation_by_a_rule():
     assert jax.vmap(jax.grad(loss))(jnp.ones((2, 2))).tolist() == [[2, 10]] * 2
 
 
-def test_forward_differentiation_by_a_rule():
+def test_forward_mode_derivative():
     def rule(inputs, outputs, tangents):
         return (tangents[0] * 2).repeat(2)
 
@@ -74,7 +74,7 @@ def test_forward_differentiation_by_a_rule():
     assert jax.grad(lambda x: function(x).sum())(jnp.ones(2)).tolist() == [4, 4]
 
 
-def test_the_rule_can_be_another_function_of_ours():
+def test_derivative_rule_may_call_another_function():
     def rule(inputs, outputs, cotangents):
         return scale(cotangents)
 
@@ -84,13 +84,13 @@ def test_the_rule_can_be_another_function_of_ours():
     assert jax.grad(loss)(jnp.ones(3)).tolist() == [2, 2, 2]
 
 
-def test_without_a_rule_differentiation_says_so():
+def test_differentiation_without_a_rule_is_an_error():
     with pytest.raises(ValueError, match="cannot be differentiated"):
         jax.grad(lambda x: scale(x).sum())(jnp.ones(2))
 
 
 @pytest.mark.parametrize("kind", ["vjp", "jvp"])
-def test_a_rule_that_raises(kind):
+def test_exception_in_a_derivative_rule_propagates(kind):
     def rule(*_):
         raise ZeroDivisionError("in the rule")
 
@@ -100,10 +100,10 @@ def test_a_rule_that_raises(kind):
 
 @pytest.mark.parametrize("kind", ["vjp", "jvp"])
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
-def test_a_function_that_fails_in_a_derivative(kind, is_compiled):
-    def rule(inputs, outputs, given):
-        given = given[0] if kind == "jvp" else given
-        x = call_tvm_ffi("tests.jax.fail", given, out=struct(given.shape))
+def test_function_that_fails_in_a_derivative(kind, is_compiled):
+    def rule(inputs, outputs, tangents):
+        tangent = tangents[0] if kind == "jvp" else tangents
+        x = call_tvm_ffi("tests.jax.fail", tangent, out=struct(tangent.shape))
         return x if kind == "jvp" else (x,)
 
     def derivative(x):
@@ -116,13 +116,13 @@ def test_a_function_that_fails_in_a_derivative(kind, is_compiled):
     assert scale(jnp.ones(2)).tolist() == [2, 2]
 
 
-def test_a_rule_that_returns_another_number_of_cotangents_is_refused():
+def test_wrong_number_of_cotangents_is_rejected():
     def loss(x):
         return scale(x, vjp=lambda i, o, c: (c, c)).sum()
 
-    with pytest.raises(ValueError, match="vjp returned 2 cotangents, the call has 1 arrays"):
+    with pytest.raises(ValueError, match="vjp: expected 1 cotangents, one per array, got 2"):
         jax.grad(loss)(jnp.ones(2))
-    with pytest.raises(TypeError, match="vjp or jvp, not both"):
+    with pytest.raises(TypeError, match="expected vjp or jvp, got both"):
         scale(jnp.ones(2), vjp=loss, jvp=loss)
 
 
@@ -138,7 +138,7 @@ def test_loops_and_conditions():
     assert (chosen(True, x).tolist(), chosen(False, x).tolist()) == ([1, 1], [0, 0])
 
 
-def test_an_exported_program_runs_in_another_process(tmp_path):
+def test_exported_program_runs_in_another_process(tmp_path):
     exported = jax.export.export(
         jax.jit(lambda x: call_tvm_ffi("tests.jax.repeated", x)),
         disabled_checks=export_checks(),
@@ -152,9 +152,9 @@ def test_an_exported_program_runs_in_another_process(tmp_path):
             print(exported.call(np.ones(2, np.float32)))
         except jax.errors.JaxRuntimeError as error:
             print(error)
-        def own(x, y, factor):
+        def repeated(x, y, factor):
             y.numpy()[:] = (x.numpy() * factor).repeat(2) + 1
-        tvm_ffi.register_global_func("tests.jax.repeated", own)
+        tvm_ffi.register_global_func("tests.jax.repeated", repeated)
         print(exported.call(np.ones(2, np.float32)).tolist())
     """
     done = subprocess.run(
@@ -166,7 +166,7 @@ def test_an_exported_program_runs_in_another_process(tmp_path):
     assert result == "[3.0, 3.0, 3.0, 3.0]"
 
 
-def test_programs_of_symbolic_shapes():
+def test_programs_with_symbolic_shapes():
     (n,) = jax.export.symbolic_shape("n")
     exported = jax.export.export(
         jax.jit(lambda x: call_tvm_ffi("tests.jax.repeated", x)),
@@ -176,7 +176,7 @@ def test_programs_of_symbolic_shapes():
     assert exported.call(np.ones(3, np.float32)).tolist() == [2] * 6
 
 
-def test_several_devices_run_a_program_in_parts():
+def test_shard_map_over_several_devices():
     """The program runs in a separate process: the number of devices is fixed when JAX starts."""
     program = """
         import os
@@ -231,10 +231,10 @@ FORK = """
     ("when", "in_child"),
     [
         ("imported", "[3.0, 3.0]"),
-        ("started", "call_tvm_ffi('twice'): JAX had started when this process was forked"),
+        ("started", "call_tvm_ffi('twice'): this process was forked after JAX had started"),
     ],
 )
-def test_a_process_that_is_forked(when, in_child):
+def test_call_in_a_forked_process(when, in_child):
     """XLA's threads do not exist in the child, so a program there would wait forever."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FORK), when],
@@ -259,7 +259,7 @@ def test_a_process_that_is_forked(when, in_child):
     ],
     ids=["value", "type", "index", "memory", "long"],
 )
-def test_an_error_of_the_function_ends_the_program_with_kind_and_text(handler, kind, text, status):
+def test_error_of_the_function_ends_the_program_with_kind_and_message(handler, kind, text, status):
     def raise_it(x, y):
         raise kind(text)
 
@@ -268,14 +268,14 @@ def test_an_error_of_the_function_ends_the_program_with_kind_and_text(handler, k
     assert scale(jnp.ones(2)).tolist() == [2, 2]
 
 
-def test_the_error_names_the_function():
+def test_error_names_the_function():
     with pytest.raises(Failure, match=r"call_tvm_ffi\('tests.jax.fail'\): KeyError"):
         jax.block_until_ready(call_tvm_ffi("tests.jax.fail", jnp.ones(2), out=struct((2,))))
 
 
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap], ids=["jit", "vmap"])
 @pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
-def test_an_error_in_a_transformed_call(transform, method):
+def test_error_in_a_transformed_call(transform, method):
     def call(x):
         return call_tvm_ffi("tests.jax.fail", x, out=struct(x.shape), vmap_method=method)
 
@@ -285,7 +285,7 @@ def test_an_error_in_a_transformed_call(transform, method):
 
 
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap], ids=["jit", "vmap"])
-def test_another_number_of_results_in_a_transformed_call(transform):
+def test_wrong_number_of_results_in_a_transformed_call(transform):
     tvm_ffi.register_global_func(
         "tests.jax.too_many",
         lambda x: [np.zeros(2, np.float32)] * 3,
@@ -297,16 +297,16 @@ def test_another_number_of_results_in_a_transformed_call(transform):
         jax.block_until_ready(transform(lambda x: call_tvm_ffi("tests.jax.too_many", x))(x))
 
 
-def test_a_function_that_does_not_exist():
+def test_function_that_does_not_exist():
     with pytest.raises(ValueError, match=r"tests.jax.scale; did you mean 'tests.jax.scaled'"):
         call_tvm_ffi("tests.jax.scale", jnp.ones(2), out=struct((2,)))
     with pytest.raises(TypeError, match="a global name, a Function or a callable, got int"):
         call_tvm_ffi(5, out=())
-    with pytest.raises(TypeError, match=r"call_tvm_ffi\('tests.jax.scaled'\) needs out="):
+    with pytest.raises(TypeError, match=r"call_tvm_ffi\('tests.jax.scaled'\): expected out= for"):
         call_tvm_ffi("tests.jax.scaled", jnp.ones(2))
 
 
-def test_a_function_that_is_gone_when_the_program_runs():
+def test_function_that_was_removed_before_the_program_runs():
     tvm_ffi.register_global_func("tests.jax.gone", scaled)
     program = jax.jit(lambda x: call_tvm_ffi("tests.jax.gone", x, out=struct((2,))))
     assert program(jnp.ones(2)).tolist() == [2, 2]
@@ -337,7 +337,7 @@ def test_a_function_that_is_gone_when_the_program_runs():
     ],
     ids=["none", "too-few", "no-tensor", "shape", "dtype"],
 )
-def test_results_that_were_not_declared(result, message):
+def test_results_that_do_not_match_the_signature(result, message):
     tvm_ffi.register_global_func(
         "tests.jax.returning",
         lambda x: result,
@@ -348,7 +348,7 @@ def test_results_that_were_not_declared(result, message):
         jax.block_until_ready(call_tvm_ffi("tests.jax.returning", jnp.ones(5)))
 
 
-def test_an_array_that_outlives_the_call_is_an_error():
+def test_borrowed_array_that_outlives_the_call_is_an_error():
     kept = []
 
     def keep(x, y):
@@ -359,7 +359,7 @@ def test_an_array_that_outlives_the_call_is_an_error():
     kept.clear()
 
 
-def test_deleted_and_donated_arrays_are_refused_by_jax():
+def test_deleted_and_donated_arrays_are_rejected_by_jax():
     deleted, donated = jnp.ones(2), jnp.ones(2)
     deleted.delete()
     program = jax.jit(scale, donate_argnums=0)
@@ -371,7 +371,7 @@ def test_deleted_and_donated_arrays_are_refused_by_jax():
     assert scale(jnp.ones(2)).tolist() == [2, 2]
 
 
-def test_an_array_may_be_deleted_while_the_program_runs():
+def test_array_may_be_deleted_while_the_program_runs():
     """A running program keeps its arguments alive."""
 
     def slow(x, y):
@@ -384,6 +384,6 @@ def test_an_array_may_be_deleted_while_the_program_runs():
     assert set(y.tolist()) == {3.0}
 
 
-def test_names_of_attributes_that_are_ours_are_refused():
-    with pytest.raises(ValueError, match="an attribute cannot be called '__function'"):
+def test_reserved_attribute_names_are_rejected():
+    with pytest.raises(ValueError, match="argument name '__function' is reserved or used twice"):
         call_tvm_ffi("tests.jax.scaled", jnp.ones(2), out=(), __function=1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The handlers of our custom call, called as XLA does, with a stand-in for XLA that records.
+"""The native handlers of the custom call, called through a fake XLA function table.
 
-What needs a GPU to run for real: the stream, the device, and what handlers say about themselves.
+The fake table makes it possible to test streams, devices, device memory and metadata without a GPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tvm_ffi.libinfo import load_lib_ctypes
 
 STREAM, ORDINAL, CONTEXT = 0x5EED, 3, 0xC0DE
 COMMAND_BUFFER = 1
-CUDA, ROCM = 2, 10  # device types of DLPack
+CUDA, ROCM = 2, 10  # DLPack device types
 DTYPES = {np.dtype(np.float32): 11, np.dtype(np.int32): 4, np.dtype(np.int64): 5}
 
 
@@ -49,7 +49,7 @@ Free = CFUNCTYPE(c_void_p, POINTER(FreeArguments))
 
 
 class Api(xla.Api):
-    """The table of XLA's functions, with those behind that a handler on a GPU calls."""
+    """XLA's function table, with the entries that a GPU handler calls."""
 
     _fields_ = [  # noqa: RUF012
         ("error_get_message", c_void_p),
@@ -65,13 +65,13 @@ class Api(xla.Api):
 
 
 class Runtime:
-    """Stands for XLA."""
+    """A fake XLA that records errors and memory."""
 
     def __init__(self, version=(0, 3)):
         self.errors = []
         self.stream_error = None
-        self.memory = {}  # what is lent: size and buffer by address
-        self.given_back = []
+        self.memory = {}  # size and buffer of allocated memory by address
+        self.freed = []
         self.has_memory = True
         self.table = Api(struct_size=ctypes.sizeof(Api))
         self.table.api_version.major_version, self.table.api_version.minor_version = version
@@ -96,7 +96,7 @@ class Runtime:
         assert arguments.contents.ctx == CONTEXT
         size, _ = self.memory.pop(arguments.contents.data)
         assert size == arguments.contents.size
-        self.given_back.append(size)
+        self.freed.append(size)
 
     def _new_error(self, arguments):
         self.errors.append((arguments.contents.code, arguments.contents.message.decode()))
@@ -112,7 +112,7 @@ class Runtime:
         arguments.contents.device_ordinal = ORDINAL
 
     def frame(self, args=(), rets=(), attributes=None):
-        """Return the frame of a call, and what it points to."""
+        """Return the frame of a call; its attribute ``kept`` owns the memory it points to."""
         kept = [self]
         frame = xla.CallFrame(struct_size=ctypes.sizeof(xla.CallFrame), ctx=CONTEXT)
         frame.api = cast(pointer(self.table), POINTER(xla.Api))
@@ -123,16 +123,17 @@ class Runtime:
         return frame
 
     def metadata(self, handler, api=True):
-        """Ask a handler what it says about itself."""
-        answer = xla.Metadata(struct_size=ctypes.sizeof(xla.Metadata))
-        question = xla.MetadataExtension(metadata=pointer(answer))
-        question.base.type = 1
+        """Return the version and traits that a handler reports."""
+        metadata = xla.Metadata(struct_size=ctypes.sizeof(xla.Metadata))
+        request = xla.MetadataExtension(metadata=pointer(metadata))
+        request.base.type = 1
         frame = self.frame()
-        frame.extension_start = ctypes.addressof(question)
+        frame.extension_start = ctypes.addressof(request)
         if not api:
             frame.api = None
         assert handler(byref(frame)) is None
-        return (answer.api_version.major_version, answer.api_version.minor_version), answer.traits
+        version = metadata.api_version.major_version, metadata.api_version.minor_version
+        return version, metadata.traits
 
 
 def _set_buffers(buffers, arrays, kept):
@@ -158,17 +159,17 @@ def _set_attributes(attributes, values, kept):
         value = values[name]
         if isinstance(value, str):
             types.append(4)
-            made = _span(value, kept)
+            encoded = _span(value, kept)
         elif isinstance(value, np.ndarray):
             types.append(1)
-            made = xla.Array(DTYPES[value.dtype], value.size, value.ctypes.data)
+            encoded = xla.Array(DTYPES[value.dtype], value.size, value.ctypes.data)
         else:
             types.append(3)
             number = np.int64(value).reshape(1)
             kept.append(number)
-            made = xla.Scalar(5, number.ctypes.data)
-        kept += [made, value]
-        addresses.append(ctypes.addressof(made))
+            encoded = xla.Scalar(5, number.ctypes.data)
+        kept += [encoded, value]
+        addresses.append(ctypes.addressof(encoded))
     attributes.size = len(names)
     attributes.types = (c_int32 * len(types))(*types)
     attributes.names = (POINTER(xla.ByteSpan) * len(names))(*map(pointer, names))
@@ -181,7 +182,7 @@ def _span(text, kept):
     return xla.ByteSpan(ctypes.addressof(data), len(text.encode()))
 
 
-def plan(*codes, num_attributes=2):
+def argument_codes(*codes, num_attributes=2):
     return np.array([num_attributes, 0, *codes], np.int32)
 
 
@@ -197,7 +198,7 @@ def library():
 
 @pytest.fixture
 def function():
-    """Register a function that the test gives, for the length of the test."""
+    """Return a function that registers an implementation until the end of the test."""
     names = []
 
     def register(implementation, name="tests.xla.function"):
@@ -210,16 +211,16 @@ def function():
         tvm_ffi.remove_global_func(name)
 
 
-# ---- what handlers say about themselves ---------------------------------------------------------
+# ---- metadata of handlers -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [(0, 1), (0, 3), (0, 4), (0, 99), (1, 0)], ids=str)
-def test_a_handler_was_made_for_the_version_that_asks(library, version):
-    """XLA does without a back end whose handlers were made for another version than it supports."""
+def test_handler_reports_the_version_of_xla(library, version):
+    """XLA disables a backend if a handler reports a version that XLA does not support."""
     assert Runtime(version).metadata(library("CallCpu")) == (version, 0)
 
 
-def test_a_handler_that_is_not_told_the_version_names_the_oldest(library):
+def test_handler_without_a_function_table_reports_the_oldest_version(library):
     assert Runtime().metadata(library("CallCpu"), api=False) == ((0, 1), 0)
 
 
@@ -227,11 +228,11 @@ def test_a_handler_that_is_not_told_the_version_names_the_oldest(library):
     ("name", "traits"),
     [("CallCuda", 0), ("CallRocm", 0), ("CaptureCuda", 1), ("CaptureRocm", 1), ("CallCpu", 0)],
 )
-def test_only_calls_that_may_be_recorded_say_so(library, name, traits):
+def test_only_capture_handlers_are_command_buffer_compatible(library, name, traits):
     assert Runtime().metadata(library(name))[1] == traits * COMMAND_BUFFER
 
 
-def test_a_call_by_another_major_version_is_refused(library):
+def test_call_by_another_major_version_is_rejected(library):
     runtime = Runtime((1, 0))
     assert library("CallCpu")(byref(runtime.frame())) == 1
     assert runtime.errors == [(12, "call_tvm_ffi: unknown version of XLA's interface")]
@@ -244,7 +245,7 @@ def test_a_call_by_another_major_version_is_refused(library):
     ("name", "device_type"),
     [("CallCuda", CUDA), ("CaptureCuda", CUDA), ("CallRocm", ROCM), ("CaptureRocm", ROCM)],
 )
-def test_a_call_on_a_device_has_its_stream_and_tensors_on_it(library, function, name, device_type):
+def test_device_call_has_the_stream_and_tensors_of_xla(library, function, name, device_type):
     seen = []
 
     def look(x, y, n):
@@ -257,7 +258,7 @@ def test_a_call_on_a_device_has_its_stream_and_tensors_on_it(library, function, 
         [np.zeros(4, np.int32)],
         {
             "__function": function(look),
-            "__arguments": plan(0, 1, 16 * 2 + 2, num_attributes=3),
+            "__arguments": argument_codes(0, 1, 16 * 2 + 2, num_attributes=3),
             "n": 7,
         },
     )
@@ -267,7 +268,7 @@ def test_a_call_on_a_device_has_its_stream_and_tensors_on_it(library, function, 
     assert get_current_stream(device_type, ORDINAL) == 0
 
 
-def test_a_runtime_without_the_ordinal_has_one_device(library, function):
+def test_device_is_0_if_xla_does_not_report_the_ordinal(library, function):
     seen = []
     runtime = Runtime()
     runtime.table.struct_size = Api.device_ordinal_get.offset
@@ -275,23 +276,28 @@ def test_a_runtime_without_the_ordinal_has_one_device(library, function):
         [np.zeros(2, np.float32)],
         attributes={
             "__function": function(lambda x: seen.append(x.__dlpack_device__())),
-            "__arguments": plan(0),
+            "__arguments": argument_codes(0),
         },
     )
     assert library("CallCuda")(byref(frame)) is None
     assert seen == [(CUDA, 0)]
 
 
-def test_a_stream_that_cannot_be_had_ends_the_call_with_the_error_of_xla(library, function):
+def test_error_of_xla_for_the_stream_is_the_error_of_the_call(library, function):
     runtime = Runtime()
     runtime.stream_error = 77
-    frame = runtime.frame(attributes={"__function": function(lambda: None), "__arguments": plan()})
+    frame = runtime.frame(
+        attributes={"__function": function(lambda: None), "__arguments": argument_codes()}
+    )
     assert library("CallCuda")(byref(frame)) == 77
 
 
 @pytest.fixture
 def allocating(kernels, function):
-    """Register a function that makes a tensor like another, its argument, and has it seen."""
+    """Return a function that registers a callback which allocates a tensor and passes it to `see`.
+
+    The tensor has the shape and device of `like`, or of the callback's argument.
+    """
 
     def register(see, like=None):
         return function(lambda x: see(kernels.new_like(x if like is None else like)))
@@ -301,11 +307,12 @@ def allocating(kernels, function):
 
 def device_frame(runtime, name):
     return runtime.frame(
-        [np.zeros((2, 3), np.float32)], attributes={"__function": name, "__arguments": plan(0)}
+        [np.zeros((2, 3), np.float32)],
+        attributes={"__function": name, "__arguments": argument_codes(0)},
     )
 
 
-def test_tensors_that_a_function_makes_are_in_memory_of_xla(library, allocating):
+def test_tensors_that_a_function_allocates_are_in_memory_of_xla(library, allocating):
     seen = []
     runtime = Runtime()
 
@@ -316,28 +323,28 @@ def test_tensors_that_a_function_makes_are_in_memory_of_xla(library, allocating)
     frame = device_frame(runtime, allocating(see))
     assert library("CallCuda")(byref(frame)) is None, runtime.errors
     assert seen == [((CUDA, ORDINAL), (2, 3), (3, 1))]
-    assert (runtime.memory, runtime.given_back) == ({}, [24])
+    assert (runtime.memory, runtime.freed) == ({}, [24])
 
 
-def test_tensors_elsewhere_come_from_the_allocator_that_is_there_otherwise(library, allocating):
+def test_tensors_on_other_devices_come_from_the_default_allocator(library, allocating):
     seen = []
     runtime = Runtime()
     frame = device_frame(runtime, allocating(lambda t: seen.append(t.shape), np.zeros((2, 3))))
     assert library("CallCuda")(byref(frame)) is None, runtime.errors
-    assert (seen, runtime.given_back) == ([(2, 3)], [])
+    assert (seen, runtime.freed) == ([(2, 3)], [])
 
 
-def test_a_tensor_in_memory_of_xla_that_outlives_the_call_is_an_error(library, allocating):
+def test_tensor_in_memory_of_xla_that_outlives_the_call_is_an_error(library, allocating):
     kept = []
     runtime = Runtime()
     frame = device_frame(runtime, allocating(kept.append))
     assert library("CallCuda")(byref(frame)) == 1
     assert "in XLA's memory outlives the call" in runtime.errors[0][1]
     kept.clear()
-    assert runtime.given_back == []  # the call is over: there is nobody to give it to
+    assert runtime.freed == []  # XLA accepts memory only during the call, so it is leaked.
 
 
-def test_a_device_without_memory(library, allocating):
+def test_allocation_that_xla_refuses_is_a_memory_error(library, allocating):
     runtime = Runtime()
     runtime.has_memory = False
     frame = device_frame(runtime, allocating(lambda tensor: None))
@@ -352,7 +359,7 @@ def test_results_on_a_device_are_not_copied(library, function):
         [np.zeros(2, np.float32)],
         {
             "__function": function(lambda: tvm_ffi.from_dlpack(np.zeros(2, np.float32))),
-            "__arguments": plan(),
+            "__arguments": argument_codes(),
         },
     )
     library("CallCuda")(byref(frame))
@@ -361,26 +368,26 @@ def test_results_on_a_device_are_not_copied(library, function):
     assert "result 0 of the function is not in CPU memory" in message
 
 
-# ---- which function, how many arguments ----------------------------------------------------------
+# ---- look-up of functions, numbers of arguments --------------------------------------------------
 
 
-def test_a_number_that_two_names_share_keeps_them_apart(library, function):
-    """The number in a program says where to look for a function, and proves nothing."""
+def test_functions_with_the_same_checksum_are_distinguished(library, function):
+    """The checksum only selects a cache entry; the handler compares the names."""
     seen = []
     for name in ("tests.xla.one", "tests.xla.two", "tests.xla.three", "tests.xla.two"):
         if name not in seen:
             function(lambda name=name: seen.append(name), name)
-        frame = Runtime().frame(attributes={"__function": name, "__arguments": plan()})
+        frame = Runtime().frame(attributes={"__function": name, "__arguments": argument_codes()})
         assert library("CallCpu")(byref(frame)) is None
     assert seen == ["tests.xla.one", "tests.xla.two", "tests.xla.three", "tests.xla.two"]
 
 
-def test_a_program_calls_what_has_the_name_now(library, function):
+def test_program_calls_the_function_that_is_registered_now(library, function):
     seen = []
     frame = Runtime().frame(
         attributes={
             "__function": function(lambda: seen.append(1), "tests.xla.replaced"),
-            "__arguments": plan(),
+            "__arguments": argument_codes(),
         }
     )
     assert library("CallCpu")(byref(frame)) is None
@@ -394,7 +401,7 @@ def test_a_program_calls_what_has_the_name_now(library, function):
     [(1, 0), (24, 2), (25, 2), (3, 22), (2, 32), (200, 3)],
     ids=["scalar", "most", "more", "high-rank", "highest-rank", "large"],
 )
-def test_calls_of_any_size(library, function, num_arrays, rank):
+def test_calls_with_any_number_and_rank_of_arrays(library, function, num_arrays, rank):
     shapes = [(i + 1,) + (1,) * (rank - 1) if rank else () for i in range(num_arrays)]
     arrays = [np.full(shape, i, np.float32) for i, shape in enumerate(shapes)]
     seen = []
@@ -403,31 +410,34 @@ def test_calls_of_any_size(library, function, num_arrays, rank):
         arrays,
         attributes={
             "__function": function(lambda *xs: seen.extend((x.shape, x.numpy().sum()) for x in xs)),
-            "__arguments": plan(*(16 * i for i in range(num_arrays))),
+            "__arguments": argument_codes(*(16 * i for i in range(num_arrays))),
         },
     )
     assert library("CallCpu")(byref(frame)) is None, runtime.errors
     assert seen == [(shape, i * (i + 1 if rank else 1)) for i, shape in enumerate(shapes)]
 
 
-def test_extents_beside_one_of_0_may_be_of_any_size(library, function):
-    """Their strides overflow, which is defined for numbers without sign only."""
+def test_empty_array_may_have_huge_extents(library, function):
+    """The strides overflow, which is defined behaviour for unsigned integers only."""
     seen = []
     extents = (c_int64 * 3)(0, 2**40, 2**40)
     frame = Runtime().frame(
         [np.zeros((0, 1, 1), np.float32)],
-        attributes={"__function": function(lambda x: seen.append(x.shape)), "__arguments": plan(0)},
+        attributes={
+            "__function": function(lambda x: seen.append(x.shape)),
+            "__arguments": argument_codes(0),
+        },
     )
     frame.args.values[0].contents.dims = extents
     assert library("CallCpu")(byref(frame)) is None
     assert seen == [tuple(extents)]
 
 
-def test_more_outputs_than_most_calls_have_some_of_them_returned(library, function):
+def test_many_outputs_of_which_half_are_returned(library, function):
     outputs = [np.zeros(2, np.float32) for _ in range(70)]
 
-    def fill(*lent):
-        for i, output in enumerate(lent):
+    def fill(*borrowed):
+        for i, output in enumerate(borrowed):
             output.numpy()[:] = i
         return [np.full(2, 100 + i, np.float32) for i in range(35)]
 
@@ -437,7 +447,7 @@ def test_more_outputs_than_most_calls_have_some_of_them_returned(library, functi
         outputs,
         {
             "__function": function(fill),
-            "__arguments": plan(*(16 * i + 1 for i in range(0, 70, 2))),
+            "__arguments": argument_codes(*(16 * i + 1 for i in range(0, 70, 2))),
         },
     )
     assert library("CallCpu")(byref(frame)) is None, runtime.errors
@@ -445,7 +455,7 @@ def test_more_outputs_than_most_calls_have_some_of_them_returned(library, functi
     assert [int(output[0]) for output in outputs[1::2]] == list(range(100, 135))
 
 
-# ---- programs that were changed -----------------------------------------------------------------
+# ---- corrupt programs ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -453,35 +463,47 @@ def test_more_outputs_than_most_calls_have_some_of_them_returned(library, functi
     [
         ({}, "has no attributes __function and __arguments"),
         ({"__function": "f"}, "has no attributes __function and __arguments"),
-        ({"__function": 5, "__arguments": plan()}, "has no attributes __function and"),
+        ({"__function": 5, "__arguments": argument_codes()}, "has no attributes __function and"),
         ({"__function": "f", "__arguments": "text"}, "has no attributes __function and"),
         ({"__function": "f", "__arguments": np.zeros(1, np.int32)}, "has no attributes __func"),
         ({"__function": "f", "__arguments": np.zeros(2, np.int64)}, "has no attributes __func"),
-        ({"__function": "f", "__arguments": plan(), "x": 1}, "the program was changed"),
-        ({"__function": "f", "__arguments": plan(0)}, "__arguments does not fit the call"),
-        ({"__function": "f", "__arguments": plan(1)}, "__arguments does not fit the call"),
-        ({"__function": "f", "__arguments": plan(9)}, "__arguments does not fit the call"),
-        ({"__function": "f", "__arguments": plan(-14)}, "__arguments does not fit the call"),
-        ({"__function": "f", "__arguments": plan(16 * 5 + 2)}, "does not fit the call"),
-        ({"__function": "f", "__arguments": plan(16 * 9 + 4)}, "does not fit the call"),
-        ({"__function": "f", "__arguments": plan(4)}, "does not fit the call"),
+        ({"__function": "f", "__arguments": argument_codes(), "x": 1}, "the program was changed"),
         (
-            {"__function": "f", "__arguments": plan(32 + 4, num_attributes=3), "x": "{"},
+            {"__function": "f", "__arguments": argument_codes(0)},
+            "__arguments does not fit the call",
+        ),
+        (
+            {"__function": "f", "__arguments": argument_codes(1)},
+            "__arguments does not fit the call",
+        ),
+        (
+            {"__function": "f", "__arguments": argument_codes(9)},
+            "__arguments does not fit the call",
+        ),
+        (
+            {"__function": "f", "__arguments": argument_codes(-14)},
+            "__arguments does not fit the call",
+        ),
+        ({"__function": "f", "__arguments": argument_codes(16 * 5 + 2)}, "does not fit the call"),
+        ({"__function": "f", "__arguments": argument_codes(16 * 9 + 4)}, "does not fit the call"),
+        ({"__function": "f", "__arguments": argument_codes(4)}, "does not fit the call"),
+        (
+            {"__function": "f", "__arguments": argument_codes(32 + 4, num_attributes=3), "x": "{"},
             r"call_tvm_ffi('f'): ValueError",
         ),
-        ({"__function": "f", "__arguments": plan(3)}, "no global function is named 'f'"),
+        ({"__function": "f", "__arguments": argument_codes(3)}, "no global function is named 'f'"),
     ],
 )
-def test_a_program_that_was_changed_is_refused(library, attributes, message):
+def test_corrupt_program_is_rejected(library, attributes, message):
     runtime = Runtime()
     assert library("CallCpu")(byref(runtime.frame(attributes=attributes))) == 1
     assert message in runtime.errors[0][1]
 
 
-def test_an_element_type_that_dlpack_lacks_is_refused(library):
+def test_element_type_that_dlpack_lacks_is_rejected(library):
     runtime = Runtime()
     frame = runtime.frame(
-        [np.zeros(2, np.int8)], attributes={"__function": "f", "__arguments": plan(0)}
+        [np.zeros(2, np.int8)], attributes={"__function": "f", "__arguments": argument_codes(0)}
     )
     assert library("CallCpu")(byref(frame)) == 1
     assert runtime.errors[0][0] == 12

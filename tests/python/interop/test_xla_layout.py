@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our declarations of XLA's structs, and those in the header that jaxlib ships."""
+"""Layout of our declarations of XLA's structs, compared with the header that jaxlib ships."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tvm_ffi.interop._xla import structs
 
 PIN = re.compile(r"^XLA_FFI_PIN\((\w+), (\w+), (\d+)\);$", re.MULTILINE)
-# Where XLA has another name than we; names changed from 0.3 to 0.4.
+# XLA's names where they differ from ours; some changed between versions 0.3 and 0.4.
 STRUCTS = {
     "XLA_FFI_Extension": ("XLA_FFI_InternalExtension", "XLA_FFI_Extension_Base"),
     "XLA_FFI_Api_Version": ("struct XLA_FFI_Api_Version",),
@@ -26,7 +26,7 @@ MEMBERS = {
     ("XLA_FFI_Error_Create_Args", "code"): "errc",
     ("XLA_FFI_Metadata_Extension", "base"): "extension_base",
 }
-# Structs as `ctypes` has them.
+# The ctypes structures by our C names.
 CTYPES = {
     "XLA_FFI_Extension": structs.Extension,
     "XLA_FFI_Api_Version": structs.ApiVersion,
@@ -73,7 +73,7 @@ NUMBERS = {
 
 @pytest.fixture(scope="module")
 def pins():
-    """Return struct, member and offset of each static assertion of ours."""
+    """Return the struct, member and offset of each of our static assertions."""
     repository = Path(__file__).resolve().parents[3]
     text = (repository / "runtime/xla/xla_ffi.h").read_text(encoding="utf-8")
     found = [(struct, member, int(offset)) for struct, member, offset in PIN.findall(text)]
@@ -83,14 +83,14 @@ def pins():
 
 @pytest.fixture(scope="module")
 def header():
-    """Return the header of jaxlib, and its text."""
+    """Return the path and the text of jaxlib's header."""
     jax = pytest.importorskip("jax", exc_type=ImportError)
     path = Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h"
     return path, path.read_text(encoding="utf-8")
 
 
-def theirs(text, struct, member):
-    """Return the names that a header has for a member of ours."""
+def name_in_header(text, struct, member):
+    """Return the names of a struct and a member in XLA's header."""
     for name in STRUCTS.get(struct, (f"struct {struct}", struct)):
         if re.search(rf"\b{name.removeprefix('struct ')}\b", text):
             break
@@ -99,14 +99,14 @@ def theirs(text, struct, member):
     return name, MEMBERS.get((struct, member), member)
 
 
-def test_offsets_and_numbers_are_those_of_the_header(pins, header, tmp_path):
+def test_offsets_and_constants_match_the_header(pins, header, tmp_path):
     compiler = os.environ.get("CC") or shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
     path, text = header
     lines = [f'#include "{path}"']
     for struct, member, offset in pins:
-        name, field = theirs(text, struct, member)
+        name, field = name_in_header(text, struct, member)
         lines.append(f'_Static_assert(offsetof({name}, {field}) == {offset}, "{name}.{field}");')
     lines += [f'_Static_assert({name} == {n}, "{name}");' for name, n in NUMBERS.items()]
     source = tmp_path / "layout.c"
@@ -117,7 +117,7 @@ def test_offsets_and_numbers_are_those_of_the_header(pins, header, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_offsets_are_those_of_the_structs_in_python(pins):
+def test_offsets_match_the_ctypes_structures(pins):
     compared = 0
     for struct, member, offset in pins:
         if struct in CTYPES and hasattr(CTYPES[struct], member):

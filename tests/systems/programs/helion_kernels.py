@@ -294,9 +294,9 @@ def tried(kernel: object, *examples: object, **config: object) -> None:
 
 
 x, y = pair
-refused(TypeError, "a kernel that helion.kernel has made, got function", tried, add.fn, x, y)
+refused(TypeError, "expected a kernel made by helion.kernel, got function", tried, add.fn, x, y)
 refused(TypeError, "example_args: missing a required argument: 'y'", tried, add, x)
-refused(ValueError, "config is needed, as the kernel has 0 of its own", tried, add, x, y)
+refused(ValueError, "expected config= for a kernel with 0 configs", tried, add, x, y)
 
 
 def tried_in_blocks(kernel: object, *examples: object) -> None:
@@ -304,14 +304,16 @@ def tried_in_blocks(kernel: object, *examples: object) -> None:
     tried(kernel, *examples, block_sizes=[16] * blocks)
 
 
-refused(ValueError, "'y': it has the memory of 'x'", tried_in_blocks, add, x, x)
+shared = "'y': expected separate memory, got the memory of 'x'"
+refused(ValueError, shared, tried_in_blocks, add, x, x)
 refused(ValueError, "'x': expected a compact tensor", tried_in_blocks, add, x.T, y.T)
-refused(TypeError, "'xs': a tensor is expected, got list", tried_in_blocks, of_all, [x[0], y[0]])
+refused(TypeError, "'xs': expected a tensor, got list", tried_in_blocks, of_all, [x[0], y[0]])
 depends = "the kernel's constant '_RDIM_SIZE_1' depends on extents"
 refused(ValueError, depends, tried_in_blocks, softmax, x)
 refused(ValueError, "runs aten.zeros_like.default", tried_in_blocks, from_zeros, x[0])
-refused(ValueError, "(x0) is not compact, or part of a tensor", tried_in_blocks, first_column, x)
-asserts = "example_args are others than the host code asserts"
+partial = "(x0) is not compact, or is part of another tensor"
+refused(ValueError, partial, tried_in_blocks, first_column, x)
+asserts = "example_args do not satisfy an assertion of the host code"
 refused(ValueError, asserts, tried_in_blocks, shift, torch.zeros(20), torch.zeros(20), 20, True)
 refused(helion.exc.InvalidConfig, "block_sizes", tried_in_blocks, matmul, *matrices)
 
@@ -322,6 +324,6 @@ def tried_persistent(kernel: object, *examples: object) -> None:
 
 refused(ValueError, "pid_type 'persistent_blocked'", tried_persistent, shift, *examples)
 interpreter = helion.kernel(add.fn, ref_mode=helion.RefMode.EAGER)
-refused(ValueError, "the kernel is interpreted", tried_in_blocks, interpreter, x, y)
+refused(ValueError, "expected a compiled kernel, got an", tried_in_blocks, interpreter, x, y)
 
 print("done")

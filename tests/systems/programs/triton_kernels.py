@@ -341,21 +341,21 @@ def wrong(x):
     tl.store(x, tl.no_such_function(x))
 
 
-module_refused(TypeError, "expected a kernel that triton.jit has made, got function", kernel=add)
+module_refused(TypeError, "expected a kernel made by triton.jit, got function", kernel=add)
 module_refused(ValueError, "the kernel's constant 'BLOCK' has no value", constexprs={})
 module_refused(ValueError, "has no constant 'BLOCKS'", constexprs={"BLOCK": 8, "BLOCKS": 8})
 module_refused(ValueError, "the kernel has no argument 'z'", arguments={"z": "n"})
 module_refused(ValueError, "'y' is not an extent of every call", signature="add(x: float32[k])")
 module_refused(ValueError, "'m' in grid.x is not an extent", grid="cdiv(m, BLOCK)")
-module_refused(ValueError, "a target is like 90 or 'sm_90', got 'gfx942'", target="gfx942")
+module_refused(ValueError, "a target like 90 or 'sm_90', got 'gfx942'", target="gfx942")
 hip = triton.backends.compiler.GPUTarget("hip", "gfx942", 64)
-module_refused(ValueError, "launch plans are for CUDA, got a target for hip", target=hip)
-module_refused(ValueError, "a kernel is compiled for a target, got none", target=[])
-module_refused(ValueError, "configs must have one, got none", configs=[])
+module_refused(ValueError, "expected a CUDA target, got a target for hip", target=hip)
+module_refused(ValueError, "target: expected at least one target, got none", target=[])
+module_refused(ValueError, "configs: expected at least one pair, got none", configs=[])
 config = triton.Config({"BLOCK": 8})
-pairs = "configs are pairs of a condition and a triton.Config, got Config"
+pairs = "configs: expected pairs of a condition and a triton.Config, got Config"
 module_refused(TypeError, pairs, configs=[config], constexprs={})
-last = "the one of the configs that has no condition must be the last"
+last = "configs: only the last condition may be empty"
 module_refused(ValueError, last, configs=[("", config), ("n > 2", config)], constexprs={})
 option = "Triton has no option 'num_warp'; did you mean 'num_warps'?"
 module_refused(ValueError, option, options={"num_warp": 4})
@@ -365,10 +365,11 @@ module_refused(TypeError, "grid is an int or an expression, got function", grid=
 module_refused(TypeError, "a signature is a Signature or its text, got int", signature=3)
 module_refused(ValueError, "has no argument 'z'", element_types={"z": "float32"})
 module_refused(ValueError, "Triton has no dtype complex64", element_types={"x": "complex64"})
-module_refused(ValueError, "leave out when", configs=[("", triton.Config({}))], when="n > 2")
+both = "expected no when= with configs="
+module_refused(ValueError, both, configs=[("", triton.Config({}))], when="n > 2")
 module_refused(
     ValueError,
-    "Triton compiles for one dtype at a time",
+    "expected a signature without dtype variables",
     signature="add(x: T[n], y: T[n], out: out T[n]) where T in (float16, float32)",
 )
 module_refused(

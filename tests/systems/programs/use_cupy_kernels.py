@@ -67,17 +67,17 @@ refused(
     lambda: from_raw_module(templates, wrong, arch="sm_90"),
 )  # fmt: skip
 refused(
-    TypeError, "expected a RawModule with its text, got one of the file 'kernels.cubin'",
+    TypeError, "expected a RawModule with source text, got one of the file 'kernels.cubin'",
     lambda: from_raw_module(cupy.RawModule(path="kernels.cubin"), functions, arch="sm_90"),
 )  # fmt: skip
 refused(
-    TypeError, "expected a RawKernel of CuPy, got ElementwiseKernel",
+    TypeError, "expected a CuPy RawKernel, got ElementwiseKernel",
     lambda: from_raw_kernel(
         cupy.ElementwiseKernel("float32 x", "float32 y", "y = x"), SIGNATURE, arch="sm_90"
     ),
 )  # fmt: skip
 refused(
-    TypeError, "expected a RawModule of CuPy, got str",
+    TypeError, "expected a CuPy RawModule, got str",
     lambda: from_raw_module(SCALE, functions, arch="sm_90"),
 )  # fmt: skip
 

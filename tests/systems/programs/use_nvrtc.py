@@ -53,7 +53,7 @@ refused(
     "takes 4 bytes as argument 2, got 8 for 'a' (float64)",
     lambda: to_module(SOURCE, wrong, arch="sm_90", options=["-DFACTOR=1"]),
 )
-refused(ValueError, "compiled for an architecture, got none", lambda: to_module("", {}, arch=[]))
+refused(ValueError, "expected at least one architecture", lambda: to_module("", {}, arch=[]))
 wrong = {"scale": {**instance, "kernel": "kernels::scale_none<float>"}}
 refused(RuntimeError, "scale_none", lambda: to_module(TEMPLATE, wrong, arch="sm_90"))
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the host code of a kernel does, without a GPU, for `tvm_ffi.interop.helion`."""
+"""Runs of a Helion kernel's host code without a GPU, for `tvm_ffi.interop.helion`."""

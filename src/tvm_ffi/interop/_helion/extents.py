@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that torch calculates with symbols, as extents of signatures."""
+"""Conversion of torch's symbolic sizes (SymPy expressions) to extents of signatures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...signature._expression import Expression, Extent, extent_text
 
 __all__ = ["UnknownExtentError", "condition_of", "extent_of", "product"]
 
-# Operations by the names of their classes in SymPy and torch.
+# Operators of extents by the class names of SymPy and torch.
 _OPERATORS = {
     "CleanDiv": "//", "FloorDiv": "//", "Max": "max", "Min": "min", "Mod": "%", "Mul": "*",
     "PythonMod": "%",
@@ -20,15 +20,15 @@ _RELATIONS = {
     "Equality": "==", "Unequality": "!=", "StrictLessThan": "<", "LessThan": "<=",
     "StrictGreaterThan": ">", "GreaterThan": ">=",
 }  # fmt: skip
-_LONGEST = 80  # characters of an expression in an error
+_MAX_LENGTH = 80  # characters of an expression in an error message
 
 
 class UnknownExtentError(ValueError):
-    """A size or a condition that signatures cannot say."""
+    """A size or a condition that an extent expression cannot represent."""
 
     def __init__(self, expression: Any) -> None:
         text = str(expression)
-        super().__init__(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}...")
+        super().__init__(text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}...")
 
 
 def extent_of(size: Any, names: Mapping[str, str]) -> Extent:
@@ -39,12 +39,12 @@ def extent_of(size: Any, names: Mapping[str, str]) -> Extent:
     size : int, torch.SymInt or an expression of SymPy
         The size.
     names : mapping of str to str
-        What symbols are called.
+        Names of extents by the names of the symbols.
 
     Raises
     ------
     UnknownExtentError
-        If it has a symbol without a name, or an operation that extents do not have.
+        If the size contains a symbol without a name, or an operation that extents do not have.
     """
     if isinstance(size, int):
         return size
@@ -57,7 +57,7 @@ def condition_of(relation: Any, names: Mapping[str, str]) -> str:
     Raises
     ------
     UnknownExtentError
-        If it is none of two extents.
+        If it is not a comparison of two extents.
     """
     operator = _RELATIONS.get(type(relation).__name__)
     if operator is None:
@@ -67,14 +67,14 @@ def condition_of(relation: Any, names: Mapping[str, str]) -> str:
 
 
 def product(extents: Sequence[Extent]) -> Extent:
-    """Return how many elements a tensor of these extents has."""
-    number, rest = 1, []
+    """Return the number of elements of a tensor with these extents."""
+    factor, symbolic = 1, []
     for extent in extents:
         if isinstance(extent, int):
-            number *= extent
+            factor *= extent
         else:
-            rest.append(extent)
-    return _chain("*", [*([number] if number != 1 or not rest else []), *rest])
+            symbolic.append(extent)
+    return _chain("*", [*([factor] if factor != 1 or not symbolic else []), *symbolic])
 
 
 def _read(expression: Any, names: Mapping[str, str]) -> Extent:
@@ -94,20 +94,20 @@ def _read(expression: Any, names: Mapping[str, str]) -> Extent:
         raise UnknownExtentError(expression)
     if kind == "Mul" and expression.could_extract_minus_sign():
         return Expression("-", (0, _read(-expression, names)))
-    operands = [_read(one, names) for one in expression.args]
+    operands = [_read(operand, names) for operand in expression.args]
     if kind == "Mul":
-        operands.sort(key=lambda one: (not isinstance(one, int), extent_text(one)))
+        operands.sort(key=lambda operand: (not isinstance(operand, int), extent_text(operand)))
     return _chain(_OPERATORS[kind], operands)
 
 
 def _sum(terms: Sequence[Any], names: Mapping[str, str]) -> Extent:
-    """Return a sum as people write it: names first, what is subtracted last."""
-    added = [_read(one, names) for one in terms if not one.could_extract_minus_sign()]
-    subtracted = [_read(-one, names) for one in terms if one.could_extract_minus_sign()]
-    for operands in (added, subtracted):  # SymPy's order is that of its symbols
-        operands.sort(key=lambda one: (isinstance(one, int), extent_text(one)))
+    """Return a sum in the usual order: names, then numbers, then the subtracted terms."""
+    added = [_read(term, names) for term in terms if not term.could_extract_minus_sign()]
+    subtracted = [_read(-term, names) for term in terms if term.could_extract_minus_sign()]
+    for operands in (added, subtracted):  # SymPy sorts terms by symbol, not by name.
+        operands.sort(key=lambda operand: (isinstance(operand, int), extent_text(operand)))
     return _chain("-", [_chain("+", added or [0]), *subtracted])
 
 
 def _chain(operator: str, operands: Sequence[Extent]) -> Extent:
-    return reduce(lambda one, other: Expression(operator, (one, other)), operands)
+    return reduce(lambda left, right: Expression(operator, (left, right)), operands)

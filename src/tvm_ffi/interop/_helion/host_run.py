@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of a kernel's host code on tensors without contents, whose extents are symbols.
+"""A run of a kernel's host code on fake tensors with symbolic extents.
 
-What the host code launches, allocates and returns is seen; on which sizes it depends is noted by
-torch, as it is for ``torch.compile``.
+The run records launches and the returned value.  torch records guards, the comparisons of sizes on
+which the host code branched, as it does for ``torch.compile``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 from torch.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["HostRun", "Launched"]
+__all__ = ["HostRun", "LaunchRecord"]
 
 _ALLOCATIONS = {
     "aten.empty.memory_format",
@@ -29,8 +29,8 @@ _ALLOCATIONS = {
 
 
 @dataclass(frozen=True)
-class Launched:
-    """What was given to a launch."""
+class LaunchRecord:
+    """The arguments of one call of the launcher."""
 
     kernel: Any  # triton.JITFunction
     grid: Sequence[Any]
@@ -40,39 +40,39 @@ class Launched:
 
 @dataclass
 class HostRun:
-    """The arguments of a run, which symbols stand in them, and what came of it."""
+    """The symbols in the arguments of a run, and the results of the run."""
 
-    values: dict[str, str] = field(default_factory=dict)
-    """Parameters by the text of what stands for them: numbers and truth values."""
-    launched: list[Launched] = field(default_factory=list)
+    parameter_names: dict[str, str] = field(default_factory=dict)
+    """Parameters that are numbers or bools, by the text of their symbolic expressions."""
+    launches: list[LaunchRecord] = field(default_factory=list)
     returned: Any = None
     guards: list[Any] = field(default_factory=list)
-    """What held for the examples, and the host code has asked."""
+    """Conditions on which the host code branched, and which hold for the examples."""
 
     def __post_init__(self) -> None:
         self._environment = ShapeEnv(specialize_zero_one=False, duck_shape=False)
         self._mode = FakeTensorMode(shape_env=self._environment)
-        self._integers: dict[str, Any] = {}
-        self._sizes: dict[str, Any] = {}
+        self._integer_symbols: dict[str, Any] = {}
+        self._size_symbols: dict[str, Any] = {}
 
     @property
     def names(self) -> dict[str, str]:
-        """What symbols are called that may stand in expressions, by their text.
+        """The names of the symbols that may occur in expressions, by the text of the symbol.
 
-        Of sizes that have been found to be equal one symbol is left.  It has the name of a
-        parameter, if one is equal, too, or of the first of them.
+        torch merges sizes that are equal into one symbol.  Its name is that of an equal integer
+        parameter if there is one, else that of the first extent.
         """
-        found: dict[str, str] = {}
-        for name, size in {**self._integers, **self._sizes}.items():
-            found.setdefault(str(size.node.expr), name)
-        return found
+        names: dict[str, str] = {}
+        for name, size in {**self._integer_symbols, **self._size_symbols}.items():
+            names.setdefault(str(size.node.expr), name)
+        return names
 
     def simplified(self, expression: Any) -> Any:
-        """Return an expression without what is known: one symbol for sizes that are equal."""
+        """Return an expression simplified by the known equalities of sizes."""
         return self._environment.simplify(expression)
 
     def size(self, name: str, example: int) -> Any:
-        """Return an extent that may have any value."""
+        """Return a symbolic extent."""
         environment, source = self._environment, ConstantSource(name)
         symbol = environment.create_symbol(
             example,
@@ -80,36 +80,36 @@ class HostRun:
             dynamic_dim=DimDynamic.DYNAMIC,
             do_not_specialize_zero_one=True,
         )
-        size = self._sizes[name] = environment.create_symintnode(
+        size = self._size_symbols[name] = environment.create_symintnode(
             symbol, hint=example, source=source
         )
         return size
 
     def number(self, name: str, example: bool | int | float) -> Any:
-        """Return a number that may have any value."""
+        """Return a symbolic number or bool."""
         environment, source = self._environment, ConstantSource(name)
         number = int(example) if isinstance(example, bool) else example
         symbol = environment.create_unspecified_symbol(
             number, source=source, dynamic_dim=DimDynamic.DYNAMIC
         )
-        made: Any
+        symbolic: Any
         if isinstance(number, float):
-            made = environment.create_symfloatnode(symbol, hint=number, source=source)
+            symbolic = environment.create_symfloatnode(symbol, hint=number, source=source)
         else:
-            made = environment.create_symintnode(symbol, hint=number, source=source)
+            symbolic = environment.create_symintnode(symbol, hint=number, source=source)
         if isinstance(example, bool):
-            made = made == 1
+            symbolic = symbolic == 1
         elif isinstance(example, int):
-            self._integers[name] = made
-        self.values[str(made.node.expr)] = name
-        return made
+            self._integer_symbols[name] = symbolic
+        self.parameter_names[str(symbolic.node.expr)] = name
+        return symbolic
 
     def tensor(self, shape: Sequence[Any], example: torch.Tensor) -> Any:
-        """Return a compact tensor without contents."""
+        """Return a compact fake tensor."""
         with self._mode, self._environment.suppress_guards():
-            made = torch.empty(tuple(shape), dtype=example.dtype, device=example.device)
-            made.is_contiguous()  # found out once, by asking for sizes
-        return made
+            fake = torch.empty(tuple(shape), dtype=example.dtype, device=example.device)
+            fake.is_contiguous()  # Computed here, because it compares sizes, and then cached.
+        return fake
 
     def run(self, host: Callable[..., Any], arguments: Sequence[Any]) -> None:
         """Run the host code.
@@ -117,22 +117,22 @@ class HostRun:
         Raises
         ------
         ValueError
-            If it does something else than allocate and launch, or does not take the arguments.
+            If the host code does more than allocate and launch, or an assertion in it fails.
         """
-        with self._mode, _OnlyMemory(self._environment):
+        with self._mode, _AllocationsAndViewsMode(self._environment):
             try:
                 self.returned = host(*arguments, _launcher=self._launch)
             except AssertionError as error:
-                text = "example_args are others than the host code asserts"
+                text = "example_args do not satisfy an assertion of the host code"
                 raise ValueError(f"{text}: {error}" if str(error) else text) from error
         self.guards = [guard.expr for guard in self._environment.guards]
 
     def _launch(self, kernel: Any, grid: Any, *arguments: Any, **options: Any) -> None:
-        self.launched.append(Launched(kernel, tuple(grid), arguments, options))
+        self.launches.append(LaunchRecord(kernel, tuple(grid), arguments, options))
 
 
-class _OnlyMemory(TorchDispatchMode):  # type: ignore[misc] # mypy skips torch
-    """Lets host code allocate, and look at tensors in another way."""
+class _AllocationsAndViewsMode(TorchDispatchMode):  # type: ignore[misc] # mypy skips torch
+    """Dispatch mode in which host code may allocate tensors and make views of them, only."""
 
     def __init__(self, environment: ShapeEnv) -> None:
         super().__init__()
@@ -143,12 +143,13 @@ class _OnlyMemory(TorchDispatchMode):  # type: ignore[misc] # mypy skips torch
     ) -> Any:
         kwargs = kwargs or {}
         if str(function) in _ALLOCATIONS:
-            # What torch asks to find strides: all tensors are compact, whatever it is told.
+            # torch compares sizes to compute strides.  These comparisons are no conditions of the
+            # launch, because all tensors are compact.
             with self._environment.suppress_guards():
                 return function(*args, **kwargs)
         if function.namespace != "prim" and not function.is_view:
             raise ValueError(
-                f"the host code runs {function} beside its kernel, and a launch plan only "
-                "launches; do it in the kernel, or where it is called"
+                f"the host code runs {function}, but a launch plan only launches a kernel; move "
+                "the operation into the kernel or to the caller"
             )
         return function(*args, **kwargs)

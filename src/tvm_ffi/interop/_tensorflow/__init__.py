@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions as operators of TensorFlow's graphs, which `tvm_ffi.interop.tensorflow` makes."""
+"""TensorFlow graph operators that call functions, for `tvm_ffi.interop.tensorflow`."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call of a function in a graph of TensorFlow: what goes in and what comes out.
+"""The inputs, outputs and attributes of one function call in a TensorFlow graph.
 
-The other half is ``op.cc``, which reads what is written here.
+The operator in ``op.cc`` reads the attributes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ...serialization import to_json_graph_str
 from ...signature import Signature, TensorType
 from ...signature._outputs import OutputError, TensorSpec, outputs_of
 from ...signature._parameter import Parameter
-from .._without_outputs import bind_without_outputs, is_output, require_outputs
+from .._destination_passing import bind_inputs, is_output, require_out
 from .extent import shape_of, shape_tensor
 
-__all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
+__all__ = ["NodeCall", "add_arguments_by_position", "add_arguments_by_signature"]
 
-# Where an argument comes from; a code is 4 * index + source.  ORDER tensorflow-source
+# Source of an argument; a code is 4 * index + source.  ORDER tensorflow-source
 _INPUT, _OUTPUT, _SCALAR, _VALUE = range(4)
 _NEW_BUFFER = -1
 
@@ -29,7 +29,7 @@ _DTYPES = frozenset([
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
     "bfloat16", "float32", "float64", "complex64", "complex128", "float8_e5m2", "float8_e4m3fn",
 ])  # fmt: skip
-_PLAIN = frozenset([type(None), bool, int, float, str])
+_JSON_TYPES = frozenset([type(None), bool, int, float, str])
 _REMEDIES = {
     "RaggedTensor": ": pass value.to_tensor()",
     "SparseTensor": ": pass tf.sparse.to_dense(value)",
@@ -37,31 +37,31 @@ _REMEDIES = {
 _SCALAR_DTYPES = frozenset(["bool", "int32", "int64", "float32", "float64"])
 
 
-class _Output(NamedTuple):
-    """A tensor that comes out: its dtype, and its shape unless an input decides it."""
+class _OutputSpec(NamedTuple):
+    """The dtype of an output tensor, and its shape unless an input determines it."""
 
     dtype: Any
     shape: Any  # a tensor of extents
-    updated: int = _NEW_BUFFER  # the input that it takes the place of
+    updated: int = _NEW_BUFFER  # index of the inout input, else _NEW_BUFFER
 
 
-class Arranged:
-    """A call, as the operator has it.
+class NodeCall:
+    """A graph node under construction: its inputs, outputs and attributes.
 
     Parameters
     ----------
     tensorflow : module
-        TensorFlow.
+        The ``tensorflow`` module.
     where : str
-        What errors begin with.
+        Prefix of error messages.
     """
 
     def __init__(self, tensorflow: Any, where: str) -> None:
         self.tensorflow, self.where = tensorflow, where
         self.inputs: list[Any] = []
-        self.outputs: list[_Output] = []
+        self.outputs: list[_OutputSpec] = []
         self.num_buffers = 0
-        self.variables: dict[int, Any] = {}  # by the output that is assigned to them
+        self.variables: dict[int, Any] = {}  # variables by the output to assign to them
         self.is_sequence = False
         self._arguments: list[int] = []
         self._values: list[Any] = []
@@ -72,7 +72,7 @@ class Arranged:
         Raises
         ------
         TypeError
-            If a value cannot be part of a graph.
+            If a value cannot be a constant of a graph.
         """
         return {
             "Tout": [output.dtype for output in self.outputs],
@@ -83,37 +83,36 @@ class Arranged:
         }
 
     def shapes(self) -> list[Any]:
-        """Return the shapes of the outputs that take the place of no input."""
+        """Return the shapes of the outputs that are not ``inout`` parameters."""
         return [output.shape for output in self.outputs if output.updated == _NEW_BUFFER]
 
     # ---- arguments ---------------------------------------------------------------------------
 
     def add_value(self, name: str, value: Any) -> None:
-        """Add an argument that is part of the graph."""
+        """Add a constant of the graph, or a scalar tensor that is passed as a number."""
         if self.is_tensor(value):
             self._add_scalar(name, value)
             return
         if isinstance(value, np.generic):
             value = value.item()
         try:
-            if type(value) not in _PLAIN:
+            if type(value) not in _JSON_TYPES:
                 to_json_graph_str([value])
         except (TypeError, ValueError, RuntimeError) as error:
             raise TypeError(
-                f"{self.where}: argument '{name}': a {type(value).__name__} cannot be part of a "
-                f"graph: {error}"
+                f"{self.where}: argument '{name}': a {type(value).__name__} cannot be a constant "
+                f"of a graph: {error}"
             ) from error
         self._add_code(_VALUE, len(self._values))
         self._values.append(value)
 
     def _add_scalar(self, name: str, value: Any) -> None:
-        """Add a number that the graph computes."""
+        """Add a scalar tensor that the function gets as a number."""
         tensor = self._converted(name, value)
         if tensor.dtype.name not in _SCALAR_DTYPES or tensor.shape.rank not in (0, None):
             raise TypeError(
-                f"{self.where}: argument '{name}' is a value: a tensor in its place must be a "
-                f"scalar of {', '.join(sorted(_SCALAR_DTYPES))}, got {tensor.dtype.name}"
-                f"{tensor.shape}"
+                f"{self.where}: argument '{name}': expected a value or a scalar tensor of dtype "
+                f"{', '.join(sorted(_SCALAR_DTYPES))}, got {tensor.dtype.name}{tensor.shape}"
             )
         self._add_code(_SCALAR, len(self.inputs))
         self.inputs.append(tensor)
@@ -125,18 +124,18 @@ class Arranged:
         self.inputs.append(tensor)
         return tensor
 
-    def add_output(self, output: _Output) -> None:
+    def add_output(self, output: _OutputSpec) -> None:
         """Add a tensor that the function writes."""
         self._add_code(_OUTPUT, self.num_buffers)
         self.outputs.append(output)
         self.num_buffers += 1
 
-    def add_updated(self, name: str, value: Any) -> Any:
-        """Add a tensor that the function reads and writes: an output that begins as an input."""
+    def add_inout(self, name: str, value: Any) -> Any:
+        """Add a tensor that the function reads and writes: an output initialized from an input."""
         tensor = self._converted(name, value)
         if isinstance(value, self.tensorflow.Variable):
             self.variables[self.num_buffers] = value
-        self.add_output(_Output(tensor.dtype, None, len(self.inputs)))
+        self.add_output(_OutputSpec(tensor.dtype, None, len(self.inputs)))
         self.inputs.append(tensor)
         return tensor
 
@@ -144,8 +143,8 @@ class Arranged:
         self._arguments.append(4 * index + source)
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether a value is a tensor of the graph."""
-        # Not `tf.is_tensor`, which takes long to see that a number is none.
+        """Return True for a TensorFlow tensor or variable."""
+        # Not `tf.is_tensor`, which is slow for values that are not tensors.
         return isinstance(value, (self.tensorflow.Tensor, self.tensorflow.Variable))
 
     def _converted(self, name: str, value: Any) -> Any:
@@ -165,50 +164,52 @@ class Arranged:
 
     # ---- outputs -----------------------------------------------------------------------------
 
-    def described(self, out: Any) -> list[_Output]:
-        """Return what `out` says: a description, or several."""
+    def output_specs(self, out: Any) -> list[_OutputSpec]:
+        """Return the outputs that `out` describes."""
         self.is_sequence = isinstance(out, (list, tuple)) and not _is_pair(out)
-        return [self._output(each) for each in (out if self.is_sequence else [out])]
+        return [self._output(spec) for spec in (out if self.is_sequence else [out])]
 
-    def _output(self, out: Any) -> _Output:
+    def _output(self, out: Any) -> _OutputSpec:
         if _is_pair(out):
             shape, dtype = out
         elif hasattr(out, "shape") and hasattr(out, "dtype"):
             shape, dtype = out.shape, out.dtype
         else:
             raise TypeError(
-                f"{self.where}: out= describes tensors by tf.TensorSpec or (shape, dtype), got "
+                f"{self.where}: out=: expected tf.TensorSpec or (shape, dtype), got "
                 f"{type(out).__name__}"
             )
         dtype = self.tensorflow.as_dtype(dtype)
         if dtype.name not in _DTYPES:
-            raise TypeError(f"{self.where}: tensors of dtype {dtype.name} have no DLPack form")
+            raise TypeError(
+                f"{self.where}: out=: tensors of dtype {dtype.name} have no DLPack form"
+            )
         if isinstance(shape, self.tensorflow.TensorShape):
             if not shape.is_fully_defined():
                 raise ValueError(
-                    f"{self.where}: out= has the shape {shape}; what is known when the graph runs "
-                    "is given as a tensor, in a pair (shape, dtype)"
+                    f"{self.where}: out=: expected known extents, got shape {shape}; pass a pair "
+                    "(shape, dtype) with a tensor for the extents that are computed in the graph"
                 )
             shape = shape.as_list()
-        return _Output(dtype, shape_tensor(self.tensorflow, shape))
+        return _OutputSpec(dtype, shape_tensor(self.tensorflow, shape))
 
 
 def _is_pair(out: Any) -> bool:
-    """Whether it is a shape and a dtype."""
+    """Return True for a pair of a shape and a dtype."""
     return isinstance(out, tuple) and len(out) == 2 and not hasattr(out[1], "shape")
 
 
-def arrange_by_position(
-    call: Arranged, args: tuple[Any, ...], attributes: Mapping[str, Any], out: Any
+def add_arguments_by_position(
+    call: NodeCall, args: tuple[Any, ...], attributes: Mapping[str, Any], out: Any
 ) -> None:
-    """Arrange a call of a function that nobody has described: inputs, outputs, then the rest."""
-    require_outputs(call.where, out)
-    for place, value in enumerate(args):
+    """Add the arguments for a function without a signature: `args`, outputs, then `attributes`."""
+    require_out(call.where, out)
+    for index, value in enumerate(args):
         if call.is_tensor(value) or isinstance(value, np.ndarray):
-            call.add_input(f"#{place}", value)
+            call.add_input(f"#{index}", value)
         else:
-            call.add_value(f"#{place}", value)
-    for output in call.described(out):
+            call.add_value(f"#{index}", value)
+    for output in call.output_specs(out):
         call.add_output(output)
     for name, value in attributes.items():
         if call.is_tensor(value) or isinstance(value, np.ndarray):
@@ -220,82 +221,83 @@ def arrange_by_position(
 # ---- with a signature --------------------------------------------------------------------------
 
 
-def arrange_by_signature(
-    call: Arranged,
+def add_arguments_by_signature(
+    call: NodeCall,
     signature: Signature,
     args: tuple[Any, ...],
     attributes: Mapping[str, Any],
     out: Any,
 ) -> None:
-    """Arrange a call of a function whose parameters are known."""
-    given = bind_without_outputs(call.where, signature, args, attributes)
-    described = None if out is None else call.described(out)
+    """Add the arguments for a function with a signature, in the order of its parameters."""
+    bound = bind_inputs(call.where, signature, args, attributes)
+    output_specs = None if out is None else call.output_specs(out)
     inputs: dict[str, Any] = {}
     for parameter in signature.parameters:
         if is_output(parameter):
-            call.add_output(_Output(None, None))  # described below, when all inputs are known
+            call.add_output(_OutputSpec(None, None))  # Set below, when all inputs are known.
         elif parameter.kind == "variadic":
-            for place, value in enumerate(given[parameter.name]):
-                _add(call, f"{parameter.name}[{place}]", parameter, value)
+            for index, value in enumerate(bound[parameter.name]):
+                _add(call, f"{parameter.name}[{index}]", parameter, value)
         else:
-            tensor = _add(call, parameter.name, parameter, given[parameter.name])
+            tensor = _add(call, parameter.name, parameter, bound[parameter.name])
             if tensor is not None:
                 inputs[parameter.name] = tensor
     _add_results(call, signature)
-    new = [place for place, output in enumerate(call.outputs) if output.updated == _NEW_BUFFER]
-    if described is None:
-        described = _derived(call, signature, inputs)
-    if len(described) != len(new):
+    new = [index for index, output in enumerate(call.outputs) if output.updated == _NEW_BUFFER]
+    if output_specs is None:
+        output_specs = _derived_outputs(call, signature, inputs)
+    if len(output_specs) != len(new):
         raise ValueError(
-            f"{call.where}: out= describes {len(described)} tensors, the function has {len(new)}: "
-            f"{signature}"
+            f"{call.where}: out=: expected {len(new)} outputs, got {len(output_specs)}: {signature}"
         )
-    for place, output in zip(new, described):
-        call.outputs[place] = output
+    for index, output in zip(new, output_specs):
+        call.outputs[index] = output
 
 
-def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> Any:
-    """Add an argument; returns the tensor that it is, if any."""
+def _add(call: NodeCall, name: str, parameter: Parameter, value: Any) -> Any:
+    """Add an argument; return its tensor, or None if it is a value."""
     if not isinstance(parameter.type, TensorType) or value is None:
         call.add_value(name, value)
         return None
     if parameter.direction == "inout":
-        return call.add_updated(name, value)
+        return call.add_inout(name, value)
     return call.add_input(name, value)
 
 
-def _add_results(call: Arranged, signature: Signature) -> None:
+def _add_results(call: NodeCall, signature: Signature) -> None:
     tensors = [result for result in signature.results if isinstance(result.type, TensorType)]
     if tensors and len(tensors) != len(signature.results):
         raise TypeError(
-            f"{call.where}: functions that return tensors and other values have no form in a "
-            f"graph: {signature}"
+            f"{call.where}: expected a function whose results are all tensors, got results of "
+            f"several kinds: {signature}"
         )
-    call.outputs += [_Output(None, None)] * len(tensors)
+    call.outputs += [_OutputSpec(None, None)] * len(tensors)
 
 
-def _derived(call: Arranged, signature: Signature, inputs: Mapping[str, Any]) -> list[_Output]:
-    """Return the outputs, without those that take the place of an input."""
+def _derived_outputs(
+    call: NodeCall, signature: Signature, inputs: Mapping[str, Any]
+) -> list[_OutputSpec]:
+    """Return the outputs that are not ``inout`` parameters, with shapes from the signature."""
     try:
-        known = {name: _describe(call, name, tensor) for name, tensor in inputs.items()}
-        outputs = list(outputs_of(signature, known)) if _has_new_outputs(call) else []
+        input_specs = {name: _spec_of(call, name, tensor) for name, tensor in inputs.items()}
+        specs = list(outputs_of(signature, input_specs)) if _has_new_outputs(call) else []
     except OutputError as error:
         raise ValueError(f"{call.where}: {error}; {signature}") from None
     return [
-        _Output(call.tensorflow.as_dtype(each.dtype), shape_tensor(call.tensorflow, each.shape))
-        for each, place in zip(outputs, call.outputs)
-        if place.updated == _NEW_BUFFER
+        _OutputSpec(call.tensorflow.as_dtype(spec.dtype), shape_tensor(call.tensorflow, spec.shape))
+        for spec, output in zip(specs, call.outputs)
+        if output.updated == _NEW_BUFFER
     ]
 
 
-def _has_new_outputs(call: Arranged) -> bool:
+def _has_new_outputs(call: NodeCall) -> bool:
     return any(output.updated == _NEW_BUFFER for output in call.outputs)
 
 
-def _describe(call: Arranged, name: str, tensor: Any) -> TensorSpec:
+def _spec_of(call: NodeCall, name: str, tensor: Any) -> TensorSpec:
     try:
         return TensorSpec(shape_of(call.tensorflow, tensor), tensor.dtype.name)
     except ValueError as error:
         if not _has_new_outputs(call):
-            return TensorSpec((), tensor.dtype.name)  # nothing is derived from it
+            return TensorSpec((), tensor.dtype.name)  # No output shape depends on it.
         raise OutputError(f"argument '{name}' {error}") from None

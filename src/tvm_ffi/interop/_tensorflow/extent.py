@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extents of TensorFlow's tensors that are known when the graph runs, as numbers to reckon with."""
+"""Symbolic extents of TensorFlow tensors: numbers that are known only when the graph runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Extent", "shape_of", "shape_tensor"]
 
 
 class Extent:
-    """A number that the graph computes.
+    """An extent that the graph computes; arithmetic on it adds operations to the graph.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Extent:
         return "?"
 
     def __eq__(self, other: object) -> bool:
-        """Return True: whether two extents are equal is seen by the function, when it runs."""
+        """Return True: the function compares the extents when the graph runs."""
         return True
 
     def __ne__(self, other: object) -> bool:
@@ -67,8 +67,8 @@ class Extent:
 
     def __lt__(self, other: object) -> bool:
         raise ValueError(
-            "an output's shape needs the smaller or larger of extents that are known when the "
-            "graph runs: pass out="
+            "the shape of an output has the minimum or maximum of extents that are known only when "
+            "the graph runs; pass out="
         )
 
     __gt__ = __lt__
@@ -84,11 +84,11 @@ def shape_of(tensorflow: Any, tensor: Any) -> tuple[int | Extent, ...]:
     Raises
     ------
     ValueError
-        If the number of dimensions is not known.
+        If the number of dimensions is unknown.
     """
     if tensor.shape.rank is None:
         raise ValueError(
-            "has an unknown number of dimensions: pass out=, or say the shape with tf.ensure_shape"
+            "has an unknown number of dimensions; pass out=, or set the shape with tf.ensure_shape"
         )
     known = tensor.shape.as_list()
     if None not in known:
@@ -98,7 +98,7 @@ def shape_of(tensorflow: Any, tensor: Any) -> tuple[int | Extent, ...]:
 
 
 def shape_tensor(tensorflow: Any, shape: Any) -> Any:
-    """Return a shape as a vector of int64; a shape may be such a vector already."""
+    """Return a shape, or a tensor of extents, as a vector of dtype int64."""
     if isinstance(shape, tensorflow.Tensor):
         return tensorflow.cast(shape, tensorflow.int64)
     extents = [_value(extent) for extent in shape]

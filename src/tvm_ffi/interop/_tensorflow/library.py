@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators of TensorFlow behind ``call_tvm_ffi``: C++, built for the TensorFlow that is there.
+"""Build and registration of the C++ operators for ``call_tvm_ffi``.
 
-TensorFlow's C++ interface differs between releases, so no wheel can bring them.
+TensorFlow's C++ interface differs between releases.  The operators are therefore compiled on the
+user's machine for the installed TensorFlow, not shipped in the wheel.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ __all__ = ["operators", "xla_operators"]
 
 SOURCE = Path(__file__).with_name("op.cc")
 XLA_SOURCE = Path(__file__).with_name("xla_op.cc")
-# What headers of XLA include as if it were installed; below TensorFlow's own headers.
-_XLA_NEEDS = ("external/highwayhash", "external/farmhash_archive/src")
+# Include folders that XLA's headers need, below TensorFlow's include folder.
+_XLA_INCLUDES = ("external/highwayhash", "external/farmhash_archive/src")
 
 
 @functools.cache
 def operators(tensorflow: Any) -> Any:
-    """Return the module of operators; the first time on a machine this compiles for half a minute.
+    """Return the module of operators; the first build takes half a minute.
 
     Parameters
     ----------
     tensorflow : module
-        TensorFlow.
+        The ``tensorflow`` module.
 
     Raises
     ------
     RuntimeError
-        If there is no compiler for C++, or it fails.
+        If there is no C++ compiler, or the compilation fails.
     """
     loaded = tensorflow.load_op_library(_library(tensorflow, SOURCE))
     for name in ("TvmFfiCall", "TvmFfiPureCall"):
@@ -44,25 +45,25 @@ def operators(tensorflow: Any) -> Any:
 
 @functools.cache
 def xla_operators(tensorflow: Any) -> None:
-    """Make the operators known to TensorFlow's XLA; the first time this compiles for a minute.
+    """Register the operators with TensorFlow's XLA; the first build takes a minute.
 
     Raises
     ------
     RuntimeError
-        If TensorFlow has run something already, there is no compiler for C++, it fails, or XLA
-        refuses the custom call.
+        If TensorFlow has executed an operation already, there is no C++ compiler, the compilation
+        fails, or XLA rejects the custom call.
     """
     if _has_started(tensorflow):
         raise RuntimeError(
-            "register_operators(xla=True): TensorFlow has run something already, and looks only "
-            "once which operators XLA knows: call it before that"
+            "register_operators(xla=True): TensorFlow has executed an operation already, after "
+            "which it ignores new XLA operators; call register_operators before the first operation"
         )
     operators(tensorflow)
     include = Path(tensorflow.sysconfig.get_include())
     path = _library(
         tensorflow,
         XLA_SOURCE,
-        [f"-I{include / needed}" for needed in _XLA_NEEDS],
+        [f"-I{include / folder}" for folder in _XLA_INCLUDES],
         ["-l:libtensorflow_cc.so.2"],
     )
     tensorflow.load_library(path)
@@ -70,28 +71,31 @@ def xla_operators(tensorflow: Any) -> None:
     register.argtypes, register.restype = [ctypes.c_void_p], ctypes.c_void_p
     handler = load_lib_ctypes("pytvmffi", "tvm_ffi_xla", "RTLD_LOCAL").TVMFFIXlaCallCpu
     if register(ctypes.cast(handler, ctypes.c_void_p)):
-        raise RuntimeError("the XLA of this TensorFlow does not take the custom call")
+        raise RuntimeError("this TensorFlow's XLA rejects the custom call 'call_tvm_ffi'")
 
 
 def _has_started(tensorflow: Any) -> bool:
-    """Whether TensorFlow has run something: then it refuses to change how many threads it has."""
-    threads = tensorflow.config.threading
-    number = threads.get_inter_op_parallelism_threads()
+    """Return True if TensorFlow has executed an operation.
+
+    From then on, TensorFlow rejects changes of its number of threads.
+    """
+    threading = tensorflow.config.threading
+    num_threads = threading.get_inter_op_parallelism_threads()
     try:
-        threads.set_inter_op_parallelism_threads(number + 1)
+        threading.set_inter_op_parallelism_threads(num_threads + 1)
     except RuntimeError:
         return True
-    threads.set_inter_op_parallelism_threads(number)
+    threading.set_inter_op_parallelism_threads(num_threads)
     return False
 
 
 def _library(
     tensorflow: Any, source: Path, cflags: Sequence[str] = (), ldflags: Sequence[str] = ()
 ) -> str:
-    """Return the path of a library, in the cache under all that it depends on.
+    """Build a library and return its path in the build cache.
 
-    That is the headers and flags of TensorFlow, where its library lies, and its version, which
-    headers that were patched in place may not tell.
+    The cache key covers TensorFlow's headers and flags, the path of its library, and its version,
+    because an update may leave the headers unchanged.
     """
     from ... import cpp
 
@@ -111,4 +115,4 @@ def _library(
 
 def _refuse_gradient(operation: Any, *gradients: Any) -> Any:
     name = operation.get_attr("function").decode()
-    raise LookupError(f"call_tvm_ffi({name!r}) has no derivative: give it with vjp=")
+    raise LookupError(f"call_tvm_ffi({name!r}) has no derivative; pass vjp=")

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a node of a graph says of its call: the attributes of the operators, read and checked.
- * Graphs come from files, too: nothing in them may lead outside of what is there. */
+ * Attributes of a graph node that calls a function.
+ *
+ * Graphs may come from untrusted files, so Read() validates every index in the attributes. */
 #ifndef TVM_FFI_INTEROP_TENSORFLOW_NODE_H_
 #define TVM_FFI_INTEROP_TENSORFLOW_NODE_H_
 
@@ -13,20 +14,20 @@
 #include <string>
 #include <vector>
 
-// Where an argument comes from; a code is 4 * index + source.  ORDER tensorflow-source
+// Source of an argument; a code is 4 * index + source.  ORDER tensorflow-source
 enum Source { kInput, kOutput, kScalar, kValue };
 
-constexpr int kNewBuffer = -1;  // of an output that takes the place of no input
+constexpr int kNewBuffer = -1;  // an output that is not an inout parameter
 
 struct Node {
-  std::string name;                       // of the function
-  std::vector<int64_t> arguments;         // codes
-  std::vector<int64_t> updated;           // for each output: an input, or kNewBuffer
-  int64_t num_buffers = 0;                // outputs that the function writes: the first ones
-  int num_inputs = 0;                     // the inputs behind are shapes of outputs
-  tvm::ffi::Array<tvm::ffi::Any> values;  // arguments that are part of the graph
+  std::string name;                       // global name of the function
+  std::vector<int64_t> arguments;         // codes of the arguments, in order
+  std::vector<int64_t> updated;           // for each output: index of its inout input or kNewBuffer
+  int64_t num_buffers = 0;                // number of leading outputs that are passed as arguments
+  int num_inputs = 0;                     // argument inputs; inputs after them are output shapes
+  tvm::ffi::Array<tvm::ffi::Any> values;  // arguments that are constants of the graph
 
-  // Throws ffi::Error where the text of the values is damaged.
+  // Throws ffi::Error if the JSON text of the values is corrupt.
   absl::Status Read(tensorflow::OpKernelConstruction* context) {
     tensorflow::DataTypeVector inputs;
     std::string text;
@@ -49,18 +50,22 @@ struct Node {
       const int64_t limits[] = {num_inputs, num_buffers, num_inputs,
                                 static_cast<int64_t>(values.size())};
       if (code < 0 || index >= limits[code % 4]) {
-        return absl::InvalidArgumentError(absl::StrCat("arguments: ", code, " means nothing"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("corrupt node: argument code ", code, " is out of range"));
       }
     }
     if (num_buffers > num_outputs || updated.size() != static_cast<size_t>(num_outputs)) {
-      return absl::InvalidArgumentError("updated, num_buffers: not as many as there are outputs");
+      return absl::InvalidArgumentError(
+          "corrupt node: updated and num_buffers do not match the number of outputs");
     }
     if (std::count(updated.begin(), updated.end(), kNewBuffer) != num_shapes) {
-      return absl::InvalidArgumentError("shapes: not one for each output that needs it");
+      return absl::InvalidArgumentError(
+          "corrupt node: expected one shape for each output that is not an inout parameter");
     }
     for (int64_t input : updated) {
       if (input < kNewBuffer || input >= num_inputs) {
-        return absl::InvalidArgumentError(absl::StrCat("updated: there is no input ", input));
+        return absl::InvalidArgumentError(
+            absl::StrCat("corrupt node: updated input ", input, " is out of range"));
       }
     }
     return absl::OkStatus();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The operators TvmFfiCall and TvmFfiPureCall: a node of a TensorFlow graph that calls a function.
+ * The TensorFlow operators TvmFfiCall and TvmFfiPureCall: graph nodes that call a function.
  *
- * Which argument of the function comes from where is decided in call.py, and travels in
- * the node's attributes.  Tensors are shared with TensorFlow by reference count, so that functions
- * may keep them; those that are read are marked read-only. */
+ * call.py decides the source of each argument and writes it to the node's attributes.  Function
+ * and TensorFlow share tensors by reference count, so functions may keep them.  Input tensors are
+ * marked read-only. */
 #include <tensorflow/core/framework/common_shape_fns.h>
 #include <tensorflow/core/framework/op.h>
 #include <tensorflow/core/framework/op_kernel.h>
@@ -67,9 +67,9 @@ DLDataType ElementTypeOf(tf::DataType type) {
 
 // ---- tensors ------------------------------------------------------------------------------------
 
-// A tensor of TensorFlow in the form of DLPack: shares the buffer, and keeps it.
+// A DLPack tensor that shares ownership of a TensorFlow tensor's buffer.
 struct SharedTensor {
-  explicit SharedTensor(const tf::Tensor& tensor, bool is_read_only) : kept(tensor) {
+  explicit SharedTensor(const tf::Tensor& tensor, bool is_read_only) : owner(tensor) {
     for (int dim = 0; dim < tensor.dims(); ++dim) shape.push_back(tensor.dim_size(dim));
     strides.resize(shape.size());
     int64_t step = 1;
@@ -92,7 +92,7 @@ struct SharedTensor {
     managed.dl_tensor.byte_offset = 0;
   }
 
-  tf::Tensor kept;
+  tf::Tensor owner;
   std::vector<int64_t> shape, strides;
   DLManagedTensorVersioned managed;
 };
@@ -100,11 +100,11 @@ struct SharedTensor {
 ffi::Tensor Share(const tf::Tensor& tensor, bool is_read_only) {
   auto shared = std::make_unique<SharedTensor>(tensor, is_read_only);
   ffi::Tensor result = ffi::Tensor::FromDLPackVersioned(&shared->managed);
-  shared.release();  // the result has it
+  shared.release();  // owned by the result
   return result;
 }
 
-// Copies elements of any layout into a row-major buffer; returns where the next ones go.
+// Copies elements with any strides into a row-major buffer; returns the end of the copy.
 char* CopyElements(const DLTensor& from, int dim, const char* source, size_t size_bytes, char* to) {
   if (dim == from.ndim) {
     std::memcpy(to, source, size_bytes);
@@ -129,10 +129,10 @@ void CopyInto(const ffi::Tensor& from, tf::Tensor* to) {
   }
 }
 
-// A number that the graph computes, as the value of a parameter that is no tensor.
+// Returns the element of a scalar tensor, for a parameter that is a number.
 ffi::Any ScalarOf(const tf::Tensor& tensor) {
   if (tensor.NumElements() != 1) {
-    TVM_FFI_THROW(ValueError) << "a value must be one number, got a tensor of shape "
+    TVM_FFI_THROW(ValueError) << "expected a scalar tensor for a number, got a tensor of shape "
                               << tensor.shape().DebugString();
   }
   switch (tensor.dtype()) {
@@ -148,7 +148,7 @@ ffi::Any ScalarOf(const tf::Tensor& tensor) {
       return tensor.flat<double>()(0);
     default:
       TVM_FFI_THROW(TypeError)
-          << "a value must be of dtype bool, int32, int64, float or double, got "
+          << "expected a scalar tensor of dtype bool, int32, int64, float or double, got "
           << tf::DataTypeString(tensor.dtype());
   }
 }
@@ -166,7 +166,7 @@ class CallOp : public tf::OpKernel {
   }
 
  private:
-  // Runs code of ours; what it throws becomes the status of the context.
+  // Runs `body`; an exception becomes the status of the context.
   template <typename Context, typename Body>
   void Guard(Context* context, const Body& body) {
     try {
@@ -214,7 +214,7 @@ class CallOp : public tf::OpKernel {
     TakeResults(context, result, shapes);
   }
 
-  // Looked up in each call: another one may have been registered under the name.
+  // Looks the function up in each call, because it may have been registered again.
   std::optional<ffi::Function> Function() const {
     std::optional<ffi::Function> found = ffi::Function::GetGlobal(node_.name);
     if (!found) {
@@ -225,7 +225,7 @@ class CallOp : public tf::OpKernel {
   }
 
   static absl::Status ShapeFrom(const tf::Tensor& extents, tf::PartialTensorShape* shape) {
-    if (extents.dims() == 0) return absl::OkStatus();  // of a result that nobody has described
+    if (extents.dims() == 0) return absl::OkStatus();  // the shape of the result is unknown
     return tf::PartialTensorShape::MakePartialShape(extents.flat<tf::int64>().data(),
                                                     static_cast<int>(extents.NumElements()), shape);
   }
@@ -237,7 +237,7 @@ class CallOp : public tf::OpKernel {
     if (node_.updated[i] == kNewBuffer) {
       if (!wanted.AsTensorShape(&shape)) {
         return absl::InvalidArgumentError(absl::StrCat(
-            node_.name, ": output ", i, " cannot have the shape ", wanted.DebugString()));
+            node_.name, ": output ", i, ": expected known extents, got ", wanted.DebugString()));
       }
       return context->allocate_output(i, shape, &buffer);
     }
@@ -275,7 +275,7 @@ class CallOp : public tf::OpKernel {
       for (const ffi::Any& element : *array) {
         if (element.type_index() == kTVMFFITensor) tensors.push_back(element.cast<ffi::Tensor>());
       }
-      if (tensors.size() != array->size()) tensors.clear();  // other values are among them
+      if (tensors.size() != array->size()) tensors.clear();  // some elements are not tensors
     }
     if (tensors.size() != static_cast<size_t>(expected)) {
       TVM_FFI_THROW(ValueError) << "expected " << expected << " tensors as result, got "

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The operators of op.cc in graphs that TensorFlow compiles with XLA (jit_compile=True): a node
- * becomes the custom call that JAX has for the same purpose, see runtime/xla.  What a node says of
- * its arguments is written down as that call reads it. */
+ * XLA kernels of the operators in op.cc, for graphs that TensorFlow compiles (jit_compile=True).
+ *
+ * A node becomes the same XLA custom call that the JAX adapter uses (runtime/xla).  The kernel
+ * converts the node's attributes to those of the custom call. */
 #include <tensorflow/compiler/tf2xla/shape_util.h>
 #include <tensorflow/compiler/tf2xla/xla_op_kernel.h>
 #include <tensorflow/compiler/tf2xla/xla_op_registry.h>
@@ -18,7 +19,7 @@
 #include "node.h"
 
 namespace xla::ffi {
-const XLA_FFI_Api* GetXlaFfiApi();  // its header wants those of MLIR, which wheels do not bring
+const XLA_FFI_Api* GetXlaFfiApi();  // its header needs MLIR's headers, which are not in the wheel
 }  // namespace xla::ffi
 
 namespace {
@@ -26,13 +27,13 @@ namespace {
 namespace ffi = tvm::ffi;
 namespace tf = tensorflow;
 
-// Where an argument comes from in the custom call, a code being 16 * index + source:
+// Source of an argument of the custom call; a code is 16 * index + source, as in
 // runtime/xla/call_arguments.c.
 enum CustomCallSource { kOperand = 0, kResult = 1, kAttribute = 2, kNone = 3, kJSONGraph = 4 };
-// Attributes are sorted by name, and the two of the call itself come first.
-constexpr int64_t kOwnAttributes = 2;
+// Attributes are sorted by name: __arguments and __function precede the values.
+constexpr int64_t kNumReservedAttributes = 2;
 
-// ---- a dictionary in the text form of MLIR ------------------------------------------------------
+// ---- MLIR text of the attribute dictionary ------------------------------------------------------
 
 std::string Quoted(const std::string& text) {
   static const char digits[] = "0123456789ABCDEF";
@@ -53,7 +54,7 @@ std::string BitsOf(double value) {
   return absl::StrCat("0x", absl::Hex(bits, absl::kZeroPad16), " : f64");
 }
 
-// The text of a value, and how the call reads it.
+// Returns the MLIR text of a value, and its source for the argument code.
 std::string TextOf(const ffi::Any& value, CustomCallSource* source) {
   *source = kAttribute;
   if (value.type_index() == ffi::TypeIndex::kTVMFFIBool) {
@@ -107,7 +108,7 @@ class XlaCallOp : public tf::XlaOpKernel {
   }
 
  private:
-  // XLA knows all extents when it compiles.
+  // Returns the shapes of the outputs; all extents are constants when XLA compiles a graph.
   absl::Status ShapesOf(tf::XlaOpKernelContext* context, std::vector<xla::Shape>* shapes) const {
     int next_shape = node_.num_inputs;
     for (int i = 0; i < context->num_outputs(); ++i) {
@@ -131,23 +132,24 @@ class XlaCallOp : public tf::XlaOpKernel {
     for (size_t i = 0; i < node_.arguments.size(); ++i) {
       const int64_t index = node_.arguments[i] / 4;
       CustomCallSource source = node_.arguments[i] % 4 == kInput ? kOperand : kResult;
-      int64_t place = index;
+      int64_t target_index = index;
       if (node_.arguments[i] % 4 == kScalar) {
         return absl::UnimplementedError(
             absl::StrCat(node_.name, ": argument ", i,
-                         " is a number that the graph computes, which a program of XLA "
-                         "cannot pass: make it a number of Python"));
+                         ": expected a constant in a graph compiled with XLA, got a number that "
+                         "the graph computes; pass a Python number"));
       }
       if (node_.arguments[i] % 4 == kValue && node_.values[index] == nullptr) {
         source = kNone;
       } else if (node_.arguments[i] % 4 == kValue) {
-        place = kOwnAttributes + static_cast<int64_t>(texts.size());
+        target_index = kNumReservedAttributes + static_cast<int64_t>(texts.size());
         texts.push_back(TextOf(node_.values[index], &source));
       }
-      codes.push_back(16 * place + source);
+      codes.push_back(16 * target_index + source);
     }
-    const int64_t number = static_cast<int64_t>(std::hash<std::string>()(node_.name) & 0x7FFFFFFF);
-    *out = absl::StrCat("{__arguments = array<i32: ", kOwnAttributes + texts.size(), ", ", number);
+    const int64_t hash = static_cast<int64_t>(std::hash<std::string>()(node_.name) & 0x7FFFFFFF);
+    *out = absl::StrCat("{__arguments = array<i32: ", kNumReservedAttributes + texts.size(), ", ",
+                        hash);
     for (int64_t code : codes) absl::StrAppend(out, ", ", code);
     absl::StrAppend(out, ">, __function = ", Quoted(node_.name));
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -157,7 +159,7 @@ class XlaCallOp : public tf::XlaOpKernel {
     return absl::OkStatus();
   }
 
-  // Which outputs begin as inputs.
+  // Returns the pairs of outputs and inputs that share memory: the inout parameters.
   std::vector<std::pair<xla::ShapeIndex, std::pair<int64_t, xla::ShapeIndex>>> Aliases(
       bool is_tuple) const {
     std::vector<std::pair<xla::ShapeIndex, std::pair<int64_t, xla::ShapeIndex>>> aliases;
@@ -178,7 +180,7 @@ REGISTER_XLA_OP(Name("TvmFfiPureCall").CompileTimeConstantInput("shapes"), XlaCa
 
 }  // namespace
 
-// Makes the custom call known to TensorFlow's XLA; handler: that of libtvm_ffi_xla.
+// Registers the custom call with TensorFlow's XLA; `handler` is the CPU handler of libtvm_ffi_xla.
 extern "C" __attribute__((visibility("default"))) const void* TVMFFITensorFlowRegisterHandler(
     void* handler) {
   static const char name[] = "call_tvm_ffi", platform[] = "Host";

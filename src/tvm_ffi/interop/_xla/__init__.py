@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions as custom calls of XLA, which `tvm_ffi.interop.jax` makes."""
+"""XLA custom calls of functions, for `tvm_ffi.interop.jax`."""

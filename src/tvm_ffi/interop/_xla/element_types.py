@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Element types that XLA and DLPack both have, by XLA's numbers.
+"""Element types that both XLA and DLPack support, by XLA's numbers.
 
-``runtime/xla/xla_values.c`` has the same for calls.
+``runtime/xla/xla_values.c`` has the same table.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ WHOLE_BYTES = {
     24: "float8_e5m2fnuz", 25: "float8_e4m3fnuz", 28: "float8_e4m3", 29: "float8_e3m4",
     33: "float8_e8m0fnu",
 }  # fmt: skip
-# Several elements in a byte, the first in the lowest bits.
+# Sub-byte types: several elements per byte, the first in the lowest bits.
 PACKED = {21: "int4", 22: "uint4", 26: "int2", 27: "uint2", 32: "float4_e2m1fn"}
 
 _NAMES = frozenset((*WHOLE_BYTES.values(), *PACKED.values()))
 
 
 def is_known(dtype: object) -> bool:
-    """Whether buffers of a dtype of NumPy, or of JAX, can be tensors."""
+    """Return True for a NumPy or JAX dtype that DLPack supports."""
     return str(dtype) in _NAMES

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our custom call, known to XLA.
+"""Registration of the custom call ``call_tvm_ffi`` with JAX.
 
-The handlers are in libtvm_ffi_xla.  Where a build has left it out, one in Python takes its place.
+The handlers are in libtvm_ffi_xla.  In a build without that library, the handler in
+`python_handler` is registered.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from ...libinfo import load_lib_ctypes
 __all__ = ["CAPTURE", "TARGET", "register"]
 
 TARGET = "call_tvm_ffi"
-CAPTURE = "call_tvm_ffi_command_buffer"  # the same for functions that may be recorded
+CAPTURE = "call_tvm_ffi_command_buffer"  # for functions that may be recorded in a CUDA graph
 
-# Which functions of the library serve which platforms, by the names that XLA has for them.
+# Symbols of the handlers by XLA's name of the platform and by the custom call.
 _HANDLERS = {
     ("cpu", TARGET): "TVMFFIXlaCallCpu",
     ("cpu", CAPTURE): "TVMFFIXlaCallCpu",
@@ -26,29 +27,29 @@ _HANDLERS = {
     ("ROCM", TARGET): "TVMFFIXlaCallRocm",
     ("ROCM", CAPTURE): "TVMFFIXlaCaptureRocm",
 }
-_MAJOR = 0  # of XLA's interface
+_MAJOR = 0  # major version of XLA's FFI for which the handlers are written
 
 
 def register(jax: Any) -> None:
-    """Make the custom calls known to JAX.
+    """Register the custom calls with JAX.
 
     Raises
     ------
     ImportError
-        If its interface for custom calls is of another major version than ours.
+        If JAX has another major version of XLA's interface for custom calls.
     """
     major = _major_version(Path(jax.ffi.include_dir()))
     if major is not None and major != _MAJOR:
         raise ImportError(
-            f"this JAX has version {major}.x of XLA's interface for custom calls; "
-            f"tvm_ffi.interop.jax was written for {_MAJOR}.x"
+            f"tvm_ffi.interop.jax: expected version {_MAJOR}.x of XLA's interface for custom "
+            f"calls, got {major}.x"
         )
     for (platform, target), handler in _handlers().items():
         jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(handler), platform=platform)
 
 
 def _major_version(include: Path) -> int | None:
-    """Return the major version in the header of JAX; None where it ships none."""
+    """Return the major version in JAX's copy of the header, or None without a header."""
     header = include / "xla" / "ffi" / "api" / "c_api.h"
     try:
         text = header.read_text(encoding="utf-8")
@@ -61,7 +62,7 @@ def _major_version(include: Path) -> int | None:
 def _handlers() -> dict[tuple[str, str], Any]:
     try:
         library = load_lib_ctypes("pytvmffi", "tvm_ffi_xla", "RTLD_LOCAL")
-    except RuntimeError:  # a build of the runtime alone
+    except RuntimeError:  # The build does not contain libtvm_ffi_xla.
         from .python_handler import handler
 
         return {key: handler for key in _HANDLERS if key[0] == "cpu"}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The custom call of XLA in Python, for the CPU: slower, and needs nothing compiled.
+"""XLA custom call handler for the CPU in Python with ctypes.
 
-It is what the one in C is compared with, and serves where a build has left that out.
+Tests compare it with the handler in C, and builds without libtvm_ffi_xla use it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ...registry import get_global_func
 from ...serialization import from_json_graph_str
 from . import structs as xla
-from .call import JSON_GRAPH, NONE, OPERAND, OUTPUT
+from .attributes import JSON_GRAPH, NONE, OPERAND, OUTPUT
 from .element_types import PACKED, WHOLE_BYTES
 
 __all__ = ["handler"]
@@ -25,16 +25,16 @@ _STATUSES = {
 }  # fmt: skip
 _INTERNAL = 13
 _METADATA = 1
-_ARRAY, _SCALAR, _STRING = 1, 3, 4  # kinds of attributes
+_ARRAY, _SCALAR, _STRING = 1, 3, 4  # XLA_FFI_AttrType
 
 
 def _dtype(number: int) -> np.dtype[Any]:
     import ml_dtypes
 
     name = WHOLE_BYTES.get(number)
-    if name is None:  # NumPy has no array for those that are packed
+    if name is None:  # NumPy has no arrays of sub-byte elements.
         raise NotImplementedError(
-            f"the handler in Python does not know XLA's element type {PACKED.get(number, number)}"
+            f"the Python handler does not support XLA's element type {PACKED.get(number, number)}"
         )
     return np.dtype(getattr(ml_dtypes, name, name))
 
@@ -50,28 +50,28 @@ def _array(
 
 
 def _arrays(buffers: xla.Buffers) -> list[np.ndarray[Any, Any]]:
-    described = [buffers.values[i].contents for i in range(buffers.size)]
+    structs = [buffers.values[i].contents for i in range(buffers.size)]
     return [
         _array(buffer.data, _dtype(buffer.dtype), tuple(buffer.dims[: buffer.rank]))
-        for buffer in described
+        for buffer in structs
     ]
 
 
 def _attributes(attributes: xla.Attributes) -> dict[str, Any]:
-    """Return the attributes in their order, as values."""
-    found: dict[str, Any] = {}
+    """Return the attributes as Python values, in their order."""
+    decoded: dict[str, Any] = {}
     for i in range(attributes.size):
         name = _text(attributes.names[i].contents)
         address = attributes.values[i]
         if attributes.types[i] == _STRING:
-            found[name] = _text(xla.ByteSpan.from_address(address))
+            decoded[name] = _text(xla.ByteSpan.from_address(address))
         elif attributes.types[i] == _SCALAR:
             scalar = xla.Scalar.from_address(address)
-            found[name] = _array(scalar.value, _dtype(scalar.dtype), ()).item()
+            decoded[name] = _array(scalar.value, _dtype(scalar.dtype), ()).item()
         elif attributes.types[i] == _ARRAY:
             array = xla.Array.from_address(address)
-            found[name] = _array(array.data, _dtype(array.dtype), (array.size,))
-    return found
+            decoded[name] = _array(array.data, _dtype(array.dtype), (array.size,))
+    return decoded
 
 
 def _text(span: xla.ByteSpan) -> str:
@@ -80,7 +80,7 @@ def _text(span: xla.ByteSpan) -> str:
 
 def _run(frame: xla.CallFrame, attributes: dict[str, Any]) -> None:
     operands, outputs = _arrays(frame.args), _arrays(frame.rets)
-    values, named = list(attributes.values()), set()
+    values, passed_outputs = list(attributes.values()), set()
     arguments: list[Any] = []
     for code in attributes["__arguments"][2:].tolist():
         source, index = code % 16, code // 16
@@ -88,18 +88,18 @@ def _run(frame: xla.CallFrame, attributes: dict[str, Any]) -> None:
             arguments.append(operands[index])
         elif source == OUTPUT:
             arguments.append(outputs[index])
-            named.add(index)
+            passed_outputs.add(index)
         elif source == NONE:
             arguments.append(None)
         else:
             value = values[index]
             arguments.append(from_json_graph_str(value) if source == JSON_GRAPH else value)
     returned = get_global_func(attributes["__function"])(*arguments)
-    _store(returned, [output for i, output in enumerate(outputs) if i not in named])
+    _store(returned, [output for i, output in enumerate(outputs) if i not in passed_outputs])
 
 
 def _store(returned: Any, outputs: list[np.ndarray[Any, Any]]) -> None:
-    """Copy what a function returned into the outputs that it did not write."""
+    """Copy the results of a function into the outputs that were not passed to it."""
     if not outputs:
         return
     results = [returned] if hasattr(returned, "__dlpack__") else list(returned)
@@ -111,19 +111,19 @@ def _handle(frame_pointer: Any) -> int | None:
     frame = frame_pointer.contents
     api = frame.api.contents if frame.api else None
     if frame.extension_start:
-        question = xla.MetadataExtension.from_address(frame.extension_start)
-        if question.base.type == _METADATA:
-            version = question.metadata.contents.api_version
+        request = xla.MetadataExtension.from_address(frame.extension_start)
+        if request.base.type == _METADATA:
+            version = request.metadata.contents.api_version
             version.major_version = api.api_version.major_version if api else 0
             version.minor_version = api.api_version.minor_version if api else 1
-            question.metadata.contents.traits = 0
+            request.metadata.contents.traits = 0
             return None
     name = ""
     try:
         attributes = _attributes(frame.attrs)
         name = attributes["__function"]
         _run(frame, attributes)
-    except BaseException as error:  # nothing may leave a callback of ctypes
+    except BaseException as error:  # An exception must not leave a ctypes callback.
         kind = type(error).__name__
         text = f"call_tvm_ffi('{name}'): {kind}: {error}"
         arguments = xla.ErrorCreateArguments(
@@ -132,8 +132,8 @@ def _handle(frame_pointer: Any) -> int | None:
             code=_STATUSES.get(kind, _INTERNAL),
         )
         assert api is not None
-        made: int | None = api.error_create(ctypes.byref(arguments))
-        return made
+        xla_error: int | None = api.error_create(ctypes.byref(arguments))
+        return xla_error
     return None
 
 

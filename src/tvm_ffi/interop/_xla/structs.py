@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a custom call of XLA sees, as `ctypes` has it: what ``runtime/xla/xla_ffi.h`` declares."""
+"""XLA's structs for custom calls as `ctypes` structures, as in ``runtime/xla/xla_ffi.h``."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ __all__ = [
 
 
 def _sized(*fields: tuple[str, Any]) -> list[tuple[str, Any]]:
-    """Return the fields of a struct that can grow."""
+    """Return the fields of an extensible struct, which begins with its size."""
     return [("struct_size", c_size_t), ("extension_start", c_void_p), *fields]
 
 
 class Extension(Structure):
-    """What a struct may point to that has no field for it."""
+    """Header of an extension struct; extensions form a linked list."""
 
     _fields_ = [("struct_size", c_size_t), ("type", c_int32), ("next", c_void_p)]
 
 
 class ApiVersion(Structure):
-    """A version of the interface."""
+    """Version of XLA's interface."""
 
     _fields_ = _sized(("major_version", c_int), ("minor_version", c_int))
 
 
 class Metadata(Structure):
-    """What a handler says about itself."""
+    """A handler's version and traits, which the handler fills in."""
 
     _fields_ = [
         ("struct_size", c_size_t),
@@ -64,13 +64,13 @@ class Metadata(Structure):
 
 
 class MetadataExtension(Structure):
-    """The question for it."""
+    """Extension of a call frame by which XLA requests a handler's metadata."""
 
     _fields_ = [("base", Extension), ("metadata", POINTER(Metadata))]
 
 
 class Buffer(Structure):
-    """Memory of the runtime's, compact and row-major."""
+    """A compact, row-major buffer that XLA owns."""
 
     _fields_ = _sized(
         ("dtype", c_int32), ("data", c_void_p), ("rank", c_int64), ("dims", POINTER(c_int64))
@@ -78,25 +78,25 @@ class Buffer(Structure):
 
 
 class ByteSpan(Structure):
-    """A text."""
+    """A string."""
 
     _fields_ = [("ptr", c_void_p), ("len", c_size_t)]
 
 
 class Scalar(Structure):
-    """A number."""
+    """A number of an attribute."""
 
     _fields_ = [("dtype", c_int32), ("value", c_void_p)]
 
 
 class Array(Structure):
-    """Numbers."""
+    """An array of numbers of an attribute."""
 
     _fields_ = [("dtype", c_int32), ("size", c_size_t), ("data", c_void_p)]
 
 
 class Buffers(Structure):
-    """Operands, or outputs."""
+    """The operands or the outputs of a call."""
 
     _fields_ = _sized(
         ("size", c_int64), ("types", POINTER(c_int32)), ("values", POINTER(POINTER(Buffer)))
@@ -104,7 +104,7 @@ class Buffers(Structure):
 
 
 class Attributes(Structure):
-    """Names and values, sorted by name."""
+    """The attributes of a call, sorted by name."""
 
     _fields_ = _sized(
         ("size", c_int64),
@@ -115,13 +115,13 @@ class Attributes(Structure):
 
 
 class ErrorCreateArguments(Structure):
-    """What an error is made of."""
+    """Arguments of ``error_create``: message and status code."""
 
     _fields_ = _sized(("message", c_char_p), ("code", c_int32))
 
 
 class Api(Structure):
-    """The beginning of the table of the runtime's functions."""
+    """The first fields of XLA's function table."""
 
     _fields_ = _sized(
         ("api_version", ApiVersion),
@@ -131,7 +131,7 @@ class Api(Structure):
 
 
 class CallFrame(Structure):
-    """One call."""
+    """The arguments of a handler: operands, outputs and attributes of one call."""
 
     _fields_ = _sized(
         ("api", POINTER(Api)),

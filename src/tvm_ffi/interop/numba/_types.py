@@ -10,7 +10,7 @@ from ...signature import ScalarType, TensorType
 from ...signature._checks import accepted_type_names
 from ...signature._printing import type_text
 from ...signature._types import Type
-from .._tried import load
+from .._versions import load
 
 __all__ = ["array_type", "numba", "number_type"]
 

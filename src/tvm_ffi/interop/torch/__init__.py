@@ -7,12 +7,12 @@ the signature.  Calls of programs that nobody traces are as they are without thi
 `register` makes operators of all other functions, and those with derivatives or rules of their own.
 """
 
-from .._tried import load as _load
+from .._versions import load as _load
 
 _load("torch", "2.13.0", "2.13.0")
 
 from ._cpp import operators_source
-from ._elsewhere import take_refused_calls
+from ._dispatcher_fallback import take_refused_calls
 from ._operators import UntraceableError, operator_of
 from ._program import MissingFunctionError, load, save
 from ._register import register

@@ -21,9 +21,9 @@ import torch
 
 from ..._binding.call import Function
 from ...signature import Signature
+from ._dispatcher_kernels import kernel_of
 from ._fake import fake_of, unknown_result
-from ._kernel import kernel_of
-from ._place import Place, place_of
+from ._locator import Place, place_of
 from ._schema import NoSchemaError, schema_text, writes
 
 __all__ = [

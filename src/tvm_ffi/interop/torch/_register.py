@@ -14,10 +14,10 @@ import torch
 from ..._binding.call import Function
 from ...signature import Parameter, Result, Signature, TensorType
 from ._arguments import bind_positions, pass_by_position
+from ._dispatcher_kernels import count_writes, kernel_of
 from ._fake import fake_of, unknown_result
-from ._kernel import count_writes, kernel_of
+from ._locator import place_of
 from ._operators import Operator, UntraceableError, define, forget, remember
-from ._place import place_of
 from ._schema import schema_text, writes
 from ._transforms import Rules, add_transforms
 

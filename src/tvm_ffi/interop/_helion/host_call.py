@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of a kernel with symbols for all that callers may change, and a run with them."""
+"""A call of a kernel's host code with symbols for the extents and numbers that callers choose."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...signature._expression import Extent, extent_text
 from .extents import UnknownExtentError, condition_of, extent_of
 from .host_run import HostRun
 
-__all__ = ["Call"]
+__all__ = ["HostCall"]
 
 
-class Call:
+class HostCall:
     """A call of a kernel's host code.
 
     Parameters
@@ -24,13 +24,13 @@ class Call:
     name : str
         Name of the kernel.
     declared : mapping of str to inspect.Parameter
-        Its parameters.
+        Parameters of the kernel.
     examples : sequence
-        An argument for each.
+        An argument for each parameter.
     bound : sequence
-        What Helion has made of the examples: symbols for what may change.
+        Helion's fake arguments: the examples with symbols for extents and numbers that may vary.
     environment : object
-        Helion's, which knows what it has found out about symbols.
+        Helion's compile environment, which simplifies expressions of these symbols.
     """
 
     def __init__(
@@ -41,27 +41,29 @@ class Call:
         bound: Sequence[Any],
         environment: Any,
     ) -> None:
-        self.name, self.run_of_host = name, HostRun()
-        self.defaults = {one: parameter.default for one, parameter in declared.items()}
+        self.name, self.host_run = name, HostRun()
+        self.defaults = {name: parameter.default for name, parameter in declared.items()}
         self.indices_are_32_bit = environment.index_dtype == torch.int32
         self.arguments: dict[str, Any] = {}
         self.numbers: dict[str, type] = {}
         self._simplify = environment.shape_env.simplify
-        self._ours: dict[str, Any] = {}  # symbols of the run by those of Helion
+        self._run_symbols: dict[str, Any] = {}  # symbols of the run by Helion's symbols
         self._unequal: list[tuple[Any, int]] = []
-        self._taken = set(declared)
+        self._used_names = set(declared)
         self._check_examples(declared, examples)
-        for one, example, symbolic in zip(declared, examples, bound):
-            self.arguments[one] = self._argument(one, example, symbolic)
+        for parameter, example, symbolic in zip(declared, examples, bound):
+            self.arguments[parameter] = self._argument(parameter, example, symbolic)
 
     @property
     def tensors(self) -> dict[str, Any]:
         """The parameters that are tensors."""
-        return {name: one for name, one in self.arguments.items() if isinstance(one, torch.Tensor)}
+        return {
+            name: value for name, value in self.arguments.items() if isinstance(value, torch.Tensor)
+        }
 
     def extent(self, size: Any) -> Extent:
         """Return a size in the run as an extent of the signature."""
-        return extent_of(size, self.run_of_host.names)
+        return extent_of(size, self.host_run.names)
 
     # ---- arguments -----------------------------------------------------------------------------
 
@@ -71,84 +73,86 @@ class Call:
             where = f"{self.name}: example of '{name}'"
             if _has_tensors(example):
                 kind = type(example).__name__
-                raise TypeError(f"{where}: a tensor is expected, got {kind} of them")
+                raise TypeError(f"{where}: expected a tensor, got {kind} of tensors")
             if not isinstance(example, torch.Tensor):
                 continue
             if example.layout != torch.strided:
-                raise TypeError(f"{where}: a dense tensor is expected, got {example.layout}")
+                raise TypeError(f"{where}: expected a dense tensor, got {example.layout}")
             if not example.is_contiguous():
                 raise ValueError(
                     f"{where}: expected a compact tensor, got strides {tuple(example.stride())}"
                 )
             address = 0 if isinstance(example, FakeTensor) else example.data_ptr()
             other = seen.setdefault(address, name)
-            if other != name and address != 0:  # 0 where there are no contents
-                raise ValueError(f"{where}: it has the memory of '{other}'; give it its own")
+            if other != name and address != 0:  # The address of a tensor without memory is 0.
+                raise ValueError(
+                    f"{where}: expected separate memory, got the memory of '{other}'; pass a copy"
+                )
 
     def _argument(self, name: str, example: Any, symbolic: Any) -> Any:
         if isinstance(example, torch.Tensor):
             shape = [
                 self._size(name, axis, size, example) for axis, size in enumerate(symbolic.shape)
             ]
-            return self.run_of_host.tensor(shape, example)
+            return self.host_run.tensor(shape, example)
         is_symbol = isinstance(symbolic, (torch.SymInt, torch.SymFloat, torch.SymBool))
         if not is_symbol or self._simplify(symbolic.node.expr).is_number:
             return example  # a constant of the kernel
         self.numbers[name] = type(example)
-        made = self._ours[str(symbolic.node.expr)] = self.run_of_host.number(name, example)
-        return made
+        number = self._run_symbols[str(symbolic.node.expr)] = self.host_run.number(name, example)
+        return number
 
     def _size(self, name: str, axis: int, size: Any, example: torch.Tensor) -> Any:
-        """Return an extent: a number, or one symbol for all that Helion knows to be equal."""
+        """Return an extent: a number, or a symbol that all extents known to be equal share."""
         known = self._simplify(size.node.expr) if isinstance(size, torch.SymInt) else size
         if isinstance(known, int) or known.is_Integer:
             return int(known)
         symbol = str(known)
-        if symbol not in self._ours:
+        if symbol not in self._run_symbols:
             if not known.is_Symbol:
                 raise ValueError(f"{self.name}: dimension {axis} of '{name}' must be {symbol}")
             extent = f"{name}{axis}"
-            while extent in self._taken:
+            while extent in self._used_names:
                 extent += "_"
-            self._taken.add(extent)
-            self._ours[symbol] = self.run_of_host.size(extent, example.shape[axis])
-        return self._ours[symbol]
+            self._used_names.add(extent)
+            self._run_symbols[symbol] = self.host_run.size(extent, example.shape[axis])
+        return self._run_symbols[symbol]
 
     # ---- the run -------------------------------------------------------------------------------
 
-    def rely_on(self, guards: Sequence[Any]) -> None:
-        """Note that the compiler has relied on a size not being some number.
+    def add_guards(self, guards: Sequence[Any]) -> None:
+        """Record the compiler's guards that a size is not equal to a number.
 
-        Other comparisons of it are of sizes of tiles, or have made sizes equal.
+        Other guards of the compiler compare tile sizes, or have merged equal sizes already.
         """
         for guard in guards:
             relation = guard.expr
             if type(relation).__name__ == "Unequality" and relation.args[1].is_Integer:
-                size = self._ours.get(str(relation.args[0]))
+                size = self._run_symbols.get(str(relation.args[0]))
                 if isinstance(size, torch.SymInt):
                     self._unequal.append((size, int(relation.args[1])))
 
     def run(self, host: Callable[..., Any]) -> None:
         """Run the host code."""
         try:
-            self.run_of_host.run(host, list(self.arguments.values()))
+            self.host_run.run(host, list(self.arguments.values()))
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from error
 
-    def depends_on(self) -> list[str]:
-        """Return what has to hold for arguments, so that the host code would do the same."""
-        run = self.run_of_host
+    def conditions(self) -> list[str]:
+        """Return the conditions on arguments under which the host code would act as in this run."""
+        run = self.host_run
         sizes = [(self.extent(size), number) for size, number in self._unequal]
-        found = [f"{extent_text(one)} != {number}" for one, number in sizes if one != number]
+        found = [f"{extent_text(size)} != {number}" for size, number in sizes if size != number]
         for guard in map(run.simplified, run.guards):
             if not guard.args:
-                continue  # of sizes that have become one
+                continue  # The sides have become equal, so the guard is a constant.
             try:
                 found.append(condition_of(guard, run.names))
             except UnknownExtentError as error:
                 raise ValueError(
-                    f"{self.name}: the host code asks whether `{error}`, which conditions of a "
-                    "launch plan cannot say; make it a constant with hl.specialize"
+                    f"{self.name}: the host code branches on `{error}`, which a condition of a "
+                    "launch plan cannot express; make it a constant with hl.specialize"
                 ) from None
         for name, kind in self.numbers.items():
             extent = extent_text(self.extent(self.arguments[name])) if kind is int else name
@@ -158,8 +162,8 @@ class Call:
 
 
 def _has_tensors(example: Any) -> bool:
-    """Whether an example is a container with tensors in it."""
+    """Return True for a container that contains tensors."""
     if not isinstance(example, (list, tuple, dict)):
         return False
     values = example.values() if isinstance(example, dict) else example
-    return any(isinstance(one, torch.Tensor) or _has_tensors(one) for one in values)
+    return any(isinstance(value, torch.Tensor) or _has_tensors(value) for value in values)

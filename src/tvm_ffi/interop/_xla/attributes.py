@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call as XLA's custom call of ours has it: buffers, and attributes that say the rest.
+"""Attributes of the XLA custom call: the function's name, constants, and sources of arguments.
 
-The other half is ``runtime/xla/call_tvm_ffi.c``, which reads what is written here.
+The handler ``runtime/xla/call_tvm_ffi.c`` reads these attributes.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from ...serialization import to_json_graph_str
 
 __all__ = ["ATTRIBUTE", "JSON_GRAPH", "NONE", "OPERAND", "OUTPUT", "Buffer", "attributes_of"]
 
-# Where an argument comes from.
+# Source of an argument; runtime/xla/call_arguments.c has the same numbers.
 OPERAND, OUTPUT, ATTRIBUTE, NONE, JSON_GRAPH = range(5)
-_RESERVED = "__"  # how names of attributes begin that are ours
+_RESERVED = "__"  # prefix of the attributes that describe the call
 _FUNCTION, _ARGUMENTS = "__function", "__arguments"
 _INT64 = (-(2**63), 2**63 - 1)
 
 
 class Buffer(NamedTuple):
-    """An argument that is a buffer: ``OPERAND`` or ``OUTPUT``, and which one."""
+    """An argument that is a buffer: ``OPERAND`` or ``OUTPUT``, and its index among those."""
 
     source: int
-    place: int
+    index: int
 
 
 def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -39,13 +39,12 @@ def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[s
     function : str
         Global name.
     arguments : sequence of (str, object)
-        In the order in which the function takes them, each with the name of its attribute: a
-        `Buffer`, or a value.
+        Attribute names with a `Buffer` or a value, in the order of the function's parameters.
 
     Raises
     ------
     TypeError, ValueError
-        If a value cannot travel in a program; the message names the argument.
+        If a value cannot be a constant of a program; the message names the argument.
     """
     attributes: dict[str, Any] = {}
     sources: list[tuple[int, str | int]] = []
@@ -54,23 +53,23 @@ def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[s
             sources.append(value)
             continue
         if name.startswith(_RESERVED) or name in attributes:
-            raise ValueError(f"an attribute cannot be called {name!r}")
+            raise ValueError(f"argument name {name!r} is reserved or used twice")
         source, attribute = _attribute_of(name, value)
         sources.append((source, name))
         if source != NONE:
             attributes[name] = attribute
-    order = sorted([_FUNCTION, _ARGUMENTS, *attributes])  # as XLA sorts them
-    places = {name: place for place, name in enumerate(order)}
+    order = sorted([_FUNCTION, _ARGUMENTS, *attributes])  # the order in which XLA passes them
+    indices = {name: index for index, name in enumerate(order)}
     codes = [
-        16 * (where if isinstance(where, int) else places.get(where, 0)) + source
-        for source, where in sources
+        16 * (key if isinstance(key, int) else indices.get(key, 0)) + source
+        for source, key in sources
     ]
-    numbers = np.array([len(order), _number_of(function, attributes), *codes], np.int32)
+    numbers = np.array([len(order), _checksum_of(function, attributes), *codes], np.int32)
     return {_FUNCTION: function, _ARGUMENTS: numbers, **attributes}
 
 
 def _attribute_of(name: str, value: Any) -> tuple[int, Any]:
-    """Return how a value travels, and as what."""
+    """Return the source of an argument that is a value, and its attribute."""
     if value is None:
         return NONE, None
     if isinstance(value, (bool, np.bool_)):
@@ -82,35 +81,38 @@ def _attribute_of(name: str, value: Any) -> tuple[int, Any]:
     if isinstance(value, (float, np.floating)):
         return ATTRIBUTE, np.float64(value)
     if isinstance(value, str) and not isinstance(value, dtype):
-        return ATTRIBUTE, _text_of(name, value)
+        return ATTRIBUTE, _checked_text(name, value)
     if isinstance(value, np.ndarray):
         if value.ndim != 1 or value.dtype.kind not in "iuf" or value.dtype == np.float16:
             raise TypeError(
-                f"argument '{name}': arrays of constants have one dimension and elements that are "
-                f"numbers, got {value.dtype}{list(value.shape)}; pass it as an array of JAX"
+                f"argument '{name}': expected a one-dimensional constant array of numbers, got "
+                f"{value.dtype}{list(value.shape)}; pass it as a JAX array"
             )
         return ATTRIBUTE, value
     try:
         return JSON_GRAPH, to_json_graph_str(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(
-            f"argument '{name}': a {type(value).__name__} cannot travel in a program: {error}"
+            f"argument '{name}': a {type(value).__name__} cannot be a constant of a program: "
+            f"{error}"
         ) from error
 
 
-def _text_of(name: str, value: str) -> str:
+def _checked_text(name: str, value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"argument '{name}': the text has no UTF-8: {error}") from None
+        raise ValueError(
+            f"argument '{name}': the string cannot be encoded as UTF-8: {error}"
+        ) from None
     return str(value)
 
 
-def _number_of(function: str, attributes: dict[str, Any]) -> int:
-    """Return a number that differs where functions or attributes do.
+def _checksum_of(function: str, attributes: dict[str, Any]) -> int:
+    """Return a checksum of the function's name and of the types and bytes of the attributes.
 
-    The handler looks the function up by it.  And programs are kept by what they are made of,
-    compared as Python compares values: there 1, 1.0 and True are the same, and so are 0.0 and -0.0.
+    The handler looks the function up by it.  It also distinguishes programs in JAX's caches, which
+    compare attributes as Python values: 1, 1.0 and True are equal there, and so are 0.0 and -0.0.
     """
     text = [
         f"{name}:{value.dtype}:{value.tobytes()!r}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pointers a kernel of Triton writes to, from its text."""
+"""Static analysis of a Triton kernel's syntax tree: the pointer parameters that it writes to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 __all__ = ["written_parameters"]
 
-# What these return is what was in memory, and points nowhere.
+# These functions return values from memory, which are not addresses.
 _READS = (".load", ".atomic_add", ".atomic_and", ".atomic_cas", ".atomic_max", ".atomic_min")
 
 
@@ -18,57 +18,57 @@ def written_parameters(tree: ast.AST, parameters: Iterable[str]) -> set[str]:
     Parameters
     ----------
     tree : ast.AST
-        The kernel, which calls ``triton.language`` by the name ``tl``.
+        The kernel, in which ``tl`` is ``triton.language``.
     parameters : iterable of str
         Parameters that are addresses.
 
     Notes
     -----
-    An address that is handed to a function outside of ``tl`` counts as written.
+    An address that the kernel passes to a function outside of ``tl`` counts as written.
     """
-    reached = _reached(tree, parameters)
-    found: set[str] = set()
+    aliases = _aliases(tree, parameters)
+    written: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             for target in _targets(node):
-                found |= _addresses(target, reached)
-    return found
+                written |= _addresses(target, aliases)
+    return written
 
 
-def _reached(tree: ast.AST, parameters: Iterable[str]) -> dict[str, set[str]]:
-    """Return for each name the parameters whose address may be in it."""
-    reached = {name: {name} for name in parameters}
-    assigned = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
+def _aliases(tree: ast.AST, parameters: Iterable[str]) -> dict[str, set[str]]:
+    """Return, for each local name, the parameters whose address it may contain."""
+    aliases = {name: {name} for name in parameters}
+    assignments = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
     grows = True
     while grows:
         grows = False
-        for node in assigned:
-            addresses = _addresses(node.value, reached)
+        for node in assignments:
+            addresses = _addresses(node.value, aliases)
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for name in _names(targets):
-                grows |= not addresses <= reached.setdefault(name, set())
-                reached[name] |= addresses
-    return reached
+                grows |= not addresses <= aliases.setdefault(name, set())
+                aliases[name] |= addresses
+    return aliases
 
 
 def _names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name):
-                yield part.id
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name):
+                yield child.id
 
 
-def _addresses(node: ast.AST, reached: dict[str, set[str]]) -> set[str]:
-    """Return the parameters whose address an expression may have."""
+def _addresses(node: ast.AST, aliases: dict[str, set[str]]) -> set[str]:
+    """Return the parameters whose address an expression may contain."""
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_READS):
         return set()
     if isinstance(node, ast.Name):
-        return reached.get(node.id, set())
-    return {name for part in ast.iter_child_nodes(node) for name in _addresses(part, reached)}
+        return aliases.get(node.id, set())
+    return {name for child in ast.iter_child_nodes(node) for name in _addresses(child, aliases)}
 
 
 def _targets(call: ast.Call) -> list[ast.expr]:
-    """Return the expressions whose address a call may write to."""
+    """Return the expressions through whose addresses a call may write."""
     function = ast.unparse(call.func)
     method = function.rpartition(".")[2]
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call of a function in a program of JAX: which arguments are buffers, and what comes out."""
+"""The operands, attribute values and outputs of one XLA custom call in a JAX program."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ import numpy as np
 
 from ...signature import Parameter, Signature, TensorType
 from ...signature._outputs import OutputError, TensorSpec, outputs_of
-from .._without_outputs import bind_without_outputs, is_output, require_outputs
-from .call import OPERAND, OUTPUT, Buffer
+from .._destination_passing import bind_inputs, is_output, require_out
+from .attributes import OPERAND, OUTPUT, Buffer
 from .element_types import is_known
 
-__all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
+__all__ = ["CustomCall", "add_arguments_by_position", "add_arguments_by_signature"]
 
 
-class Arranged:
-    """A call: its buffers, its values, and what its outputs look like.
+class CustomCall:
+    """A custom call under construction: operands, arguments in order, and output shapes.
 
     Parameters
     ----------
     jax : module
-        JAX.
+        The ``jax`` module.
     where : str
-        What errors begin with.
+        Prefix of error messages.
     """
 
     def __init__(self, jax: Any, where: str) -> None:
         self.jax, self.where = jax, where
         self.operands: list[Any] = []
-        self.arguments: list[tuple[str, Any]] = []  # values, and `Buffer` for arrays
-        self.outputs: list[Any] = []
+        self.arguments: list[tuple[str, Any]] = []  # names with values, or with a `Buffer`
+        self.outputs: list[Any] = []  # objects with shape and dtype
         self.num_outputs = 0
-        self.aliases: dict[int, int] = {}  # operand -> output with the same memory
+        self.aliases: dict[int, int] = {}  # index of an operand -> output in the same memory
         self.is_sequence = False
 
     def add(self, name: str, value: Any) -> None:
-        """Add an argument that is a value."""
+        """Add an argument that is a constant of the program."""
         self.arguments.append((name, value))
 
     def add_operand(self, name: str, value: Any) -> None:
         """Add an array that the function reads."""
-        self._check_dtype(f"argument {_shown(name)}", value.dtype)
+        self._check_dtype(f"argument {_argument_label(name)}", value.dtype)
         self.arguments.append((name, Buffer(OPERAND, len(self.operands))))
         self.operands.append(value)
 
@@ -52,57 +52,57 @@ class Arranged:
         self.arguments.append((name, Buffer(OUTPUT, self.num_outputs)))
         self.num_outputs += 1
 
-    def add_updated(self, name: str, value: Any) -> None:
+    def add_inout(self, name: str, value: Any) -> None:
         """Add an array that the function reads and writes, in the memory of an output."""
-        self._check_dtype(f"argument {_shown(name)}", value.dtype)
+        self._check_dtype(f"argument {_argument_label(name)}", value.dtype)
         self.aliases[len(self.operands)] = self.num_outputs
         self.operands.append(value)
         self.add_output(name)
 
     def is_array(self, value: Any) -> bool:
-        """Whether JAX has this as an array, or as the name of one in a program."""
+        """Return True for a JAX array, including a traced array."""
         return isinstance(value, self.jax.Array)
 
     def set_outputs(self, out: Any) -> None:
-        """Say what the outputs look like."""
+        """Set the shapes and dtypes of the outputs to those in `out`."""
         self.is_sequence = isinstance(out, Sequence)
         self.outputs = list(out) if self.is_sequence else [out]
         for output in self.outputs:
             if not (hasattr(output, "shape") and hasattr(output, "dtype")):
                 raise TypeError(
-                    f"{self.where}: out= describes arrays by jax.ShapeDtypeStruct, got "
+                    f"{self.where}: out=: expected jax.ShapeDtypeStruct, got "
                     f"{type(output).__name__}"
                 )
-        for place, output in enumerate(self.outputs):
-            self._check_dtype(f"output {place}", output.dtype)
+        for index, output in enumerate(self.outputs):
+            self._check_dtype(f"output {index}", output.dtype)
 
-    def _check_dtype(self, what: str, dtype: Any) -> None:
-        """Refuse what JAX would take apart, or knows no buffers of."""
+    def _check_dtype(self, label: str, dtype: Any) -> None:
+        """Raise TypeError for a dtype without tensors, such as JAX's extended dtypes."""
         if is_known(dtype):
             return
         hint = ""
         if self.jax.dtypes.issubdtype(dtype, self.jax.dtypes.prng_key):
-            hint = "; jax.random.key_data returns the numbers of a key"
-        raise TypeError(f"{self.where}: {what} has dtype {dtype}, which no tensor has{hint}")
+            hint = "; convert keys with jax.random.key_data"
+        raise TypeError(f"{self.where}: {label}: expected a DLPack dtype, got {dtype}{hint}")
 
 
-def _shown(name: str) -> str:
-    """Return how errors call an argument: by name, or by its place where it has none."""
-    place = name.removeprefix("_")
-    return f"#{place}" if place.isdigit() else f"'{name}'"
+def _argument_label(name: str) -> str:
+    """Return an argument's name for error messages, or its index if it was passed by position."""
+    index = name.removeprefix("_")
+    return f"#{index}" if index.isdigit() else f"'{name}'"
 
 
-def arrange_by_position(
-    call: Arranged, args: tuple[Any, ...], attributes: Mapping[str, Any], out: Any
+def add_arguments_by_position(
+    call: CustomCall, args: tuple[Any, ...], attributes: Mapping[str, Any], out: Any
 ) -> None:
-    """Arrange a call of a function that nobody has described: inputs, outputs, then the rest."""
-    require_outputs(call.where, out)
+    """Add the arguments for a function without a signature: `args`, outputs, then `attributes`."""
+    require_out(call.where, out)
     call.set_outputs(out)
-    for place, value in enumerate(args):
+    for index, value in enumerate(args):
         if call.is_array(value) or isinstance(value, np.ndarray):
-            call.add_operand(f"_{place}", value)
+            call.add_operand(f"_{index}", value)
         else:
-            call.add(f"_{place}", value)
+            call.add(f"_{index}", value)
     for index in range(len(call.outputs)):
         call.add_output(f"_out{index}")
     for name, value in attributes.items():
@@ -112,27 +112,27 @@ def arrange_by_position(
             call.add(name, value)
 
 
-def arrange_by_signature(
-    call: Arranged,
+def add_arguments_by_signature(
+    call: CustomCall,
     signature: Signature,
     args: tuple[Any, ...],
     attributes: Mapping[str, Any],
     out: Any,
 ) -> None:
-    """Arrange a call of a function whose parameters are known."""
-    given = bind_without_outputs(call.where, signature, args, attributes)
+    """Add the arguments for a function with a signature, in the order of its parameters."""
+    bound = bind_inputs(call.where, signature, args, attributes)
     inputs: dict[str, TensorSpec] = {}
     for parameter in signature.parameters:
         if is_output(parameter):
             call.add_output(parameter.name)
         elif parameter.kind == "variadic":
-            for place, value in enumerate(given[parameter.name]):
-                _add(call, f"{parameter.name}_{place}", parameter, value)
+            for index, value in enumerate(bound[parameter.name]):
+                _add(call, f"{parameter.name}_{index}", parameter, value)
         else:
-            value = given[parameter.name]
+            value = bound[parameter.name]
             _add(call, parameter.name, parameter, value)
             if isinstance(parameter.type, TensorType) and value is not None:
-                inputs[parameter.name] = _described(call, value)
+                inputs[parameter.name] = _spec_of(call, value)
     call.num_outputs += sum(isinstance(result.type, TensorType) for result in signature.results)
     if out is None:
         _derive_outputs(call, signature, inputs)
@@ -140,12 +140,12 @@ def arrange_by_signature(
     call.set_outputs(out)
     if len(call.outputs) != call.num_outputs:
         raise ValueError(
-            f"{call.where}: out= describes {len(call.outputs)} arrays, the function has "
-            f"{call.num_outputs}: {signature}"
+            f"{call.where}: out=: expected {call.num_outputs} outputs, got {len(call.outputs)}: "
+            f"{signature}"
         )
 
 
-def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> None:
+def _add(call: CustomCall, name: str, parameter: Parameter, value: Any) -> None:
     is_array = call.is_array(value) or isinstance(value, np.ndarray)
     if isinstance(parameter.type, TensorType):
         if value is None and parameter.type.is_optional:
@@ -155,18 +155,18 @@ def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> None:
                 f"{call.where}: argument '{name}' must be an array, got {type(value).__name__}"
             )
         elif parameter.direction == "inout":
-            call.add_updated(name, value)
+            call.add_inout(name, value)
         else:
             call.add_operand(name, value)
     elif isinstance(value, call.jax.core.Tracer):
         raise TypeError(
-            f"{call.where}: '{name}' is a value of the program, not an array: it has to be known "
-            "when the program is made (jax.jit has static_argnames for that)"
+            f"{call.where}: argument '{name}' must be a constant of the program, got a traced "
+            "array; pass it as a static argument (static_argnames of jax.jit)"
         )
     elif call.is_array(value):
         if value.size != 1:
             raise TypeError(
-                f"{call.where}: argument '{name}' must be a value, got an array "
+                f"{call.where}: argument '{name}' must be a scalar, got an array "
                 f"{value.dtype}{list(value.shape)}"
             )
         call.add(name, value.item())
@@ -174,11 +174,13 @@ def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> None:
         call.add(name, value)
 
 
-def _described(call: Arranged, value: Any) -> TensorSpec:
+def _spec_of(call: CustomCall, value: Any) -> TensorSpec:
     return TensorSpec(tuple(value.shape), str(call.jax.numpy.result_type(value)))
 
 
-def _derive_outputs(call: Arranged, signature: Signature, inputs: Mapping[str, TensorSpec]) -> None:
+def _derive_outputs(
+    call: CustomCall, signature: Signature, inputs: Mapping[str, TensorSpec]
+) -> None:
     try:
         call.outputs = [
             call.jax.ShapeDtypeStruct(shape, call.jax.numpy.dtype(dtype))

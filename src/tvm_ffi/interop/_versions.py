@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The software behind an adapter, and the versions of it with which the adapter was tried."""
+"""Imports of optional frameworks and compilers, and checks of their versions."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ _RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 
 class UntriedVersionWarning(UserWarning):
-    """A version of other software is there with which an adapter was not tried."""
+    """The installed version of a framework was not tested with its adapter."""
 
 
 def load(
     module: str, first: str, last: str, *, distribution: str | None = None, extra: str | None = None
 ) -> ModuleType:
-    """Import the software behind an adapter.
+    """Import the framework or compiler that an adapter needs.
 
     Parameters
     ----------
     module : str
-        Its import name.
+        Import name.
     first, last : str
-        The oldest and the newest release that were tried.  Later releases of the same ``X.Y`` as
-        the newest count as tried.
+        Oldest and newest tested release.  Later releases with the same ``X.Y`` as `last` count as
+        tested.
     distribution : str, optional
-        What is installed to have it, if that is not `module`.
+        Name of the package to install, if it differs from `module`.
     extra : str, optional
-        The extra of this package that brings it.
+        Extra of this package that installs the framework.
 
     Raises
     ------
     ImportError
-        If it is not installed; the text says what to install.
+        If the framework is not installed; the message names the package to install.
 
     Warns
     -----
     UntriedVersionWarning
-        If another version is there.
+        If the installed version is outside the tested range.
     """
     distribution = distribution or module
     try:
-        found = importlib.import_module(module)
+        framework = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
-            raise  # it is there, and misses something itself
+            raise  # The framework is installed, but one of its dependencies is missing.
         package = f"pytvmffi[{extra}]" if extra else distribution
-        text = f"this adapter needs {distribution}: pip install '{package}'"
-        raise ModuleNotFoundError(text, name=error.name) from error
-    version = _version_of(found, distribution)
+        message = f"this adapter needs {distribution}: pip install '{package}'"
+        raise ModuleNotFoundError(message, name=error.name) from error
+    version = _version_of(framework, distribution)
     if version is not None and not _is_within(version, first, last):
         warnings.warn(
-            f"{distribution} {version} was not tried with tvm_ffi.interop; "
-            f"versions from {first} to {last} were",
+            f"{distribution} {version} was not tested with tvm_ffi.interop; "
+            f"tested versions: {first} to {last}",
             UntriedVersionWarning,
             stacklevel=3,
         )
-    return found
+    return framework
 
 
 def _version_of(module: ModuleType, distribution: str) -> str | None:
@@ -81,6 +81,6 @@ def _is_within(version: str, first: str, last: str) -> bool:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version, without what marks builds and earlier releases."""
+    """Return the release numbers of a version, without pre-release and build suffixes."""
     match = _RELEASE.match(version)
     return tuple(map(int, match[1].split("."))) if match else ()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Detection of processes that were forked after JAX had started.
+
+XLA's threads do not exist in the forked process, so a computation there would never finish.  JAX
+warns at the fork; `call_tvm_ffi` raises an error.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+__all__ = ["check_not_forked", "register_fork_hooks"]
+
+
+class _ForkState:
+    """Whether JAX was running at a fork."""
+
+    parent_had_started = False  # at the last fork
+    is_forked = False  # this process was forked after JAX had started
+
+
+def register_fork_hooks(jax: Any) -> None:
+    """Check at each fork whether JAX has started, if this version of JAX can tell."""
+    # JAX has no documented function for this that does not start JAX.
+    bridge = getattr(getattr(jax, "_src", None), "xla_bridge", None)
+    has_started = getattr(bridge, "backends_are_initialized", None)
+    if has_started is None or not hasattr(os, "register_at_fork"):
+        return
+
+    def before() -> None:
+        _ForkState.parent_had_started = has_started()
+
+    def in_child() -> None:
+        _ForkState.is_forked |= _ForkState.parent_had_started
+
+    os.register_at_fork(before=before, after_in_child=in_child)
+
+
+def check_not_forked(where: str) -> None:
+    """Raise RuntimeError in a process that was forked after JAX had started."""
+    if _ForkState.is_forked:
+        raise RuntimeError(
+            f"{where}: this process was forked after JAX had started, so it lacks JAX's threads; "
+            "fork before JAX's first computation, or start workers with the method 'spawn'"
+        )
