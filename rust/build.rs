@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds libtvm_ffi for programs: the crate's own tests, and those of crates that depend on it.
+//! Build script: finds libtvm_ffi and links the tests of this crate with it.
 //!
-//! A library that is loaded into a process with the runtime needs none of this: its symbols are
-//! resolved there.
+//! Build scripts of programs that depend on the crate read the folder from `DEP_TVM_FFI_LIBDIR`. A
+//! `cdylib` is linked without libtvm_ffi: the loader resolves its symbols in the process that loads it.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The folder of libtvm_ffi: `TVM_FFI_LIBDIR`, else what the installed Python package says.
+/// Return the folder of libtvm_ffi: `TVM_FFI_LIBDIR`, else the output of `tvm-ffi-config --libdir`.
 fn library_folder() -> Option<String> {
     if let Ok(folder) = std::env::var("TVM_FFI_LIBDIR") {
         return Some(folder);
@@ -22,11 +22,11 @@ fn main() {
     println!("cargo:rerun-if-env-changed=PATH");
     println!("cargo:rerun-if-changed=build.rs");
     if let Some(folder) = library_folder() {
-        // These reach the tests of this package alone.
+        // Cargo applies link arguments only to the tests and programs of this package.
         println!("cargo:rustc-link-arg=-L{folder}");
         println!("cargo:rustc-link-arg=-ltvm_ffi");
         println!("cargo:rustc-link-arg=-Wl,-rpath,{folder}");
-        // And this the build scripts of its users, as DEP_TVM_FFI_LIBDIR.
+        // Build scripts of dependent packages receive this value as DEP_TVM_FFI_LIBDIR.
         println!("cargo:libdir={folder}");
     }
 }

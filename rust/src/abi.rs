@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The C ABI as Rust declares it: what `tvm/ffi/c_api.h`, `extra/c_env_api.h` and `dlpack.h` say.
+//! Declarations of the C ABI: `tvm/ffi/c_api.h`, `tvm/ffi/extra/c_env_api.h` and `dlpack/dlpack.h`.
 //!
-//! Names are those of the headers, which say what each one means, who owns what, and what may be
-//! called when. `tests/abi/test_rust_layout.py` compares sizes, offsets, values and prototypes with
-//! the contract. The file needs nothing else of the crate.
+//! All names are those of the headers, which document meaning, ownership and thread safety.
+//! `tests/abi/test_rust_layout.py` compares sizes, offsets, values and prototypes with the contract.
+//! The file uses no other module of the crate.
 
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, missing_docs)]
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The level of the contract that these declarations describe.
+/// The ABI level of these declarations.
 pub const TVM_FFI_VERSION: (u32, u32, u32) = (0, 1, 16);
-/// The version of DLPack that they describe.
+/// The DLPack version of these declarations.
 pub const DLPACK_VERSION: (u32, u32) = (1, 3);
 
 pub type TVMFFIObjectHandle = *mut c_void;
 pub type TVMFFIStreamHandle = *mut c_void;
 pub type DLDeviceType = i32;
 
-// ---- Enums: constants, since C may pass any number --------------------------------------------
+// ---- Enums, as constants: C may pass any number ------------------------------------------------
 
 macro_rules! constants {
     ($($group:ident: $type:ty { $($name:ident = $value:expr),* $(,)? })*) => {
@@ -250,7 +250,7 @@ pub struct TVMFFIVersion {
     pub patch: u32,
 }
 
-/// The second four bytes of a value.
+/// Bytes 4 to 7 of a value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union TVMFFIAnyPadding {
@@ -258,7 +258,7 @@ pub union TVMFFIAnyPadding {
     pub small_str_len: u32,
 }
 
-/// The payload of a value: eight bytes, of which those that the member leaves are 0.
+/// The 8-byte payload of a value; bytes that the member does not use are 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union TVMFFIAnyPayload {
@@ -284,7 +284,7 @@ pub struct TVMFFIAny {
 
 pub type TVMFFIObjectDeleter = Option<unsafe extern "C" fn(*mut c_void, c_int)>;
 
-/// The header in front of every object.
+/// The header of every object.
 #[repr(C)]
 pub struct TVMFFIObject {
     pub combined_ref_count: std::sync::atomic::AtomicU64,
@@ -414,7 +414,7 @@ pub struct TVMFFITypeInfo {
     pub metadata: *const TVMFFITypeMetadata,
 }
 
-// ---- Functions: libtvm_ffi has them, which a program links and a library finds in its process ----
+// ---- Functions of libtvm_ffi: a program links it, a library uses the one of its process ----------
 
 extern "C" {
     pub fn TVMFFIGetVersion(out_version: *mut TVMFFIVersion);

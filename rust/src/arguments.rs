@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tuples as arguments: of the calls that Rust makes ([`ArgumentList`]), and of the functions of
-//! Rust that are called ([`Callable`]).
+//! Argument tuples: of calls by Rust ([`ArgumentList`]), and parameters of Rust functions and closures
+//! ([`Callable`]).
 
 use crate::any::{Any, AnyView};
 use crate::convert::{Argument, FromArgument, IntoArgument, IntoResult, Mismatch};
 use crate::error::{Error, Result};
 use crate::parameter_type::ParameterType;
 
-/// The arguments of a call: a tuple of what is [`IntoArgument`], or a slice of values.
+/// The arguments of a call: a tuple of [`IntoArgument`] values, or a slice of values.
 pub trait ArgumentList<'a> {
-    /// Run `call` with the values.
+    /// Convert the arguments and run `call` with them.
     ///
     /// # Errors
-    /// When a conversion fails, or what `call` gives.
+    /// The error of a conversion or of `call`.
     fn with_values<R>(self, call: impl FnOnce(&[AnyView<'_>]) -> Result<R>) -> Result<R>;
 }
 
@@ -28,22 +28,24 @@ impl<'a> ArgumentList<'a> for &'a [Any] {
     }
 }
 
-/// A function whose parameters are the tuple `A`, for arguments that live for `'a`.
+/// A function with the parameter types `A`, a tuple; its arguments live for `'a`.
 pub trait Callable<'a, A> {
-    /// What each parameter takes.
+    /// The type of each parameter.
     const TYPES: &'static [ParameterType];
 
-    /// Convert the arguments and call.
+    /// Convert the arguments and call the function.
+    ///
+    /// `located` converts the [`Mismatch`] of the argument with the given index to an error.
     ///
     /// # Safety
-    /// While the function runs, nobody writes memory that an argument lets it read, nor touches
-    /// memory that one lets it write.
+    /// While the function runs, no other code writes memory that an argument lets it read, or
+    /// accesses memory that an argument lets it write.
     ///
     /// # Errors
-    /// What `located` makes of an argument that does not fit; what the function fails with.
+    /// The result of `located` for an argument that does not fit; the error of the function.
     ///
     /// # Panics
-    /// When there are fewer arguments than parameters.
+    /// If there are fewer arguments than parameters.
     unsafe fn invoke(
         &self,
         arguments: &'a [AnyView<'a>],
@@ -51,19 +53,19 @@ pub trait Callable<'a, A> {
     ) -> Result<Any>;
 }
 
-/// What the parameters of a function take, as a constant.
+/// Return the parameter types of a function, as a constant.
 pub const fn types_of<'a, A, F: Callable<'a, A>>(_function: &F) -> &'static [ParameterType] {
     F::TYPES
 }
 
 macro_rules! tuples {
-    ($(($($type:ident $name:ident $place:tt),*))*) => {$(
+    ($(($($type:ident $name:ident $index:tt),*))*) => {$(
         impl<'a, $($type: IntoArgument<'a>),*> ArgumentList<'a> for ($($type,)*) {
             fn with_values<R_>(
                 self,
                 call: impl FnOnce(&[AnyView<'_>]) -> Result<R_>,
             ) -> Result<R_> {
-                $(let $name: Argument<'a> = self.$place.into_argument()?;)*
+                $(let $name: Argument<'a> = self.$index.into_argument()?;)*
                 call(&[$($name.view()),*])
             }
         }
@@ -83,9 +85,9 @@ macro_rules! tuples {
                 located: &dyn Fn(usize, Mismatch) -> Error,
             ) -> Result<Any> {
                 $(
-                    // SAFETY: as the caller says.
-                    let $name = unsafe { $type::from_argument(&arguments[$place]) }
-                        .map_err(|mismatch| located($place, mismatch))?;
+                    // SAFETY: guaranteed by the caller.
+                    let $name = unsafe { $type::from_argument(&arguments[$index]) }
+                        .map_err(|mismatch| located($index, mismatch))?;
                 )*
                 self($($name),*).into_result()
             }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where Rust meets its callers in C: errors and panics become pending errors here, and nowhere
-//! else.
+//! Entry from C callers: the only place that converts Rust errors and panics to pending errors.
 
 use std::any::Any as Payload;
 use std::ffi::c_int;
@@ -11,19 +10,19 @@ use crate::abi::TVMFFIAny;
 use crate::any::{Any, AnyView};
 use crate::error::{Error, Result};
 
-/// Run `body` and turn what comes of it into what C expects: a result, or a pending error.
+/// Run `body`; store its result, or make its error pending. Return the code for the C caller.
 ///
-/// A panic is a RuntimeError with its text; `what` names who panicked.
+/// A panic becomes a RuntimeError with the message of the panic and the name `function`.
 pub(crate) fn guard(
     result: *mut TVMFFIAny,
-    what: impl fmt::Display,
+    function: impl fmt::Display,
     body: impl FnOnce() -> Result<Any>,
 ) -> c_int {
-    // What the closure leaves half changed is seen by nobody: it is over for this call, and types
-    // that share state across calls poison it.
+    // Unwind safe: after a panic, no code uses the state of this call, and types that share state
+    // between calls, such as Mutex, poison it.
     let outcome = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(outcome) => outcome,
-        Err(payload) => Err(panic_error(what, payload)),
+        Err(payload) => Err(panic_error(function, payload)),
     };
     match outcome {
         Ok(value) if result.is_null() => {
@@ -31,7 +30,7 @@ pub(crate) fn guard(
             0
         }
         Ok(value) => {
-            // SAFETY: the slot of a call, which holds nothing that is owned.
+            // SAFETY: the result slot of a call; its previous value needs no release.
             unsafe { result.write(value.into_raw()) };
             0
         }
@@ -39,24 +38,24 @@ pub(crate) fn guard(
     }
 }
 
-fn panic_error(what: impl fmt::Display, payload: Box<dyn Payload + Send>) -> Error {
+fn panic_error(function: impl fmt::Display, payload: Box<dyn Payload + Send>) -> Error {
     let text = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
-        (Some(text), _) => format!("{what} panicked: {text}"),
-        (_, Some(text)) => format!("{what} panicked: {text}"),
-        _ => format!("{what} panicked"),
+        (Some(text), _) => format!("{function} panicked: {text}"),
+        (_, Some(text)) => format!("{function} panicked: {text}"),
+        _ => format!("{function} panicked"),
     };
-    guard_drop(payload); // which may panic in turn
+    guard_drop(payload); // the destructor of the payload may panic, too
     Error::runtime_error(text)
 }
 
-/// Drop a value where nothing may unwind: a panic costs the rest of what it owns.
+/// Drop a value without unwinding. If its destructor panics, the rest of the value leaks.
 pub(crate) fn guard_drop<T: ?Sized>(value: Box<T>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        std::mem::forget(payload); // a payload that panics when it is dropped would do so again
+        std::mem::forget(payload); // its destructor may panic again
     }
 }
 
-/// The arguments of a call as a slice.
+/// Return the arguments of a call as a slice.
 ///
 /// # Safety
 /// `args` is NULL, or the address of `num_args` valid values that live for `'a`.
@@ -66,10 +65,13 @@ pub(crate) unsafe fn arguments_of<'a>(
 ) -> Result<&'a [AnyView<'a>]> {
     match usize::try_from(num_args) {
         Ok(0) => Ok(&[]),
-        // SAFETY: as the caller says; a view has the layout of a value.
+        // SAFETY: guaranteed by the caller; AnyView is a transparent TVMFFIAny.
         Ok(count) if !args.is_null() => {
             Ok(unsafe { std::slice::from_raw_parts(args.cast::<AnyView<'a>>(), count) })
         }
-        _ => Err(Error::type_error(format!("a call has no {num_args} arguments"))),
+        Ok(count) => {
+            Err(Error::type_error(format!("expected an array of {count} arguments, got NULL")))
+        }
+        Err(_) => Err(Error::type_error(format!("expected 0 or more arguments, got {num_args}"))),
     }
 }

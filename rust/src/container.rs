@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrays, maps and shapes: immutable values that hold others.
+//! Immutable containers: [`Array`], [`Map`] and [`Shape`].
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::parameter_type::ParameterType;
 
 // ---- Array ---------------------------------------------------------------------------------------
 
-/// A row of values of any types.
+/// An immutable sequence of values of any types.
 ///
 /// ```
 /// use pytvmffi::{Any, Array};
@@ -31,50 +31,52 @@ pub struct Array {
 handle! { Array, kTVMFFIArray, "Array" }
 
 impl Array {
-    /// Make an array of values.
+    /// Create an array.
     ///
     /// # Errors
-    /// When memory is exhausted.
+    /// If memory is exhausted.
     pub fn new(values: impl IntoIterator<Item = Any>) -> Result<Self> {
         let values: Vec<Any> = values.into_iter().collect();
         Function::global("ffi.Array")?.call(&values[..])
     }
 
-    /// The values.
+    /// Return the values.
     pub fn values(&self) -> &[AnyView<'_>] {
-        // SAFETY: an Array begins with such a cell, whose elements are valid values as long as the
-        // array lives; nobody changes one that is shared, and this reference is one more.
+        // SAFETY: in an Array, a TVMFFISeqCell follows the header.  Its elements are valid while the
+        // array is; an array with more than one reference is never modified, and `self` is one.
         unsafe { sequence_values(self.object.cell::<TVMFFISeqCell>()) }
     }
 
-    /// The number of values.
+    /// Return the number of values.
     pub fn len(&self) -> usize {
         self.values().len()
     }
 
-    /// Whether there are none.
+    /// Return true if the array is empty.
     pub fn is_empty(&self) -> bool {
         self.values().is_empty()
     }
 
-    /// One value.
+    /// Return the value at an index, converted.
     ///
     /// # Errors
-    /// IndexError behind the last one; what the conversion says.
+    /// IndexError if the index is out of range; the error of the conversion.
     pub fn get<T: FromAny>(&self, index: usize) -> Result<T> {
         let values = self.values();
         let value = values.get(index).ok_or_else(|| {
-            let text = format!("index {index} is outside of an Array of {} values", values.len());
+            let text = format!("expected an index below {}, got {index}", values.len());
             Error::new("IndexError", text)
         })?;
         value.get()
     }
 }
 
+/// Return the values of an Array or a List.
+///
 /// # Safety
-/// `cell` is that of an Array or a List which nobody changes during `'a`.
+/// `cell` is the cell of an Array or a List that is not modified during `'a`.
 unsafe fn sequence_values<'a>(cell: *const TVMFFISeqCell) -> &'a [AnyView<'a>] {
-    // SAFETY: as the caller says; an owned value has the layout of a view.
+    // SAFETY: guaranteed by the caller; an owned value and a view have the same layout.
     unsafe {
         match usize::try_from((*cell).size) {
             Ok(count) if count > 0 && !(*cell).data.is_null() => {
@@ -104,7 +106,7 @@ impl<'a, T: IntoAny> IntoArgument<'a> for Vec<T> {
     }
 }
 
-/// Also of a `List`, whose values are copied.
+/// Accepts an `Array` or a `List`.
 impl<'a, T: FromAny> FromArgument<'a> for Vec<T> {
     const TYPE: ParameterType = ParameterType::other("Array");
 
@@ -114,21 +116,21 @@ impl<'a, T: FromAny> FromArgument<'a> for Vec<T> {
             .filter(|object| matches!(object.type_index(), abi::kTVMFFIArray | abi::kTVMFFIList))
             .ok_or_else(|| Mismatch::expected("Array", argument))?;
         let is_list = sequence.type_index() == abi::kTVMFFIList;
-        // SAFETY: both begin with such a cell; nobody changes an array that is shared, or a list
-        // while its values are retained.
+        // SAFETY: in both types, a TVMFFISeqCell follows the header.  A shared array is never
+        // modified; no other code runs before the values of a list are copied.
         let mut values = unsafe { sequence_values(sequence.cell()) };
         let retained: Vec<Any>;
         let views: Vec<AnyView<'_>>;
         if is_list {
-            // A conversion may run code that changes the list.
+            // Copy the values, since a conversion may run code that modifies the list.
             retained = values.iter().map(AnyView::retained).collect();
             views = retained.iter().map(Any::view).collect();
             values = &views;
         }
-        let convert = |(place, value): (usize, &AnyView<'_>)| {
-            // SAFETY: a type that converts from values of any lifetime borrows none of them.
+        let convert = |(index, value): (usize, &AnyView<'_>)| {
+            // SAFETY: a type that converts from values of every lifetime borrows from none of them.
             unsafe { T::from_argument(value) }.map_err(|mismatch| Mismatch {
-                text: format!("item {place}: {}", mismatch.text),
+                text: format!("element [{index}]: {}", mismatch.text),
                 ..mismatch
             })
         };
@@ -136,12 +138,12 @@ impl<'a, T: FromAny> FromArgument<'a> for Vec<T> {
     }
 }
 
-/// Several results, as an Array.
+/// Convert a tuple, such as several results, to an Array.
 macro_rules! tuples {
-    ($(($($type:ident $place:tt),*))*) => {$(
+    ($(($($type:ident $index:tt),*))*) => {$(
         impl<$($type: IntoAny),*> IntoAny for ($($type,)*) {
             fn into_any(self) -> Result<Any> {
-                Array::new([$(self.$place.into_any()?),*])?.into_any()
+                Array::new([$(self.$index.into_any()?),*])?.into_any()
             }
         }
     )*};
@@ -151,7 +153,7 @@ tuples! { (A 0) (A 0, B 1) (A 0, B 1, C 2) (A 0, B 1, C 2, D 3) }
 
 // ---- Map -----------------------------------------------------------------------------------------
 
-/// Values by key, in the order in which they were put in.
+/// An immutable map from keys to values, in insertion order.
 ///
 /// ```
 /// use pytvmffi::{Any, Map};
@@ -169,35 +171,35 @@ pub struct Map {
 handle! { Map, kTVMFFIMap, "Map" }
 
 impl Map {
-    /// Make a map of pairs; of equal keys the last one counts.
+    /// Create a map from pairs; the last one of several equal keys is used.
     ///
     /// # Errors
-    /// When memory is exhausted.
+    /// If memory is exhausted.
     pub fn new(pairs: impl IntoIterator<Item = (Any, Any)>) -> Result<Self> {
         let values: Vec<Any> = pairs.into_iter().flat_map(|(key, value)| [key, value]).collect();
         Function::global("ffi.Map")?.call(&values[..])
     }
 
-    /// The number of pairs.
+    /// Return the number of pairs.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The error of the runtime function.
     pub fn len(&self) -> Result<usize> {
         Function::global("ffi.MapSize")?.call((self,))
     }
 
-    /// Whether there are none.
+    /// Return true if the map is empty.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The error of the runtime function.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// The value of a key; None when the map has no such key.
+    /// Return the value of a key, converted; None if the map does not contain the key.
     ///
     /// # Errors
-    /// What the conversions say.
+    /// The error of a conversion.
     pub fn get<T: FromAny>(&self, key: impl IntoAny) -> Result<Option<T>> {
         let key = key.into_any()?;
         if !Function::global("ffi.MapCount")?.call::<bool>((self, &key))? {
@@ -206,22 +208,23 @@ impl Map {
         Function::global("ffi.MapGetItem")?.call((self, &key)).map(Some)
     }
 
-    /// All pairs, in order.
+    /// Return all pairs, in order.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The error of a runtime function.
     pub fn pairs(&self) -> Result<Vec<(Any, Any)>> {
+        // Commands of the iterator function.
         const KEY: i64 = 0;
         const VALUE: i64 = 1;
-        const NEXT: i64 = 2; // whether there is one
+        const NEXT: i64 = 2; // advances; returns false at the end
         let mut pairs = Vec::with_capacity(self.len()?);
         if self.is_empty()? {
             return Ok(pairs);
         }
-        let cursor: Function = Function::global("ffi.MapForwardIterFunctor")?.call((self,))?;
+        let iterator: Function = Function::global("ffi.MapForwardIterFunctor")?.call((self,))?;
         loop {
-            pairs.push((cursor.call((KEY,))?, cursor.call((VALUE,))?));
-            if !cursor.call::<bool>((NEXT,))? {
+            pairs.push((iterator.call((KEY,))?, iterator.call((VALUE,))?));
+            if !iterator.call::<bool>((NEXT,))? {
                 return Ok(pairs);
             }
         }
@@ -236,7 +239,7 @@ impl fmt::Debug for Map {
 
 // ---- Shape ---------------------------------------------------------------------------------------
 
-/// The extents of a tensor, as a value of its own.
+/// An immutable sequence of extents.
 ///
 /// ```
 /// use pytvmffi::Shape;
@@ -248,14 +251,14 @@ pub struct Shape {
     object: ObjectRef,
 }
 
-// SAFETY: a Shape does not change, and its count is atomic.
+// SAFETY: a Shape is immutable, and its reference count is atomic.
 unsafe impl Send for Shape {}
-// SAFETY: as above.
+// SAFETY: see Send.
 unsafe impl Sync for Shape {}
 
 passed_as_object! { Shape }
 
-/// Also of a row of integers, as in C++.
+/// Accepts a `Shape`, or an `Array` or `List` of integers, as in C++.
 impl<'a> FromArgument<'a> for Shape {
     const TYPE: ParameterType = ParameterType::other("ffi.Shape");
 
@@ -263,7 +266,7 @@ impl<'a> FromArgument<'a> for Shape {
         match argument.object() {
             Some(object) if object.type_index() == abi::kTVMFFIShape => Ok(Self { object }),
             Some(object) if matches!(object.type_index(), abi::kTVMFFIArray | abi::kTVMFFIList) => {
-                // SAFETY: integers borrow nothing.
+                // SAFETY: the result borrows nothing.
                 let extents = unsafe { Vec::<i64>::from_argument(argument) }?;
                 Self::new(&extents).map_err(|error| Mismatch::value(error.message()))
             }
@@ -273,18 +276,18 @@ impl<'a> FromArgument<'a> for Shape {
 }
 
 impl Shape {
-    /// Make a shape.
+    /// Create a shape.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The error of the runtime function.
     pub fn new(extents: &[i64]) -> Result<Self> {
         let values = extents.iter().map(|extent| Any::new(*extent)).collect::<Result<Vec<_>>>()?;
         Function::global("ffi.Shape")?.call(&values[..])
     }
 
-    /// The extents.
+    /// Return the extents.
     pub fn extents(&self) -> &[i64] {
-        // SAFETY: a Shape has such a cell, whose numbers live as long as it does.
+        // SAFETY: in a Shape, a TVMFFIShapeCell follows the header; the object owns the extents.
         unsafe {
             let cell = &*self.object.cell::<TVMFFIShapeCell>();
             if cell.size == 0 || cell.data.is_null() {

@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conversions between values of Rust and of the ABI.
+//! Conversions between Rust values and ABI values.
 //!
-//! | trait | direction | for |
+//! | trait | direction | used for |
 //! |---|---|---|
 //! | [`FromArgument`] | from the ABI | parameters; may borrow from the argument |
-//! | [`FromAny`] | from the ABI | results, elements: what borrows nothing |
-//! | [`IntoAny`] | to the ABI, owned | results, elements |
+//! | [`FromAny`] | from the ABI | results and elements; borrows nothing |
+//! | [`IntoAny`] | to the ABI, owned | results and elements |
 //! | [`IntoArgument`] | to the ABI, borrowed where possible | arguments of calls |
-//! | [`IntoResult`] | to the ABI | what functions return: any of these, or a `Result` of one |
+//! | [`IntoResult`] | to the ABI, owned | return types: an [`IntoAny`], or a `Result` of one |
+//!
+//! The module implements the traits for Rust's own types; the crate's types implement them where they
+//! are defined.
 
 use crate::abi;
-use crate::any::{integer, plain, Any, AnyView};
-use crate::dtype::{DataType, Device};
-use crate::error::{byte_array, check, Error, Result};
+use crate::any::{integer, plain, Any, AnyView, NONE};
+use crate::bytes::{byte_array, bytes_of};
+use crate::error::{check, Error, Result};
 use crate::parameter_type::{ParameterType, Sort};
 
-/// Why a value is not what was expected; the caller says where.
+/// A failed conversion. The caller adds the function and the argument, see [`Error`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Kind of the error.
+    /// The error kind, such as `"TypeError"`.
     pub kind: &'static str,
-    /// What was expected and what came.
+    /// The message: expected and actual value.
     pub text: String,
 }
 
 impl Mismatch {
-    /// A value of a wrong type.
-    pub fn expected(what: &str, got: &AnyView<'_>) -> Self {
-        Self { kind: "TypeError", text: format!("expected {what}, got {}", got.type_word()) }
+    /// Return a TypeError: the value does not have the type named `expected`.
+    pub fn expected(expected: &str, got: &AnyView<'_>) -> Self {
+        Self { kind: "TypeError", text: format!("expected {expected}, got {}", got.type_word()) }
     }
 
-    /// A right type with a wrong value.
+    /// Return a ValueError: the type is correct, the value is not.
     pub fn value(text: impl Into<String>) -> Self {
         Self { kind: "ValueError", text: text.into() }
     }
@@ -43,76 +46,76 @@ impl From<Mismatch> for Error {
     }
 }
 
-/// What an argument may become.
+/// A type that an argument can be converted to, borrowing from it if necessary.
 pub trait FromArgument<'a>: Sized {
-    /// What signatures are compared with.
+    /// The accepted arguments; `export!` compares signatures with it.
     const TYPE: ParameterType;
 
     /// Convert an argument.
     ///
     /// # Safety
-    /// While the result lives, nobody writes memory that it reads, nor touches memory that it
-    /// writes.
+    /// While the result lives, no other code writes the memory that it reads, or accesses the memory
+    /// that it writes.
     ///
     /// # Errors
-    /// What was expected and what came.
+    /// A [`Mismatch`] if the argument has another type, or a value that does not fit.
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch>;
 }
 
-/// What a value may become without borrowing from it.
+/// A type that a value can be converted to without borrowing from it.
 pub trait FromAny: for<'a> FromArgument<'a> {}
 
 impl<T: for<'a> FromArgument<'a>> FromAny for T {}
 
-/// What becomes an owned value.
+/// A type that can be converted to an owned value.
 pub trait IntoAny {
-    /// Convert.
+    /// Convert to an owned value.
     ///
     /// # Errors
-    /// When memory is exhausted, or the value has no place in the ABI.
+    /// If memory is exhausted, or the ABI cannot represent the value.
     fn into_any(self) -> Result<Any>;
 }
 
-/// An argument on its way into a call: borrowed, or made for it.
+/// An argument of a call by Rust: a borrowed value, or a temporary that is released after the call.
 pub struct Argument<'a> {
     view: AnyView<'a>,
-    /// What `view` borrows where it was made for the call.
+    /// The owner of the value in `view` for a temporary; else None.
     _owner: Any,
 }
 
 impl<'a> Argument<'a> {
-    /// Lend a value.
+    /// Pass a borrowed value.
     pub fn lent(view: AnyView<'a>) -> Self {
         Self { view, _owner: Any::none() }
     }
 
-    /// Pass a value that was made for the call.
+    /// Pass a temporary that was made for the call.
     pub fn made(owner: Any) -> Self {
-        // SAFETY: the owner lies beside the view, and is dropped with it.
+        // SAFETY: the struct contains the owner, and drops it together with the view.
         Self { view: unsafe { AnyView::from_raw(owner.view().raw()) }, _owner: owner }
     }
 
-    /// The value, while the argument lives.
+    /// Return the value, borrowed from the argument.
     pub fn view(&self) -> AnyView<'_> {
         self.view
     }
 }
 
-/// What is passed to a call.
+/// A type that can be passed as an argument of a call by Rust.
 pub trait IntoArgument<'a> {
-    /// Convert; what the argument borrows lives for `'a`.
+    /// Convert to an argument, which may borrow for `'a`.
     ///
     /// # Errors
-    /// When memory is exhausted, or the value has no place in the ABI.
+    /// If memory is exhausted, or the ABI cannot represent the value.
     fn into_argument(self) -> Result<Argument<'a>>;
 }
 
-/// What a function may return: a value, or a `Result` of one.
+/// The return type of a function: an [`IntoAny`], or a `Result` of one.
 pub trait IntoResult {
-    /// Convert.
+    /// Convert to an owned value.
     ///
     /// # Errors
-    /// That of the function, or of the conversion.
+    /// The error of the function or of the conversion.
     fn into_result(self) -> Result<Any>;
 }
 
@@ -128,7 +131,7 @@ impl<T: IntoAny, E: Into<Error>> IntoResult for std::result::Result<T, E> {
     }
 }
 
-/// Arguments of types that are owned anyway, or cheap to make.
+/// Implement `IntoArgument` by converting the value to a temporary.
 macro_rules! pass_by_value {
     ($($type:ty),* $(,)?) => {$(
         impl<'a> $crate::convert::IntoArgument<'a> for $type {
@@ -140,6 +143,59 @@ macro_rules! pass_by_value {
     )*};
 }
 pub(crate) use pass_by_value;
+
+// ---- Conversions as methods of values ------------------------------------------------------------
+
+impl Any {
+    /// Convert a Rust value to an owned value.
+    ///
+    /// # Errors
+    /// If memory is exhausted.
+    pub fn new(value: impl IntoAny) -> Result<Self> {
+        value.into_any()
+    }
+
+    /// Convert to a Rust type.
+    ///
+    /// ```
+    /// use pytvmffi::Any;
+    /// assert_eq!(Any::new(3)?.get::<f64>()?, 3.0);
+    /// assert_eq!(Any::new("text")?.get::<String>()?, "text");
+    /// let error = Any::new("text")?.get::<i64>().unwrap_err();
+    /// assert_eq!(error.to_string(), "TypeError: expected int, got str");
+    /// # Ok::<(), pytvmffi::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// TypeError or ValueError if the value does not convert to `T`.
+    pub fn get<T: FromAny>(&self) -> Result<T> {
+        self.view().get()
+    }
+}
+
+impl<'a> AnyView<'a> {
+    /// Convert to a Rust type that borrows nothing.
+    ///
+    /// # Errors
+    /// TypeError or ValueError if the value does not convert to `T`.
+    pub fn get<T: FromAny>(&self) -> Result<T> {
+        // SAFETY: a type that converts from values of every lifetime borrows from none of them.
+        unsafe { T::from_argument(self) }.map_err(Error::from)
+    }
+
+    /// Convert to a Rust type, which may borrow the memory that the value points to.
+    ///
+    /// # Safety
+    /// While the result lives, no other code writes the memory that it reads, or accesses the memory
+    /// that it writes. Note that other arguments may share the memory.
+    ///
+    /// # Errors
+    /// TypeError or ValueError if the value does not convert to `T`.
+    pub unsafe fn borrow<T: FromArgument<'a>>(&'a self) -> Result<T> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { T::from_argument(self) }.map_err(Error::from)
+    }
+}
 
 // ---- None and options ----------------------------------------------------------------------------
 
@@ -170,7 +226,7 @@ impl<'a, T: FromArgument<'a>> FromArgument<'a> for Option<T> {
         if argument.is_none() {
             return Ok(None);
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { T::from_argument(argument) }.map(Some)
     }
 }
@@ -187,7 +243,7 @@ pass_by_value! { () }
 
 impl IntoAny for bool {
     fn into_any(self) -> Result<Any> {
-        // SAFETY: a plain value owns nothing.
+        // SAFETY: the value contains no object.
         Ok(unsafe { Any::from_raw(integer(abi::kTVMFFIBool, i64::from(self))) })
     }
 }
@@ -202,22 +258,22 @@ impl<'a> FromArgument<'a> for bool {
     }
 }
 
-/// The number in an int or a bool.
+/// Return the number in an int or a bool; None for other types.
 pub(crate) fn integer_in(argument: &AnyView<'_>) -> Option<i64> {
-    // SAFETY: the member is live for both.
+    // SAFETY: both type indices select this payload member.
     matches!(argument.type_index(), abi::kTVMFFIInt | abi::kTVMFFIBool)
         .then(|| unsafe { argument.raw().payload.v_int64 })
 }
 
-/// The number in an int of any size from 0 to 2^64 - 1.
+/// Return the number in a big integer from 2^63 to 2^64 - 1; None for other values.
 pub(crate) fn unsigned_in(argument: &AnyView<'_>) -> Option<u64> {
     let view = argument.resolved();
     if view.type_index() != abi::kTVMFFIBigInt {
         return None;
     }
     let raw = view.raw();
-    // SAFETY: the value is a big integer, whose words live as long as it does.
-    let words = unsafe { crate::any::bytes_of(abi::TVMFFIBigIntGetContentByteArray(&raw)) };
+    // SAFETY: the value is a big integer, which owns its words.
+    let words = unsafe { bytes_of(abi::TVMFFIBigIntGetContentByteArray(&raw)) };
     let (low, high) = words.split_at_checked(8)?;
     (high.len() == 8 && high.iter().all(|byte| *byte == 0))
         .then(|| u64::from_le_bytes(low.try_into().unwrap_or_default()))
@@ -228,7 +284,7 @@ macro_rules! integers {
         impl IntoAny for $type {
             fn into_any(self) -> Result<Any> {
                 match i64::try_from(self) {
-                    // SAFETY: a plain value owns nothing.
+                    // SAFETY: the value contains no object.
                     Ok(value) => Ok(unsafe { Any::from_raw(integer(abi::kTVMFFIInt, value)) }),
                     Err(_) => big_integer(self as u64),
                 }
@@ -262,11 +318,11 @@ fn does_not_fit(value: i64, name: &str) -> Mismatch {
     Mismatch::value(format!("{value} does not fit {sign}int{bits}"))
 }
 
-/// An integer from 2^63 on, which needs an object.
+/// Convert an integer of 2^63 or more, which needs an object.
 fn big_integer(value: u64) -> Result<Any> {
     let mut words = [0u8; 16];
     words[..8].copy_from_slice(&value.to_le_bytes());
-    let mut out = crate::any::NONE;
+    let mut out = NONE;
     // SAFETY: the words outlive the call; on success `out` is an owned value.
     unsafe {
         check(abi::TVMFFIBigIntFromByteArray(&byte_array(&words), &mut out))?;
@@ -281,7 +337,7 @@ macro_rules! floats {
         impl IntoAny for $type {
             fn into_any(self) -> Result<Any> {
                 let payload = abi::TVMFFIAnyPayload { v_float64: f64::from(self) };
-                // SAFETY: a plain value owns nothing.
+                // SAFETY: the value contains no object.
                 Ok(unsafe { Any::from_raw(plain(abi::kTVMFFIFloat, payload)) })
             }
         }
@@ -291,7 +347,7 @@ macro_rules! floats {
 
             unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
                 if argument.type_index() == abi::kTVMFFIFloat {
-                    // SAFETY: the member is live.
+                    // SAFETY: the type index selects this payload member.
                     return Ok(unsafe { argument.raw().payload.v_float64 } as $type);
                 }
                 integer_in(argument)
@@ -304,14 +360,14 @@ macro_rules! floats {
 
 floats! { f32, f64 }
 
-pass_by_value! { bool, f32, f64, DataType, Device }
+pass_by_value! { bool, f32, f64 }
 
 // ---- Text and bytes ------------------------------------------------------------------------------
 
 impl IntoAny for &str {
     fn into_any(self) -> Result<Any> {
-        let mut out = crate::any::NONE;
-        // SAFETY: the text outlives the call; on success `out` is an owned value.
+        let mut out = NONE;
+        // SAFETY: the string outlives the call; on success `out` is an owned value.
         unsafe {
             check(abi::TVMFFIStringFromByteArray(&byte_array(self.as_bytes()), &mut out))?;
             Ok(Any::from_raw(out))
@@ -331,7 +387,10 @@ impl<'a> FromArgument<'a> for &'a str {
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
         let bytes = argument.text_bytes().ok_or_else(|| Mismatch::expected("str", argument))?;
         std::str::from_utf8(bytes).map_err(|error| {
-            Mismatch::value(format!("the text is no UTF-8: byte {} is wrong", error.valid_up_to()))
+            Mismatch::value(format!(
+                "expected valid UTF-8, got an invalid byte at offset {}",
+                error.valid_up_to()
+            ))
         })
     }
 }
@@ -340,7 +399,7 @@ impl<'a> FromArgument<'a> for String {
     const TYPE: ParameterType = <&str>::TYPE;
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: text does not change.
+        // SAFETY: the bytes of a string never change.
         unsafe { <&str>::from_argument(argument) }.map(str::to_owned)
     }
 }
@@ -353,17 +412,17 @@ impl<'a> IntoArgument<'a> for &'a str {
 
 pass_by_value! { String }
 
-/// Bytes, which are a value of their own beside text and arrays of numbers.
+/// Borrowed bytes. The ABI has a bytes type, separate from strings and arrays of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
-/// Bytes with memory of their own.
+/// Owned bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ByteBuf(pub Vec<u8>);
 
 impl IntoAny for Bytes<'_> {
     fn into_any(self) -> Result<Any> {
-        let mut out = crate::any::NONE;
+        let mut out = NONE;
         // SAFETY: the bytes outlive the call; on success `out` is an owned value.
         unsafe {
             check(abi::TVMFFIBytesFromByteArray(&byte_array(self.0), &mut out))?;
@@ -390,7 +449,7 @@ impl<'a> FromArgument<'a> for ByteBuf {
     const TYPE: ParameterType = Bytes::TYPE;
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: bytes do not change.
+        // SAFETY: the content of a bytes value never changes.
         unsafe { Bytes::from_argument(argument) }.map(|bytes| ByteBuf(bytes.0.to_vec()))
     }
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Data types, devices, and the types of Rust that lie in tensors.
+//! Dtypes ([`DataType`]), devices ([`Device`]), and the Rust types of tensor elements ([`Element`]).
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::abi::{self, DLDataType, DLDevice};
-use crate::any::{plain, Any, AnyView};
-use crate::convert::{FromArgument, IntoAny, Mismatch};
-use crate::error::{byte_array, check, Error, Result};
+use crate::any::{plain, Any, AnyView, NONE};
+use crate::bytes::byte_array;
+use crate::convert::{pass_by_value, FromArgument, IntoAny, Mismatch};
+use crate::error::{check, Error, Result};
 use crate::parameter_type::{ParameterType, Sort};
+use crate::type_names::device_name;
 
-/// The type of the elements of a tensor: code, bits, lanes.
+/// The element type of a tensor: code, bits, lanes.
 ///
 /// ```
 /// use pytvmffi::DataType;
@@ -20,26 +22,26 @@ use crate::parameter_type::{ParameterType, Sort};
 /// ```
 pub type DataType = DLDataType;
 
-/// Where a tensor lies: a type of device, and which one.
+/// The device of a tensor: device type and device id.
 pub type Device = DLDevice;
 
 impl DLDataType {
-    /// A type with one lane.
+    /// Return a dtype with one lane.
     pub const fn new(code: u8, bits: u8) -> Self {
         Self { code, bits, lanes: 1 }
     }
 
-    /// Whether two are the same; `==` for constants.
+    /// Return true if the dtypes are equal; unlike `==`, works in constants.
     pub const fn equals(self, other: Self) -> bool {
         self.code == other.code && self.bits == other.bits && self.lanes == other.lanes
     }
 
-    /// Bits of one element; scalable vectors count as one lane.
+    /// Return the bits of one element; a scalable vector counts as one lane.
     pub(crate) fn element_bits(self) -> u64 {
         u64::from(self.bits) * u64::from(if self.lanes as i16 > 0 { self.lanes } else { 1 })
     }
 
-    /// Bytes to which C aligns an element, as far as C has such elements; else 1.
+    /// Return the alignment of an element in bytes, as in C; 1 if C has no such type.
     pub(crate) fn alignment(self) -> usize {
         let bits =
             usize::from(if self.code == abi::kDLComplex { self.bits / 2 } else { self.bits });
@@ -54,11 +56,11 @@ impl DLDataType {
 impl fmt::Display for DLDataType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.code == abi::kDLComplex {
-            // The runtime has no names for these.
+            // The runtime has no names for complex dtypes.
             write!(formatter, "complex{}", self.bits)?;
             return if self.lanes > 1 { write!(formatter, "x{}", self.lanes) } else { Ok(()) };
         }
-        let mut out = crate::any::NONE;
+        let mut out = NONE;
         // SAFETY: both addresses are valid; on success `out` is an owned value.
         let name = unsafe {
             check(abi::TVMFFIDataTypeToString(self, &mut out)).map(|()| Any::from_raw(out))
@@ -81,9 +83,9 @@ impl FromStr for DLDataType {
 
 impl IntoAny for DataType {
     fn into_any(self) -> Result<Any> {
-        let mut payload = abi::TVMFFIAnyPayload { v_uint64: 0 }; // the upper half stays 0
+        let mut payload = abi::TVMFFIAnyPayload { v_uint64: 0 }; // unused bytes must be 0
         payload.v_dtype = self;
-        // SAFETY: a plain value owns nothing.
+        // SAFETY: the value contains no object.
         Ok(unsafe { Any::from_raw(plain(abi::kTVMFFIDataType, payload)) })
     }
 }
@@ -92,7 +94,7 @@ impl<'a> FromArgument<'a> for DataType {
     const TYPE: ParameterType = ParameterType::new(Sort::DataType, "dtype");
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: the member is live where the index is.
+        // SAFETY: the type index selects this payload member.
         (argument.type_index() == abi::kTVMFFIDataType)
             .then(|| unsafe { argument.raw().payload.v_dtype })
             .ok_or_else(|| Mismatch::expected("dtype", argument))
@@ -102,20 +104,20 @@ impl<'a> FromArgument<'a> for DataType {
 // ---- Devices -------------------------------------------------------------------------------------
 
 impl DLDevice {
-    /// The memory of the host.
+    /// Host memory.
     pub const CPU: Self = Self::new(abi::kDLCPU, 0);
 
-    /// A device by its type, one of `abi::kDL...`, and its number.
+    /// Return a device; `device_type` is one of `abi::kDL...`.
     pub const fn new(device_type: i32, device_id: i32) -> Self {
         Self { device_type, device_id }
     }
 
-    /// A GPU of CUDA.
+    /// Return a CUDA device.
     pub const fn cuda(device_id: i32) -> Self {
         Self::new(abi::kDLCUDA, device_id)
     }
 
-    /// Whether the host may read and write memory there at any time.
+    /// Return true if the host can read and write memory of the device at any time.
     pub const fn is_host(self) -> bool {
         matches!(self.device_type, abi::kDLCPU | abi::kDLCUDAHost | abi::kDLROCMHost)
     }
@@ -123,7 +125,7 @@ impl DLDevice {
 
 impl fmt::Display for DLDevice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match crate::words::of_device(self.device_type) {
+        match device_name(self.device_type) {
             Some(name) => write!(formatter, "{name}:{}", self.device_id),
             None => write!(formatter, "{}:{}", self.device_type, self.device_id),
         }
@@ -133,7 +135,7 @@ impl fmt::Display for DLDevice {
 impl IntoAny for Device {
     fn into_any(self) -> Result<Any> {
         let payload = abi::TVMFFIAnyPayload { v_device: self };
-        // SAFETY: a plain value owns nothing.
+        // SAFETY: the value contains no object.
         Ok(unsafe { Any::from_raw(plain(abi::kTVMFFIDevice, payload)) })
     }
 }
@@ -142,42 +144,44 @@ impl<'a> FromArgument<'a> for Device {
     const TYPE: ParameterType = ParameterType::new(Sort::Device, "Device");
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: the member is live where the index is.
+        // SAFETY: the type index selects this payload member.
         (argument.type_index() == abi::kTVMFFIDevice)
             .then(|| unsafe { argument.raw().payload.v_device })
             .ok_or_else(|| Mismatch::expected("Device", argument))
     }
 }
 
+pass_by_value! { DataType, Device }
+
 // ---- Elements ------------------------------------------------------------------------------------
 
-/// A type of Rust that lies in tensors.
+/// A Rust type of tensor elements.
 ///
 /// # Safety
-/// Every pattern of bits is a value, there is no padding, and size and alignment are those of C
-/// for [`DTYPE`](Element::DTYPE).
+/// Every bit pattern is a valid value, the type has no padding, and its size and alignment are those
+/// of the C type for [`DTYPE`](Element::DTYPE).
 pub unsafe trait Element: Copy + Send + Sync + 'static {
-    /// The element type of such tensors.
+    /// The dtype of tensors with these elements.
     const DTYPE: DataType;
 }
 
-/// A truth value of a tensor: any byte, of which 0 is false.
+/// A `bool` element: a byte; 0 is false, every other value is true.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bool8(pub u8);
 
-/// The bits of a `float16`.
+/// A `float16` element, as bits.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Float16(pub u16);
 
-/// The bits of a `bfloat16`.
+/// A `bfloat16` element, as bits.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BFloat16(pub u16);
 
 impl BFloat16 {
-    /// The value, which every `f32` has room for.
+    /// Convert to `f32`, without rounding.
     pub fn to_f32(self) -> f32 {
         f32::from_bits(u32::from(self.0) << 16)
     }
@@ -185,7 +189,7 @@ impl BFloat16 {
 
 macro_rules! elements {
     ($($type:ty = $code:ident $bits:literal),* $(,)?) => {$(
-        // SAFETY: a number without padding, of this size, or a transparent struct of one.
+        // SAFETY: a number without padding of this size, or a transparent struct of one.
         unsafe impl Element for $type {
             const DTYPE: DataType = DataType::new(abi::$code, $bits);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The environment of a call: the current stream of a device, and signals of the host language.
-//! Tensors are allocated through it by [`Tensor::empty`](crate::Tensor::empty).
+//! Environment of a call: the current stream of a device, and signals of the host language.
+//!
+//! [`Tensor::empty`](crate::Tensor::empty) uses the third part, the tensor allocator.
 
 use std::ffi::c_void;
 
@@ -8,19 +9,19 @@ use crate::abi;
 use crate::dtype::Device;
 use crate::error::{check, Error, Result};
 
-/// The calling thread's current stream of a device; NULL is the default stream.
+/// Return the calling thread's current stream of a device; NULL is the default stream.
 pub fn current_stream(device: Device) -> *mut c_void {
-    // SAFETY: any numbers are allowed.
+    // SAFETY: the function accepts all numbers.
     unsafe { abi::TVMFFIEnvGetStream(device.device_type, device.device_id) }
 }
 
-/// Run `body` with another current stream, and put back the one before, also when it panics.
+/// Run `body` with another current stream; restore the previous one afterwards, even after a panic.
 ///
 /// # Safety
-/// `stream` is one of the device, or NULL, and exists until `body` returns.
+/// `stream` is NULL or a stream of the device that exists until `body` returns.
 ///
 /// # Errors
-/// ValueError for a device that has no number; when memory is exhausted.
+/// ValueError for a negative device type or id; any error if memory is exhausted.
 pub unsafe fn with_stream<R>(
     device: Device,
     stream: *mut c_void,
@@ -30,7 +31,7 @@ pub unsafe fn with_stream<R>(
     impl Drop for Restore {
         fn drop(&mut self) {
             let Self(device, stream) = *self;
-            // SAFETY: the stream that was current before; the device's slot exists.
+            // SAFETY: the previous stream is still valid.  The call cannot fail: the device has a slot.
             unsafe {
                 abi::TVMFFIEnvSetStream(
                     device.device_type,
@@ -42,10 +43,12 @@ pub unsafe fn with_stream<R>(
         }
     }
     if device.device_type < 0 || device.device_id < 0 {
-        return Err(Error::value_error(format!("there is no device {device}")));
+        return Err(Error::value_error(format!(
+            "expected a device type and id of 0 or more, got {device}"
+        )));
     }
     let mut before = std::ptr::null_mut();
-    // SAFETY: the stream is valid, as the caller says.
+    // SAFETY: the caller guarantees that the stream is valid.
     check(unsafe {
         abi::TVMFFIEnvSetStream(device.device_type, device.device_id, stream, &mut before)
     })?;
@@ -53,11 +56,12 @@ pub unsafe fn with_stream<R>(
     Ok(body())
 }
 
-/// Ask whether the host language wants to stop, for Ctrl-C; long loops do so now and then.
+/// Check for signals of the host language, such as Ctrl-C. Call this function regularly in long loops.
 ///
 /// # Errors
-/// When it does: return it to the caller, who has the exception.
+/// If the host language has raised an exception. Return the error to the caller, which owns the
+/// exception.
 pub fn check_signals() -> Result<()> {
-    // SAFETY: the host's lock may be taken by any thread.
+    // SAFETY: every thread may call the function; it acquires the lock of the host language.
     check(unsafe { abi::TVMFFIEnvCheckSignals() })
 }

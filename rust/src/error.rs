@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors that cross calls: what a function of any language raises is an [`Error`] here, and an
-//! `Err` of a Rust function is raised where it was called from.
+//! Errors across the ABI: an error raised in any language is an [`Error`] in Rust, and an `Err` that
+//! a Rust function returns is raised in its caller.
 
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -8,15 +8,15 @@ use std::fmt;
 use std::panic::Location;
 
 use crate::abi::{self, TVMFFIByteArray, TVMFFIErrorCell};
-use crate::any::bytes_of;
+use crate::bytes::{byte_array, bytes_of};
 use crate::object::ObjectRef;
 
-/// The result of what may fail with an [`Error`].
+/// A result whose error is an [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error with a kind, a message and a backtrace.
 ///
-/// The kind is what becomes the class of the exception in Python: `"ValueError"`.
+/// The kind, such as `"ValueError"`, selects the class of the exception in Python.
 ///
 /// ```
 /// use pytvmffi::Error;
@@ -31,45 +31,40 @@ pub struct Error {
 
 #[derive(Clone)]
 enum State {
-    /// An Error of the ABI.
+    /// An ABI error object.
     Object(ObjectRef),
-    /// The host language has an exception pending; the code says so to the caller.
+    /// A pending exception of the host language; the field is the return code of the failed call.
     Pending(c_int),
 }
 
-// SAFETY: an Error does not change after it was made (nothing here updates backtraces), the count
-// is atomic, and what it holds is released on any thread, as the ABI has it.
+// SAFETY: an error object is immutable here (this crate never updates backtraces), its reference
+// count is atomic, and the ABI permits releasing objects on any thread.
 unsafe impl Send for Error {}
-// SAFETY: as above.
+// SAFETY: see Send.
 unsafe impl Sync for Error {}
 
-/// A byte array that borrows text.
-pub(crate) fn byte_array(bytes: &[u8]) -> TVMFFIByteArray {
-    TVMFFIByteArray { data: bytes.as_ptr().cast(), size: bytes.len() }
-}
-
 impl Error {
-    /// Make an error; its backtrace begins where this is called.
+    /// Create an error; its backtrace contains the location of the caller.
     #[track_caller]
     pub fn new(kind: &str, message: impl AsRef<str>) -> Self {
-        let place = Location::caller();
-        let frame = format!("  File \"{}\", line {}, in rust\n", place.file(), place.line());
+        let caller = Location::caller();
+        let frame = format!("  File \"{}\", line {}, in rust\n", caller.file(), caller.line());
         Self::with_backtrace(kind, message.as_ref(), &frame)
     }
 
-    /// A wrong type, or a wrong number of arguments.
+    /// Create a TypeError: wrong type or wrong number of arguments.
     #[track_caller]
     pub fn type_error(message: impl AsRef<str>) -> Self {
         Self::new("TypeError", message)
     }
 
-    /// A right type with a wrong value.
+    /// Create a ValueError: correct type, wrong value.
     #[track_caller]
     pub fn value_error(message: impl AsRef<str>) -> Self {
         Self::new("ValueError", message)
     }
 
-    /// Whatever has no kind of its own.
+    /// Create a RuntimeError, for failures without a more specific kind.
     #[track_caller]
     pub fn runtime_error(message: impl AsRef<str>) -> Self {
         Self::new("RuntimeError", message)
@@ -79,28 +74,28 @@ impl Error {
         let [kind, message, backtrace] =
             [kind, message, backtrace].map(|text| byte_array(text.as_bytes()));
         let mut out = std::ptr::null_mut();
-        // SAFETY: the texts outlive the call; a result of 0 means an owned Error in `out`.
-        let made = unsafe {
+        // SAFETY: the strings outlive the call; after a result of 0, `out` is an owned Error.
+        let created = unsafe {
             match abi::TVMFFIErrorCreate(&kind, &message, &backtrace, &mut out) {
                 0 => ObjectRef::from_owned(out),
                 _ => None,
             }
         };
-        match made {
+        match created {
             Some(object) => Self { state: State::Object(object) },
             None => std::alloc::handle_alloc_error(std::alloc::Layout::new::<TVMFFIErrorCell>()),
         }
     }
 
-    /// Take over an Error of the ABI; None for objects of other types.
+    /// Take ownership of an ABI error object; None for objects of other types.
     pub fn from_object(object: ObjectRef) -> Option<Self> {
         (object.type_index() == abi::kTVMFFIError).then_some(Self { state: State::Object(object) })
     }
 
-    /// What a call that returned `code` has raised on this thread.
+    /// Take the pending error of this thread, after a C function returned `code`.
     pub fn take_raised(code: c_int) -> Self {
         let mut raised = std::ptr::null_mut();
-        // SAFETY: the slot of this thread gives its reference away.
+        // SAFETY: the function moves the reference out of this thread's error slot.
         let object = unsafe {
             abi::TVMFFIErrorMoveFromRaised(&mut raised);
             ObjectRef::from_owned(raised)
@@ -108,11 +103,11 @@ impl Error {
         Self { state: object.map_or(State::Pending(code), State::Object) }
     }
 
-    /// Raise the error on this thread: the code to return to a caller in C.
+    /// Make this the pending error of the thread and return the code for the C caller.
     pub fn raise(self) -> c_int {
         match self.state {
             State::Object(object) => {
-                // SAFETY: an Error, of which the slot takes a reference of its own.
+                // SAFETY: the object is an Error; the error slot adds its own reference.
                 unsafe { abi::TVMFFIErrorSetRaised(object.as_ptr()) };
                 -1
             }
@@ -120,17 +115,19 @@ impl Error {
         }
     }
 
-    fn text(&self, choose: fn(&TVMFFIErrorCell) -> TVMFFIByteArray) -> Cow<'_, str> {
+    /// Return a string of the error object; empty for a pending exception.
+    fn text(&self, select: fn(&TVMFFIErrorCell) -> TVMFFIByteArray) -> Cow<'_, str> {
         match &self.state {
-            // SAFETY: the cell of an Error, whose texts live as long as it does.
+            // SAFETY: the object is an Error, which owns its strings.
             State::Object(object) => unsafe {
-                String::from_utf8_lossy(bytes_of(choose(&*object.cell::<TVMFFIErrorCell>())))
+                String::from_utf8_lossy(bytes_of(select(&*object.cell::<TVMFFIErrorCell>())))
             },
             State::Pending(_) => Cow::Borrowed(""),
         }
     }
 
-    /// `"ValueError"` and the like; `"EnvErrorAlreadySet"` when the host language has the exception.
+    /// Return the kind, such as `"ValueError"`; `"EnvErrorAlreadySet"` if the exception is pending
+    /// in the host language.
     pub fn kind(&self) -> Cow<'_, str> {
         match self.state {
             State::Object(_) => self.text(|cell| cell.kind),
@@ -138,29 +135,29 @@ impl Error {
         }
     }
 
-    /// What happened, without the kind.
+    /// Return the message, without the kind.
     pub fn message(&self) -> Cow<'_, str> {
         match self.state {
             State::Object(_) => self.text(|cell| cell.message),
-            State::Pending(_) => Cow::Borrowed("the host language has an exception pending"),
+            State::Pending(_) => Cow::Borrowed("an exception is pending in the host language"),
         }
     }
 
-    /// One line for each frame, the most recent call first; may be empty.
+    /// Return the backtrace: one line per frame, most recent call first; may be empty.
     pub fn backtrace(&self) -> Cow<'_, str> {
         self.text(|cell| cell.backtrace)
     }
 
-    /// The error that led to this one.
+    /// Return the cause of this error, if it has one.
     pub fn cause(&self) -> Option<Error> {
         let State::Object(object) = &self.state else { return None };
-        // SAFETY: the cell of an Error owns its cause while it lives.
+        // SAFETY: the object is an Error, which owns a reference to its cause.
         let cause =
             unsafe { ObjectRef::from_borrowed((*object.cell::<TVMFFIErrorCell>()).cause_chain) };
         cause.and_then(Error::from_object)
     }
 
-    /// The Error as an object; None when the host language has the exception.
+    /// Return the error object; None if the exception is pending in the host language.
     pub fn as_object(&self) -> Option<&ObjectRef> {
         match &self.state {
             State::Object(object) => Some(object),
@@ -169,10 +166,10 @@ impl Error {
     }
 }
 
-/// Turn what a function of the C ABI returned into a result.
+/// Convert the return code of a C ABI function to a result.
 ///
 /// # Errors
-/// What it has raised, when the code is not 0.
+/// The pending error, if the code is not 0.
 pub fn check(code: c_int) -> Result<()> {
     if code == 0 {
         return Ok(());
@@ -194,7 +191,7 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// Errors of the standard library that `?` turns into ours, with the kind that Python has for them.
+/// Convert errors of the standard library, for `?`, with the kind of Python's equivalent.
 macro_rules! from_errors {
     ($($error:ty => $kind:expr),* $(,)?) => {$(
         impl From<$error> for Error {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Functions of Rust as symbols of the ABI, with their signatures for running and reading tools.
+//! Exported functions: the macro [`export!`](crate::export!), and the functions that its expansion
+//! uses.
 //!
-//! The names here are for what [`export!`](crate::export!) writes.
+//! The expansion defines ABI symbols for the function, its metadata and its documentation, and rows of
+//! the section `tvm_ffi_exports`, which tools read without running the library.
 
 use std::ffi::{c_char, c_int, CStr};
 
@@ -31,9 +33,9 @@ use crate::signature::{check, check_sharing, full_arguments, located, Signature}
 /// # fn main() {}
 /// ```
 ///
-/// `NAME = PATH, "..."` exports a function under another name. The text is a signature in the
-/// language of `tvm_ffi.Signature`; what stands in it is checked before the function is called. The
-/// compiler reads it, and refuses one that is not that of the function:
+/// `NAME = PATH, "..."` exports a function under another name. The text is a signature as in
+/// `tvm_ffi.Signature`. Each call checks the arguments against it before the function runs. A
+/// signature that contradicts the Rust function is a compile error:
 ///
 /// ```compile_fail
 /// fn double(n: i64) -> i64 {
@@ -42,19 +44,19 @@ use crate::signature::{check, check_sharing, full_arguments, located, Signature}
 /// pytvmffi::export!(double, "double(text: str) -> int");
 /// ```
 ///
-/// | a parameter of type | takes |
+/// | parameter type | accepts |
 /// |---|---|
-/// | integers, floats, `bool`, `&str`, `String`, [`Bytes`](crate::Bytes) | such a value |
-/// | [`DataType`](crate::DataType), [`Device`](crate::Device) | such a value |
-/// | [`TensorView`](crate::TensorView), `&[T]` | a tensor that is read |
-/// | [`TensorMut`](crate::TensorMut), `&mut [T]` | a tensor that is written (`out`, `inout`) |
-/// | [`TensorCells`](crate::TensorCells), `&[Cell<T>]` | the same, although others may be the same tensor |
-/// | [`Tensor`](crate::Tensor), [`Function`](crate::Function), [`Array`](crate::Array), ... | an object, which may be kept |
-/// | `Option<T>` | the same, or None |
-/// | [`AnyView`](crate::AnyView), [`Any`](crate::Any) | anything |
+/// | integers, floats, `bool`, `&str`, `String`, [`Bytes`](crate::Bytes) | a value of this type |
+/// | [`DataType`](crate::DataType), [`Device`](crate::Device) | a value of this type |
+/// | [`TensorView`](crate::TensorView), `&[T]` | a tensor that the function reads |
+/// | [`TensorMut`](crate::TensorMut), `&mut [T]` | a tensor that the function writes (`out`, `inout`) |
+/// | [`TensorCells`](crate::TensorCells), `&[Cell<T>]` | a tensor that may share memory with other arguments |
+/// | [`Tensor`](crate::Tensor), [`Function`](crate::Function), [`Array`](crate::Array), ... | an object; the function receives a new reference |
+/// | `Option<T>` | an argument for `T`, or None |
+/// | [`AnyView`](crate::AnyView), [`Any`](crate::Any) | every value |
 ///
-/// A function returns what is [`IntoAny`](crate::IntoAny), or a `Result` of it. An `Err` is raised
-/// where the function was called from; a panic is raised as RuntimeError.
+/// A function returns an [`IntoAny`](crate::IntoAny), or a `Result` of one. The caller receives an
+/// `Err` as an error, and a panic as a RuntimeError.
 #[macro_export]
 macro_rules! export {
     ($(#[doc = $doc:literal])* $name:ident, $text:literal $(,)?) => {
@@ -77,8 +79,8 @@ macro_rules! export {
                 num_args: i32,
                 result: *mut $crate::abi::TVMFFIAny,
             ) -> ::std::ffi::c_int {
-                // SAFETY: the arguments of a call are valid until it returns.  They were held to
-                // the signature when the body runs, and checked for memory that they share.
+                // SAFETY: the arguments are valid until the call returns.  Before the body runs, they
+                // are checked against the signature and for shared memory.
                 unsafe {
                     $crate::export::call(
                         SIGNATURE,
@@ -108,7 +110,7 @@ macro_rules! export {
     };
 }
 
-/// A row in the section that tools read.
+/// Define a row of the section `tvm_ffi_exports`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_row {
@@ -120,7 +122,7 @@ macro_rules! export_row {
     };
 }
 
-/// The documentation of a function, if it has any.
+/// Define the documentation symbol and row of a function, if it has documentation.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_doc {
@@ -144,35 +146,37 @@ macro_rules! export_doc {
 
 // ---- Rows ----------------------------------------------------------------------------------------
 
-/// Three addresses of NUL-terminated texts: a function's name, a kind, and what the kind says.
+/// A row of the section `tvm_ffi_exports`: three addresses of NUL-terminated strings.
 #[repr(C)]
 pub struct Row {
+    /// The name of the function; empty for a row about the library.
     name: *const c_char,
+    /// The meaning of `text`: `declaration`, `doc` or `abi`.
     kind: *const c_char,
     text: *const c_char,
 }
 
-// SAFETY: the texts are constants.
+// SAFETY: the strings are constants.
 unsafe impl Sync for Row {}
 
 impl Row {
-    /// Make a row of texts that end with a NUL.
+    /// Create a row from strings that end with a NUL.
     ///
     /// # Panics
-    /// When one of them has a NUL elsewhere, or none: compilation ends there.
+    /// If a string contains no NUL. In a constant, this is a compile error.
     pub const fn new(name: &'static str, kind: &'static str, text: &'static str) -> Self {
         const fn checked(text: &'static str) -> *const c_char {
             match CStr::from_bytes_until_nul(text.as_bytes()) {
                 Ok(text) => text.as_ptr(),
-                Err(_) => panic!("a text of a row ends with a NUL"),
+                Err(_) => panic!("expected a string that ends with a NUL"),
             }
         }
         Self { name: checked(name), kind: checked(kind), text: checked(text) }
     }
 
-    /// The text, read in a way that keeps the row in the library: linkers drop what nobody names.
+    /// Return the text. The volatile read keeps the row: linkers drop unreferenced data.
     fn text(&'static self) -> &'static CStr {
-        // SAFETY: a row of constants, which end with a NUL.
+        // SAFETY: the fields are addresses of constants that end with a NUL.
         unsafe {
             let row = std::ptr::read_volatile(&raw const self.text);
             CStr::from_ptr(row)
@@ -180,13 +184,13 @@ impl Row {
     }
 }
 
-/// The level of the headers that the library follows.
+/// The ABI level of the library.
 #[used]
 #[cfg_attr(target_os = "linux", link_section = "tvm_ffi_exports")]
 static ABI: Row = Row::new("\0", "abi\0", "0.1.16\0");
 
-/// The lines of documentation without the blank in front of each, and without the last break; the
-/// rest of the array is NUL.
+/// Return doc comment lines without the space before each, and without newlines at the end. The rest
+/// of the array is filled with NUL.
 pub const fn documentation<const N: usize>(lines: &str) -> [u8; N] {
     let bytes = lines.as_bytes();
     let mut text = [0; N];
@@ -206,24 +210,24 @@ pub const fn documentation<const N: usize>(lines: &str) -> [u8; N] {
     text
 }
 
-/// An array that was text before.
+/// Convert an array of UTF-8 bytes back to a string.
 ///
 /// # Panics
-/// When it is none.
+/// If the bytes are not valid UTF-8.
 pub const fn text_of(bytes: &'static [u8]) -> &'static str {
     match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        Err(_) => panic!("documentation is text"),
+        Err(_) => panic!("expected documentation in valid UTF-8"),
     }
 }
 
 // ---- Calls ---------------------------------------------------------------------------------------
 
-/// Run an exported function: hold the arguments to its signature, and call it.
+/// Run an exported function: check the arguments against its signature, then run `body`.
 ///
 /// # Safety
-/// `call` is that of a packed function: arguments and their number, which are valid until it
-/// returns, and the slot of its result.
+/// `call` contains the arguments of a packed call: an array that is valid until the function returns,
+/// its length, and the result slot.
 pub unsafe fn call(
     signature: &'static Signature,
     types: &'static [ParameterType],
@@ -234,10 +238,10 @@ pub unsafe fn call(
     let run = |arguments: &[AnyView<'_>]| {
         check(signature, arguments)?;
         check_sharing(signature, types, arguments)?;
-        body(arguments, &|place, mismatch| located(signature, place, mismatch))
+        body(arguments, &|index, mismatch| located(signature, index, mismatch))
     };
     guard(result, format_args!("{}()", signature.name), || {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let given = unsafe { arguments_of(args, num_args) }?;
         if given.len() == signature.num_parameters {
             return run(given);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Functions of any language: called, made of closures, found and registered by name.
+//! Function objects of any language: calls, creation from closures, and global functions.
 
 use std::ffi::{c_int, c_void};
 use std::fmt;
 
 use crate::abi::{self, TVMFFIAny};
-use crate::any::{Any, AnyView};
+use crate::any::{Any, AnyView, NONE};
 use crate::arguments::{ArgumentList, Callable};
 use crate::boundary::{arguments_of, guard, guard_drop};
-use crate::convert::FromAny;
-use crate::error::{byte_array, check, Error, Result};
+use crate::bytes::byte_array;
+use crate::convert::{FromAny, Mismatch};
+use crate::error::{check, Error, Result};
 use crate::handle::{handle, owned};
 use crate::object::ObjectRef;
 
-/// A function that may be called from any language, shared with whoever else has a reference.
+/// A reference to a function object, which can be called from any language.
 ///
 /// ```
 /// use pytvmffi::Function;
@@ -30,15 +31,15 @@ pub struct Function {
     object: ObjectRef,
 }
 
-// SAFETY: functions of the ABI are called from any thread; those made here are Send and Sync.
+// SAFETY: the ABI permits calls from any thread; closures of this crate are Send and Sync.
 unsafe impl Send for Function {}
-// SAFETY: as above.
+// SAFETY: see Send.
 unsafe impl Sync for Function {}
 
 handle! { Function, kTVMFFIFunction, "Callable" }
 
 impl Function {
-    /// Make a function of a closure that gets its arguments as they are.
+    /// Create a function from a closure that receives its arguments without conversion.
     ///
     /// ```
     /// use pytvmffi::{Any, Function};
@@ -48,22 +49,23 @@ impl Function {
     /// ```
     ///
     /// # Errors
-    /// When memory is exhausted.
+    /// If memory is exhausted.
     pub fn from_packed<F>(function: F) -> Result<Self>
     where
         F: Fn(&[AnyView<'_>]) -> Result<Any> + Send + Sync + 'static,
     {
         let closure = Box::into_raw(Box::new(function));
         let mut out = std::ptr::null_mut();
-        // SAFETY: on success the function owns the box, which its deleter frees; else we do.
+        // SAFETY: on success the function object owns the box, and its deleter frees it; on failure
+        // the box is freed here.
         unsafe {
-            let made = abi::TVMFFIFunctionCreate(
+            let code = abi::TVMFFIFunctionCreate(
                 closure.cast(),
                 Some(call_closure::<F>),
                 Some(delete_closure::<F>),
                 &mut out,
             );
-            if let Err(error) = check(made) {
+            if let Err(error) = check(code) {
                 drop(Box::from_raw(closure));
                 return Err(error);
             }
@@ -71,28 +73,29 @@ impl Function {
         }
     }
 
-    /// Make a function of a closure over types of Rust that borrow nothing from their arguments:
-    /// a function that does is exported with [`export!`](crate::export!).
+    /// Create a function from a closure whose parameter types borrow nothing from the arguments.
+    ///
+    /// Use [`export!`](crate::export!) for functions with borrowing parameters.
     ///
     /// # Errors
-    /// When memory is exhausted.
+    /// If memory is exhausted.
     pub fn from_fn<A, F>(function: F) -> Result<Self>
     where
         F: for<'a> Callable<'a, A> + Send + Sync + 'static,
     {
         Self::from_packed(move |args| {
-            let wanted = <F as Callable<'_, A>>::TYPES.len();
-            if args.len() != wanted {
-                let plural = if wanted == 1 { "" } else { "s" };
+            let expected = <F as Callable<'_, A>>::TYPES.len();
+            if args.len() != expected {
+                let plural = if expected == 1 { "" } else { "s" };
                 return Err(Error::type_error(format!(
-                    "expected {wanted} argument{plural}, got {}",
+                    "expected {expected} argument{plural}, got {}",
                     args.len()
                 )));
             }
-            let located = |place: usize, mismatch: crate::convert::Mismatch| {
-                Error::new(mismatch.kind, format!("argument {}: {}", place + 1, mismatch.text))
+            let located = |index: usize, mismatch: Mismatch| {
+                Error::new(mismatch.kind, format!("argument {}: {}", index + 1, mismatch.text))
             };
-            // SAFETY: what converts from arguments of any lifetime borrows none of them.
+            // SAFETY: types that convert from arguments of every lifetime borrow from none of them.
             unsafe { function.invoke(args, &located) }
         })
     }
@@ -100,31 +103,31 @@ impl Function {
     /// Look up a global function.
     ///
     /// # Errors
-    /// ValueError when there is none of this name.
+    /// ValueError if no global function has this name.
     pub fn global(name: &str) -> Result<Self> {
         Self::find_global(name)?
-            .ok_or_else(|| Error::value_error(format!("there is no global function '{name}'")))
+            .ok_or_else(|| Error::value_error(format!("no global function is named '{name}'")))
     }
 
-    /// Look up a global function; None when there is none of this name.
+    /// Look up a global function; return None if no global function has this name.
     ///
     /// # Errors
-    /// When memory is exhausted.
+    /// If memory is exhausted.
     pub fn find_global(name: &str) -> Result<Option<Self>> {
         let mut out = std::ptr::null_mut();
-        // SAFETY: the name outlives the call; on success `out` is NULL or ours.
+        // SAFETY: the name outlives the call; on success `out` is NULL or an owned reference.
         unsafe {
             check(abi::TVMFFIFunctionGetGlobal(&byte_array(name.as_bytes()), &mut out))?;
             Ok(ObjectRef::from_owned(out).map(|object| Self { object }))
         }
     }
 
-    /// Make the function a global one.
+    /// Register the function as a global function.
     ///
     /// # Errors
-    /// RuntimeError when the name is taken and must not be replaced.
+    /// RuntimeError if the name is registered and `replace` is false.
     pub fn register(&self, name: &str, replace: bool) -> Result<()> {
-        // SAFETY: the name outlives the call; the table takes a reference of its own.
+        // SAFETY: the name outlives the call; the function table adds its own reference.
         check(unsafe {
             abi::TVMFFIFunctionSetGlobal(
                 &byte_array(name.as_bytes()),
@@ -137,7 +140,7 @@ impl Function {
     /// Call the function, with a tuple of up to twelve arguments or a slice of values.
     ///
     /// # Errors
-    /// What the function raises; TypeError when the result is no `R`.
+    /// The error that the function raises; TypeError if the result does not convert to `R`.
     pub fn call<'a, R: FromAny>(&self, arguments: impl ArgumentList<'a>) -> Result<R> {
         arguments.with_values(|values| self.call_packed(values))?.get()
     }
@@ -145,12 +148,12 @@ impl Function {
     /// Call the function with values.
     ///
     /// # Errors
-    /// What the function raises.
+    /// The error that the function raises.
     pub fn call_packed(&self, arguments: &[AnyView<'_>]) -> Result<Any> {
-        let mut result = crate::any::NONE;
+        let mut result = NONE;
         let count = i32::try_from(arguments.len())?;
-        // SAFETY: a view is a value; the callee reads them until it returns, and on success has
-        // written an owned value.
+        // SAFETY: AnyView is a transparent TVMFFIAny; the callee only reads the arguments, and on
+        // success stores an owned value.
         unsafe {
             let values = arguments.as_ptr().cast_mut().cast::<TVMFFIAny>();
             check(abi::TVMFFIFunctionCall(self.object.as_ptr(), values, count, &mut result))?;
@@ -168,15 +171,15 @@ unsafe extern "C" fn call_closure<F>(
 where
     F: Fn(&[AnyView<'_>]) -> Result<Any>,
 {
-    guard(result, "a function of Rust", || {
-        // SAFETY: the closure lives as long as the function that is being called; arguments are
-        // valid until it returns.
+    guard(result, "a Rust closure", || {
+        // SAFETY: the caller holds a reference to the function object, which owns the closure; the
+        // arguments are valid until the call returns.
         unsafe { (*closure.cast::<F>())(arguments_of(args, num_args)?) }
     })
 }
 
 unsafe extern "C" fn delete_closure<F>(closure: *mut c_void) {
-    // SAFETY: called once, with the box that was given away.
+    // SAFETY: the function object calls its deleter once, with the box that it owns.
     guard_drop(unsafe { Box::from_raw(closure.cast::<F>()) });
 }
 

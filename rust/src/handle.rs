@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the handles of built-in object types have in common.
+//! Macros and functions shared by the typed references: `Array`, `Function`, `Module` and so on.
 
 use std::ffi::c_void;
 
 use crate::any::{pointer, AnyView};
 use crate::object::ObjectRef;
 
-/// An object as a value that borrows it.
-pub(crate) fn lent_object(object: &ObjectRef) -> AnyView<'_> {
-    // SAFETY: the reference keeps the object alive as long as it is borrowed.
+/// Return a value that borrows an object.
+pub(crate) fn borrowed_object(object: &ObjectRef) -> AnyView<'_> {
+    // SAFETY: the object is alive while the reference is borrowed.
     unsafe { AnyView::from_raw(pointer(object.type_index(), object.as_ptr())) }
 }
 
-/// What a call that succeeded has made.
+/// Take ownership of the object that a successful call returned.
 ///
 /// # Safety
-/// `handle` is an object of which the caller owns one reference and gives it away.
+/// `handle` is an owned reference; the call consumes it.
 pub(crate) unsafe fn owned(handle: *mut c_void) -> ObjectRef {
-    // SAFETY: as the caller says.
-    unsafe { ObjectRef::from_owned(handle) }.expect("a call that succeeds has a result")
+    // SAFETY: guaranteed by the caller.
+    unsafe { ObjectRef::from_owned(handle) }.expect("a successful call returns an object")
 }
 
-/// Conversions of a struct whose only member is `object: ObjectRef`, of one type index.
+/// Implement the conversions of a struct with the single field `object: ObjectRef`, for one type index.
 macro_rules! handle {
-    ($type:ident, $index:ident, $word:literal) => {
+    ($type:ident, $index:ident, $name:literal) => {
         $crate::handle::passed_as_object! { $type }
 
         impl<'a> $crate::convert::FromArgument<'a> for $type {
             const TYPE: $crate::parameter_type::ParameterType =
-                $crate::parameter_type::ParameterType::other($word);
+                $crate::parameter_type::ParameterType::other($name);
 
             unsafe fn from_argument(
                 argument: &'a $crate::AnyView<'a>,
@@ -37,13 +37,13 @@ macro_rules! handle {
                     .object()
                     .filter(|object| object.type_index() == $crate::abi::$index)
                     .map(|object| Self { object })
-                    .ok_or_else(|| $crate::convert::Mismatch::expected($word, argument))
+                    .ok_or_else(|| $crate::convert::Mismatch::expected($name, argument))
             }
         }
     };
 }
 
-/// The half of it that leads to the ABI.
+/// Implement the conversions to the ABI of a struct with the single field `object: ObjectRef`.
 macro_rules! passed_as_object {
     ($type:ident) => {
         impl $crate::convert::IntoAny for $type {
@@ -54,14 +54,14 @@ macro_rules! passed_as_object {
 
         impl<'a> $crate::convert::IntoArgument<'a> for &'a $type {
             fn into_argument(self) -> $crate::Result<$crate::convert::Argument<'a>> {
-                Ok($crate::convert::Argument::lent($crate::handle::lent_object(&self.object)))
+                Ok($crate::convert::Argument::lent($crate::handle::borrowed_object(&self.object)))
             }
         }
 
         $crate::convert::pass_by_value! { $type }
 
         impl $type {
-            /// The same as an object.
+            /// Return the reference without its static type.
             pub fn as_object(&self) -> &$crate::ObjectRef {
                 &self.object
             }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Functions, tensors and errors across the TVM FFI ABI, without dependencies.
 //!
-//! A function of Rust becomes a symbol that Python, C, C++ and every array framework with DLPack
-//! call ([`export!`]); and functions of theirs are called from Rust ([`Function`], [`Module`]).
+//! [`export!`] makes a Rust function callable from Python, C, C++ and every array framework with
+//! DLPack. [`Function`] and [`Module`] call functions of these languages from Rust.
 //!
 //! ```
 //! use pytvmffi::{export, Error, Result, TensorMut, TensorView};
@@ -16,7 +16,7 @@
 //! }
 //!
 //! export! {
-//!     /// The larger one of each element and 0.
+//!     /// Write max(x, 0) to y, element by element.
 //!     relu, "relu(x: float32*[n] on cpu, y: out float32*[n] on cpu)"
 //! }
 //! # fn main() {}
@@ -24,34 +24,36 @@
 //!
 //! # Linking
 //!
-//! A `cdylib` needs nothing: its symbols are those of the process that loads it, where Python has
-//! the runtime. A program links `libtvm_ffi.so`; the guide has the few lines of its `build.rs`.
+//! A `cdylib` is linked without the runtime: the process that loads it, such as Python, already
+//! contains the runtime. A program links `libtvm_ffi.so`; the guide shows its `build.rs`.
 //!
-//! # What is safe
+//! # Soundness
 //!
-//! Rust cannot see what other languages do with memory that they lend. These rules make safe code
-//! sound:
+//! Rust cannot check how other languages access the memory of their arguments. Safe code is sound
+//! under these rules:
 //!
-//! - *Callers of a function of the ABI leave alone what they lend*, until it returns. Arguments of one
-//!   call that share memory are refused where a parameter relies on the contrary: `&mut [T]` and
-//!   [`TensorMut`] share with nobody, `&[T]` and [`TensorView`] not with one that is written.
-//!   [`TensorCells`] and `&[Cell<T>]` may be the same tensor. Tensors in containers are not looked at.
-//! - *What is lent to a call may be written by it*: calls do not say what is only read. So a
-//!   [`TensorView`] is passed by those who know better ([`TensorView::read_only`] is `unsafe`), while
-//!   a [`TensorMut`] and a [`Tensor`] are passed as they are.
-//! - Clones of a [`Tensor`] are the same elements, so elements are copied, or borrowed by those who
-//!   know that nobody else writes. Tensors, and values that may be one, stay on their thread;
-//!   functions, modules and errors go to all.
-//! - What foreign code describes is looked at before it is used: type indices, ranks, negative
-//!   extents, sizes that no memory has, addresses that are NULL or unaligned, text that is no UTF-8.
-//!   Addresses themselves are trusted: nobody can look at those.
-//! - A panic does not leave Rust: it is a RuntimeError where the function was called from. In
-//!   destructors of closures it is swallowed. With `panic = "abort"` it ends the process.
+//! - *Callers do not access the memory of an argument during the call.* A call is refused if two
+//!   arguments share memory and a parameter type forbids it: `&mut [T]` and [`TensorMut`] must not
+//!   share memory with any other argument; `&[T]` and [`TensorView`] must not share memory with a
+//!   written one; [`TensorCells`] and `&[Cell<T>]` may share memory. Tensors inside containers are
+//!   not checked.
+//! - *A callee may write every tensor argument*: a call does not say which tensors are read-only.
+//!   Therefore [`TensorView::read_only`], which passes a [`TensorView`], is `unsafe`: the caller must
+//!   know that the callee only reads. A [`TensorMut`] and a [`Tensor`] are passed without `unsafe`.
+//! - Clones of a [`Tensor`] share their elements. Safe methods therefore copy elements; borrowing
+//!   them is `unsafe`. Tensors, and values that may contain one, are not `Send`; functions, modules
+//!   and errors are `Send` and `Sync`.
+//! - Foreign data is checked before it is used: type indices, ranks, negative extents, sizes above
+//!   the address space, NULL and unaligned addresses, invalid UTF-8. Addresses cannot be checked
+//!   further and are trusted.
+//! - A panic does not leave Rust: the caller receives a RuntimeError. A panic in the destructor of a
+//!   closure is discarded. With `panic = "abort"`, a panic ends the process.
 
 pub mod abi;
 mod any;
 pub mod arguments;
 mod boundary;
+mod bytes;
 mod container;
 pub mod convert;
 mod dtype;
@@ -67,7 +69,7 @@ pub mod signature;
 mod tensor;
 mod tensor_description;
 mod tensor_view;
-mod words;
+mod type_names;
 
 pub use any::{Any, AnyView};
 pub use container::{Array, Map, Shape};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Modules: libraries of functions, loaded from files or linked into the program.
+//! Modules: libraries loaded from files or linked into the program.
 
 use std::fmt;
 use std::path::Path;
@@ -9,54 +9,54 @@ use crate::function::Function;
 use crate::handle::handle;
 use crate::object::ObjectRef;
 
-/// A library of functions, loaded as long as anybody needs it.
+/// A reference to a module: an object with functions that are found by name.
 #[derive(Clone)]
 pub struct Module {
     object: ObjectRef,
 }
 
-// SAFETY: modules are asked for functions from any thread; they lock what they change.
+// SAFETY: the ABI permits lookups from any thread; modules lock their mutable state.
 unsafe impl Send for Module {}
-// SAFETY: as above.
+// SAFETY: see Send.
 unsafe impl Sync for Module {}
 
 handle! { Module, kTVMFFIModule, "ffi.Module" }
 
 impl Module {
-    /// Load a library.  Its code runs, so it is trusted like one that is linked.
+    /// Load a library. Loading runs code of the library: load only trusted files.
     ///
     /// # Errors
-    /// What the loader says; ValueError for a path that is no UTF-8.
+    /// The error of the loader; ValueError for a path that is not valid UTF-8.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = path
-            .to_str()
-            .ok_or_else(|| Error::value_error(format!("the path {path:?} is no UTF-8")))?;
+        let text = path.to_str().ok_or_else(|| {
+            Error::value_error(format!("expected a path in valid UTF-8, got {path:?}"))
+        })?;
         Function::global("ffi.ModuleLoadFromFile")?.call((text,))
     }
 
-    /// The functions that were linked into the program under a prefix; see ahead-of-time programs.
+    /// Return the module of the functions that are linked into the program under a symbol prefix.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The error of the runtime function.
     pub fn system_library(prefix: &str) -> Result<Self> {
         Function::global("ffi.SystemLib")?.call((prefix,))
     }
 
-    /// Look up a function of the module, and of what it imports.
+    /// Look up a function in the module and its imports.
     ///
     /// # Errors
-    /// AttributeError when there is none of this name.
+    /// AttributeError if the module has no function of this name.
     pub fn function(&self, name: &str) -> Result<Function> {
         self.find_function(name)?.ok_or_else(|| {
             Error::new("AttributeError", format!("the module has no function '{name}'"))
         })
     }
 
-    /// Look up a function; None when there is none of this name.
+    /// Look up a function in the module and its imports; return None if it is missing.
     ///
     /// # Errors
-    /// What the module says.
+    /// The error of the module.
     pub fn find_function(&self, name: &str) -> Result<Option<Function>> {
         Function::global("ffi.ModuleGetFunction")?.call((self, name, true))
     }

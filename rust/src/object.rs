@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A counted reference to an object of any type: what the typed handles are made of.
+//! Strong references to objects of any type; the base of the typed references.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use crate::abi::{self, TVMFFIObject};
 
-/// One strong reference to an object of the ABI.
+/// A strong reference to an ABI object.
 ///
-/// Cloning counts up, dropping counts down; the last reference destroys the object, with the code
-/// of whoever made it. A handle by itself goes to no other thread: some objects may, and their
-/// types ([`Function`](crate::Function), [`Error`](crate::Error), ...) say so.
+/// Cloning increments the reference count, dropping decrements it; the last strong reference runs the
+/// object's deleter. The type is not `Send`, since some objects are bound to a thread. Typed
+/// references to other objects, such as [`Function`](crate::Function) and [`Error`](crate::Error), are.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ObjectRef {
@@ -18,46 +18,46 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// Take over a strong reference.
+    /// Take ownership of a strong reference; None if the handle is NULL.
     ///
     /// # Safety
-    /// `handle` is NULL, or an object of which the caller owns one reference and gives it away.
+    /// `handle` is NULL or an owned reference; the call consumes it.
     pub unsafe fn from_owned(handle: *mut c_void) -> Option<Self> {
         NonNull::new(handle.cast()).map(|handle| Self { handle })
     }
 
-    /// Add a reference to an object that somebody else holds.
+    /// Return a new reference to a borrowed object; None if the handle is NULL.
     ///
     /// # Safety
-    /// `handle` is NULL, or an object that lives during the call.
+    /// `handle` is NULL or an object that is alive during the call.
     pub unsafe fn from_borrowed(handle: *mut c_void) -> Option<Self> {
         let handle = NonNull::new(handle.cast::<TVMFFIObject>())?;
-        // SAFETY: it is alive, as the caller says.
+        // SAFETY: the caller guarantees that the object is alive.
         unsafe { abi::TVMFFIObjectIncRef(handle.as_ptr().cast()) };
         Some(Self { handle })
     }
 
-    /// The address of the object's header; it is alive as long as this reference.
+    /// Return the address of the object's header, valid while this reference is.
     pub fn as_ptr(&self) -> *mut c_void {
         self.handle.as_ptr().cast()
     }
 
-    /// Give the reference away, as a handle that its receiver releases.
+    /// Return the reference as a handle; the caller must release it.
     pub fn into_raw(self) -> *mut c_void {
         let handle = self.as_ptr();
         std::mem::forget(self);
         handle
     }
 
-    /// The type index of the object.
+    /// Return the type index of the object.
     pub fn type_index(&self) -> i32 {
-        // SAFETY: the header is alive, and this member never changes.
+        // SAFETY: the header is alive, and the type index never changes.
         unsafe { (*self.handle.as_ptr()).type_index }
     }
 
-    /// What follows the header: the cell of the object's type.
+    /// Return the address after the header: the cell of the object's type.
     pub(crate) fn cell<T>(&self) -> *mut T {
-        // SAFETY: every object has a header of 24 bytes, so the address behind it is in bounds.
+        // SAFETY: every object has a 24-byte header, so the address after it is in bounds.
         unsafe { self.handle.as_ptr().add(1).cast() }
     }
 }
@@ -72,8 +72,8 @@ impl Clone for ObjectRef {
 
 impl Drop for ObjectRef {
     fn drop(&mut self) {
-        // SAFETY: this reference is ours, and given up here.  Deleters do not unwind: those of C++
-        // may not throw, and ours catch.
+        // SAFETY: `self` owns one reference.  Deleters do not unwind: C++ deleters must not throw, and
+        // the deleters of this crate catch panics.
         unsafe { abi::TVMFFIObjectDecRef(self.as_ptr()) };
     }
 }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a type of Rust takes, as a constant: signatures are compared with it by the compiler.
+//! Descriptions of Rust parameter types as constants, for comparison with signatures at compile time.
 
 use crate::abi::DLDataType;
 
-/// What kind of argument a type takes.
+/// The kind of arguments that a parameter type accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// Any value.
     Any,
     /// An integer.
     Int {
-        /// Its size.
+        /// The size in bits.
         bits: u32,
-        /// Whether it may be negative.
+        /// True if it can be negative.
         is_signed: bool,
     },
-    /// A float, or an integer that becomes one.
+    /// A float, or an integer that converts to one.
     Float,
     /// True or False.
     Bool,
-    /// Text.
+    /// A string.
     Str,
-    /// Bytes.
+    /// A bytes value.
     Bytes,
-    /// A data type.
+    /// A dtype.
     DataType,
     /// A device.
     Device,
@@ -31,65 +31,65 @@ pub enum Sort {
     Pointer,
     /// A tensor.
     Tensor,
-    /// Another object, which signatures spell in more than one way.
+    /// Another type, with more than one spelling in signatures.
     Other,
 }
 
-/// What a function may do with the memory of a tensor argument.
+/// The access of a parameter type to the elements of a tensor argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It is no tensor.
+    /// Not a tensor.
     None,
-    /// Read it, relying on that nobody writes it meanwhile.
+    /// Read access; no other code may write the elements during the call.
     Shared,
-    /// Read and write it, element by element, whoever else does so.
+    /// Read and write access to single elements; other code of the thread may write them, too.
     Cells,
-    /// Read and write it, relying on that nobody else touches it.
+    /// Read and write access; no other code may access the elements during the call.
     Exclusive,
 }
 
-/// What a type of Rust takes.
+/// A Rust parameter type.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterType {
-    /// What kind of argument it takes.
+    /// The kind of arguments that the type accepts.
     pub sort: Sort,
-    /// What messages call it.
+    /// The name in error messages.
     pub name: &'static str,
-    /// Whether it takes None as well.
+    /// True if the type also accepts None.
     pub is_optional: bool,
-    /// What happens to a tensor's memory.
+    /// The access to the elements of a tensor.
     pub access: Access,
-    /// The element type that it relies on, in compact aligned memory of the host; for slices.
+    /// For slices, which need compact and aligned host memory: the required dtype.
     pub element: Option<DLDataType>,
 }
 
 impl ParameterType {
-    /// A type that is no tensor.
+    /// Return a type that is not a tensor.
     pub const fn new(sort: Sort, name: &'static str) -> Self {
         Self { sort, name, is_optional: false, access: Access::None, element: None }
     }
 
-    /// A type that signatures spell in more than one way.
+    /// Return a type with more than one spelling in signatures.
     pub const fn other(name: &'static str) -> Self {
         Self::new(Sort::Other, name)
     }
 
-    /// Anything; a tensor among it may be passed on to whoever writes it.
+    /// Return the type that accepts every value; the function may pass a tensor to code that writes it.
     pub const fn any() -> Self {
         Self { access: Access::Cells, ..Self::new(Sort::Any, "Any") }
     }
 
-    /// A tensor.
+    /// Return a tensor type.
     pub const fn tensor(access: Access) -> Self {
         Self { access, ..Self::new(Sort::Tensor, "Tensor") }
     }
 
-    /// The elements of a tensor.
+    /// Return a slice type, for the elements of a tensor.
     pub const fn slice(access: Access, element: DLDataType) -> Self {
         Self { element: Some(element), ..Self::tensor(access) }
     }
 
-    /// The same, or None.
+    /// Return the type that also accepts None.
     pub const fn or_none(self) -> Self {
         Self { is_optional: true, ..self }
     }

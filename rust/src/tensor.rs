@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tensors with a reference of their own, which may outlive a call.
+//! Owned tensors ([`Tensor`]), which can outlive a call.
 
 use std::fmt;
 
@@ -8,18 +8,17 @@ use crate::any::{Any, AnyView};
 use crate::convert::{pass_by_value, Argument, FromArgument, IntoAny, IntoArgument, Mismatch};
 use crate::dtype::{DataType, Device, Element};
 use crate::error::{check, Result};
-use crate::handle::{lent_object, owned};
+use crate::handle::{borrowed_object, owned};
 use crate::object::ObjectRef;
 use crate::parameter_type::{Access, ParameterType};
 use crate::tensor_description::{check_element_count, TensorDescription};
 use crate::tensor_view::{TensorMut, TensorView};
 
-/// A tensor, shared with whoever else has a reference.
+/// A reference to a tensor object.
 ///
-/// Clones are references to the same elements, so there are no safe slices of them: elements are
-/// copied ([`to_vec`](Tensor::to_vec), [`copy_from_slice`](Tensor::copy_from_slice)), or borrowed by
-/// whoever knows that nobody else writes ([`view`](Tensor::view)). For the same reason it stays on
-/// its thread.
+/// Clones, and references in other languages, share the elements. Safe methods therefore copy elements
+/// ([`to_vec`](Tensor::to_vec), [`copy_from_slice`](Tensor::copy_from_slice)); borrowing them
+/// ([`view`](Tensor::view)) is `unsafe`. For the same reason the type is not `Send`.
 ///
 /// ```
 /// use pytvmffi::Tensor;
@@ -32,7 +31,7 @@ pub struct Tensor {
     object: ObjectRef,
 }
 
-/// What a tensor made of a vector owns.
+/// The memory of a tensor that was created from a vector.
 struct Owner<T> {
     tensor: DLManagedTensorVersioned,
     shape: Vec<i64>,
@@ -41,11 +40,11 @@ struct Owner<T> {
 }
 
 unsafe extern "C" fn delete_owner<T>(tensor: *mut DLManagedTensorVersioned) {
-    // SAFETY: called once, with the tensor of a box that was given away.
+    // SAFETY: the tensor object calls its deleter once; `manager_ctx` is the address of its box.
     drop(unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Owner<T>>()) });
 }
 
-/// Strides of a compact tensor; an extent of 0 counts as 1.
+/// Return the strides of a compact tensor; an extent of 0 counts as 1.
 fn compact_strides(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -55,10 +54,10 @@ fn compact_strides(shape: &[i64]) -> Vec<i64> {
 }
 
 impl Tensor {
-    /// Make a tensor of a vector, without a copy.
+    /// Create a tensor from a vector, without a copy.
     ///
     /// # Errors
-    /// ValueError when the shape has another number of elements.
+    /// ValueError if the shape has another number of elements.
     pub fn from_vec<T: Element>(elements: Vec<T>, shape: &[i64]) -> Result<Self> {
         check_element_count(elements.len(), shape)?;
         let (shape, strides) = (shape.to_vec(), compact_strides(shape));
@@ -72,8 +71,8 @@ impl Tensor {
         };
         let owner = Box::into_raw(Box::new(Owner { tensor, shape, strides, elements }));
         let mut out = std::ptr::null_mut();
-        // SAFETY: the box is ours until the call succeeds; from then on the deleter's.  Addresses in
-        // it are those of its own vectors, which do not grow.
+        // SAFETY: if the call succeeds, the deleter owns the box; else it is freed here.  The vectors
+        // in the box never grow, so their addresses stay valid.
         unsafe {
             let tensor = std::ptr::addr_of_mut!((*owner).tensor);
             (*tensor).manager_ctx = owner.cast();
@@ -89,22 +88,22 @@ impl Tensor {
         }
     }
 
-    /// Copy a slice into a new tensor.
+    /// Create a tensor with a copy of a slice.
     ///
     /// # Errors
-    /// ValueError when the shape has another number of elements.
+    /// ValueError if the shape has another number of elements.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[i64]) -> Result<Self> {
         Self::from_vec(elements.to_vec(), shape)
     }
 
-    /// Allocate a tensor the way the caller of this function wants: with the allocator of the
-    /// framework whose tensors were passed, else in memory of the host.
+    /// Allocate a tensor with the current allocator: the one of the framework whose tensors were
+    /// passed to the exported function, else the runtime's allocator of host memory.
     ///
     /// # Safety
-    /// Nobody reads an element before it was written.
+    /// The elements are uninitialized: no code reads an element before it is written.
     ///
     /// # Errors
-    /// What the allocator says; ValueError for a shape that describes no tensor.
+    /// The error of the allocator; ValueError for an invalid shape.
     pub unsafe fn empty(shape: &[i64], dtype: DataType, device: Device) -> Result<Self> {
         let mut prototype = DLTensor {
             data: std::ptr::null_mut(),
@@ -116,99 +115,101 @@ impl Tensor {
             byte_offset: 0,
         };
         let mut out = std::ptr::null_mut();
-        // SAFETY: prototype and shape outlive the call, which writes neither.
+        // SAFETY: prototype and shape outlive the call, which only reads them.
         unsafe {
             check(abi::TVMFFIEnvTensorAlloc(&mut prototype, &mut out))?;
             Ok(Self { object: owned(out) })
         }
     }
 
-    /// The same in memory of the host, with 0 in all elements.
+    /// Allocate a tensor in host memory, like [`empty`](Tensor::empty), and set all elements to 0.
     ///
     /// # Errors
-    /// What the allocator says; ValueError for a shape that describes no tensor.
+    /// The error of the allocator; ValueError for an invalid shape.
     pub fn zeros<T: Element>(shape: &[i64]) -> Result<Self> {
-        // SAFETY: written below.
+        // SAFETY: all elements are written below.
         let tensor = unsafe { Self::empty(shape, T::DTYPE, Device::CPU) }?;
         let description = tensor.description();
         description.check_slice::<T>()?;
         if !description.is_empty() {
-            // SAFETY: new memory of so many elements, for which all bits 0 are a value.
+            // SAFETY: the new memory has `len` elements; all bits 0 is a valid value of every Element.
             unsafe { description.address().cast::<T>().write_bytes(0, description.len()) };
         }
         Ok(tensor)
     }
 
-    /// Shape, element type and place.
+    /// Return shape, strides, dtype, device and address.
     ///
     /// # Panics
-    /// When whoever made the tensor described none.
+    /// If the producer of the tensor filled in an invalid `DLTensor`.
     pub fn description(&self) -> TensorDescription<'_> {
-        // SAFETY: the cell of a Tensor, whose numbers live as long as it does.
+        // SAFETY: in a Tensor, a DLTensor follows the header; the object owns shape and strides.
         unsafe { TensorDescription::from_raw(&*self.object.cell::<DLTensor>()) }
-            .expect("a Tensor describes a tensor")
+            .expect("a Tensor contains a valid DLTensor")
     }
 
-    /// The extent of each dimension.
+    /// Return the extent of each dimension.
     pub fn shape(&self) -> &[i64] {
         self.description().shape()
     }
 
-    /// The type of the elements.
+    /// Return the dtype.
     pub fn dtype(&self) -> DataType {
         self.description().dtype()
     }
 
-    /// Where the elements lie.
+    /// Return the device.
     pub fn device(&self) -> Device {
         self.description().device()
     }
 
-    /// Copy the elements out, in row-major order.
+    /// Return a copy of the elements in row-major order.
     ///
     /// # Errors
-    /// ValueError unless they are of this type, compact, aligned, and in memory of the host.
+    /// ValueError unless the elements have dtype `T` and are compact, aligned and in host memory.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        // SAFETY: the view does not outlive this line, and nobody else runs on this thread.
+        // SAFETY: no other code of this thread runs during the copy.
         Ok(unsafe { self.view() }.as_slice::<T>()?.to_vec())
     }
 
-    /// Copy elements in, in row-major order.
+    /// Overwrite the elements from a slice, in row-major order.
     ///
     /// # Errors
-    /// ValueError unless they are as many, of this type, compact, aligned, and in memory of the
-    /// host.
+    /// ValueError unless the elements have dtype `T`, are compact, aligned and in host memory, and the
+    /// slice has the same number of elements.
     pub fn copy_from_slice<T: Element>(&self, elements: &[T]) -> Result<()> {
         let description = self.description();
         description.check_slice::<T>()?;
         check_element_count(elements.len(), description.shape())?;
         if !description.is_empty() {
-            let to = description.address().cast::<T>();
-            // SAFETY: so many elements of this type; the slice may be of the same memory.
-            unsafe { std::ptr::copy(elements.as_ptr(), to, elements.len()) };
+            let destination = description.address().cast::<T>();
+            // SAFETY: both have `elements.len()` elements of type T; they may overlap.
+            unsafe { std::ptr::copy(elements.as_ptr(), destination, elements.len()) };
         }
         Ok(())
     }
 
-    /// Read the elements in place.
+    /// Borrow the elements for reading.
     ///
     /// # Safety
-    /// Nobody writes them while the view lives.
+    /// No code writes the elements while the view lives.
     pub unsafe fn view(&self) -> TensorView<'_> {
-        // SAFETY: the description of a Tensor, and as the caller says.
-        unsafe { TensorView::from_raw(self.description().as_raw()) }.expect("it was looked at")
+        // SAFETY: the DLTensor of a Tensor is valid; the caller guarantees the access.
+        unsafe { TensorView::from_raw(self.description().as_raw()) }
+            .expect("the DLTensor was checked")
     }
 
-    /// Write the elements in place.
+    /// Borrow the elements for writing.
     ///
     /// # Safety
-    /// Nobody else touches them while the view lives.
+    /// No other code accesses the elements while the view lives.
     pub unsafe fn view_mut(&mut self) -> TensorMut<'_> {
-        // SAFETY: the description of a Tensor, and as the caller says.
-        unsafe { TensorMut::from_raw(self.description().as_raw()) }.expect("it was looked at")
+        // SAFETY: the DLTensor of a Tensor is valid; the caller guarantees the access.
+        unsafe { TensorMut::from_raw(self.description().as_raw()) }
+            .expect("the DLTensor was checked")
     }
 
-    /// The tensor as an object.
+    /// Return the reference without its static type.
     pub fn as_object(&self) -> &ObjectRef {
         &self.object
     }
@@ -234,11 +235,11 @@ impl<'a> FromArgument<'a> for Tensor {
         let tensor = object.ok_or_else(|| match argument.type_index() {
             abi::kTVMFFIDLTensorPtr => Mismatch {
                 kind: "TypeError",
-                text: "expected a Tensor that can be kept, got one that is only lent".to_string(),
+                text: "expected a tensor that can be retained, got a borrowed DLTensor".to_string(),
             },
             _ => Mismatch::expected("Tensor", argument),
         })?;
-        // SAFETY: the cell of a Tensor, whose numbers live as long as it does.
+        // SAFETY: in a Tensor, a DLTensor follows the header; the object owns shape and strides.
         unsafe { TensorDescription::from_raw(&*tensor.cell::<DLTensor>()) }?;
         Ok(Self { object: tensor })
     }
@@ -246,7 +247,7 @@ impl<'a> FromArgument<'a> for Tensor {
 
 impl<'a> IntoArgument<'a> for &'a Tensor {
     fn into_argument(self) -> Result<Argument<'a>> {
-        Ok(Argument::lent(lent_object(&self.object)))
+        Ok(Argument::lent(borrowed_object(&self.object)))
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a tensor says about itself: shape, element type, place. Elements are left to those who
-//! know who else may touch them.
+//! Validated `DLTensor` metadata ([`TensorDescription`]): shape, strides, dtype, device, address.
+//!
+//! The types of `tensor_view.rs` add access to the elements.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -12,26 +13,26 @@ use crate::convert::Mismatch;
 use crate::dtype::{DataType, Device, Element};
 use crate::error::{Error, Result};
 
-/// More dimensions than this are none: the description is damaged.
+/// Maximum number of dimensions; a `DLTensor` with more is taken for corrupt.
 const MAX_DIMENSIONS: i32 = 1024;
-/// How many strides a message shows.
+/// Maximum number of strides in an error message.
 const MAX_SHOWN: usize = 8;
 
-/// Shape, element type and place of a tensor, borrowed for `'a`.
+/// Shape, strides, dtype, device and address of a tensor, borrowed for `'a`.
 ///
-/// Was looked at when it was made: it has no negative extents, and no more elements than memory
-/// has room for.
+/// Its constructor has checked that no extent is negative and that the size of the elements in bytes
+/// fits the address space.
 #[derive(Clone, Copy)]
 pub struct TensorDescription<'a> {
     tensor: DLTensor,
     lifetime: PhantomData<&'a [i64]>,
 }
 
-/// The description in an argument, in each of its forms; None when it is no tensor.
+/// Return the `DLTensor` of an argument, a Tensor or a `DLTensor*`; None if it is not a tensor.
 pub(crate) fn tensor_in<'a>(argument: &AnyView<'a>) -> Option<&'a DLTensor> {
     let view = argument.resolved();
-    // SAFETY: a Tensor has its description behind the header; the other index is that of an
-    // address, which may be NULL.  Both live as long as the argument.
+    // SAFETY: in a Tensor, a DLTensor follows the header; the payload of the other type is an address
+    // or NULL.  Both are valid while the argument is.
     unsafe {
         match view.type_index() {
             abi::kTVMFFITensor => {
@@ -44,14 +45,14 @@ pub(crate) fn tensor_in<'a>(argument: &AnyView<'a>) -> Option<&'a DLTensor> {
     }
 }
 
-/// Extents or strides of a description; None where they are missing.
+/// Return an array of extents or strides; None if its address is NULL.
 ///
 /// # Safety
-/// `numbers` is NULL, or the address of `ndim` numbers that live for `'a`.
+/// `numbers` is NULL or the address of `ndim` numbers that live for `'a`.
 unsafe fn numbers<'a>(numbers: *const i64, ndim: i32) -> Option<&'a [i64]> {
     match usize::try_from(ndim) {
         Ok(0) => Some(&[]),
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         Ok(count) if !numbers.is_null() => {
             Some(unsafe { std::slice::from_raw_parts(numbers, count) })
         }
@@ -59,7 +60,7 @@ unsafe fn numbers<'a>(numbers: *const i64, ndim: i32) -> Option<&'a [i64]> {
     }
 }
 
-/// Strides as messages show them.
+/// Format strides for error messages, as a Python tuple.
 fn strides_text(strides: &[i64]) -> String {
     let shown: Vec<String> = strides.iter().take(MAX_SHOWN).map(i64::to_string).collect();
     match strides.len() {
@@ -69,33 +70,37 @@ fn strides_text(strides: &[i64]) -> String {
     }
 }
 
-/// Refuse a shape that has another number of elements.
+/// Return a ValueError unless the shape has `count` elements.
 pub(crate) fn check_element_count(count: usize, shape: &[i64]) -> Result<()> {
-    let wanted = shape
+    let expected = shape
         .iter()
         .try_fold(1usize, |product, extent| product.checked_mul(usize::try_from(*extent).ok()?));
-    if wanted == Some(count) && shape.len() <= MAX_DIMENSIONS as usize {
+    if expected == Some(count) && shape.len() <= MAX_DIMENSIONS as usize {
         return Ok(());
     }
-    Err(Error::value_error(format!("a tensor of shape {shape:?} does not have {count} elements")))
+    Err(Error::value_error(format!(
+        "expected the elements of a tensor of shape {shape:?}, got {count} elements"
+    )))
 }
 
 impl<'a> TensorDescription<'a> {
-    /// Look at a tensor that C describes.
+    /// Check a `DLTensor` and borrow its shape and strides.
     ///
     /// # Safety
-    /// Shape and strides are NULL or have `ndim` numbers each, which live for `'a`.
+    /// Shape and strides are NULL or arrays of `ndim` numbers that live for `'a`.
     ///
     /// # Errors
-    /// When the description is that of no tensor.
+    /// A [`Mismatch`] if rank, shape or size are invalid.
     pub unsafe fn from_raw(tensor: &DLTensor) -> Result<Self, Mismatch> {
         let ndim = tensor.ndim;
         if !(0..=MAX_DIMENSIONS).contains(&ndim) {
-            return Err(Mismatch::value(format!("a tensor has no {ndim} dimensions")));
+            return Err(Mismatch::value(format!(
+                "expected 0 to {MAX_DIMENSIONS} dimensions, got {ndim}"
+            )));
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let Some(shape) = (unsafe { numbers(tensor.shape, ndim) }) else {
-            return Err(Mismatch::value("it has dimensions, but its shape is NULL"));
+            return Err(Mismatch::value(format!("expected a shape of {ndim} extents, got NULL")));
         };
         let mut bits = Some(tensor.dtype.element_bits().max(8));
         for (axis, extent) in shape.iter().enumerate() {
@@ -105,12 +110,14 @@ impl<'a> TensorDescription<'a> {
             bits = bits.and_then(|bits| bits.checked_mul(extent.max(1)));
         }
         if bits.is_none_or(|bits| bits / 8 > isize::MAX as u64) {
-            return Err(Mismatch::value(format!("no memory has a tensor of shape {shape:?}")));
+            return Err(Mismatch::value(format!(
+                "expected a size that fits the address space, got shape {shape:?}"
+            )));
         }
         Ok(Self { tensor: *tensor, lifetime: PhantomData })
     }
 
-    /// Describe elements of Rust, as many as the shape has.
+    /// Describe compact elements in host memory.
     pub(crate) fn of_elements<T: Element>(data: *mut c_void, shape: &'a [i64]) -> Self {
         let tensor = DLTensor {
             data,
@@ -124,50 +131,50 @@ impl<'a> TensorDescription<'a> {
         Self { tensor, lifetime: PhantomData }
     }
 
-    /// The number of dimensions.
+    /// Return the number of dimensions.
     pub fn ndim(&self) -> usize {
         self.tensor.ndim as usize
     }
 
-    /// The extent of each dimension.
+    /// Return the extent of each dimension.
     pub fn shape(&self) -> &'a [i64] {
-        // SAFETY: there are `ndim` numbers, which live for 'a.
+        // SAFETY: the array has `ndim` numbers, which live for 'a.
         unsafe { numbers(self.tensor.shape, self.tensor.ndim) }.unwrap_or_default()
     }
 
-    /// Strides in elements; None for a compact tensor that has none written down.
+    /// Return the strides in elements; None if they are NULL, which means compact.
     pub fn strides(&self) -> Option<&'a [i64]> {
         if self.tensor.strides.is_null() {
             return None;
         }
-        // SAFETY: there are `ndim` numbers, which live for 'a.
+        // SAFETY: the array has `ndim` numbers, which live for 'a.
         unsafe { numbers(self.tensor.strides, self.tensor.ndim) }
     }
 
-    /// The number of elements.
+    /// Return the number of elements.
     pub fn len(&self) -> usize {
         if self.is_empty() {
             return 0;
         }
-        self.shape().iter().product::<i64>() as usize // was held to what memory has
+        self.shape().iter().product::<i64>() as usize // cannot overflow, see from_raw
     }
 
-    /// Whether there are no elements.
+    /// Return true if the tensor has no elements.
     pub fn is_empty(&self) -> bool {
         self.shape().contains(&0)
     }
 
-    /// The type of the elements.
+    /// Return the dtype.
     pub fn dtype(&self) -> DataType {
         self.tensor.dtype
     }
 
-    /// Where the elements lie.
+    /// Return the device.
     pub fn device(&self) -> Device {
         self.tensor.device
     }
 
-    /// Whether elements lie in row-major order without gaps; an extent of 1 has no stride.
+    /// Return true if the tensor is compact; strides of dimensions with extent 1 are ignored.
     pub fn is_compact(&self) -> bool {
         let Some(strides) = self.strides() else { return true };
         let mut step = 1i64;
@@ -180,28 +187,31 @@ impl<'a> TensorDescription<'a> {
         true
     }
 
-    /// The address of the first element on its device, `byte_offset` included: for kernels in C or
-    /// on a GPU.  May be NULL when there are no elements.
+    /// Return the address of the first element, `byte_offset` included, for kernels in C or on a GPU.
+    ///
+    /// The address can be NULL if the tensor has no elements.
     pub fn as_ptr(&self) -> *const c_void {
         self.address().cast_const()
     }
 
+    /// Return the address of the first element, `byte_offset` included.
     pub(crate) fn address(&self) -> *mut c_void {
         self.tensor.data.cast::<u8>().wrapping_add(self.tensor.byte_offset as usize).cast()
     }
 
-    /// The description, as C sees it.
+    /// Return the `DLTensor`.
     pub fn as_raw(&self) -> &DLTensor {
         &self.tensor
     }
 
-    /// What stands against using the elements as a slice.
+    /// Return an error unless the elements can be used as a slice of `T`.
     pub(crate) fn check_slice<T: Element>(&self) -> Result<(), Mismatch> {
         self.check_elements::<T>()?;
         self.check_layout()?;
         self.check_address(std::mem::align_of::<T>())
     }
 
+    /// Return an error unless the dtype is that of `T` and the host can access the elements.
     fn check_elements<T: Element>(&self) -> Result<(), Mismatch> {
         if !self.dtype().equals(T::DTYPE) {
             let (expected, got) = (T::DTYPE, self.dtype());
@@ -214,6 +224,7 @@ impl<'a> TensorDescription<'a> {
         Ok(())
     }
 
+    /// Return an error unless the tensor is compact.
     pub(crate) fn check_layout(&self) -> Result<(), Mismatch> {
         if self.is_compact() {
             return Ok(());
@@ -222,6 +233,7 @@ impl<'a> TensorDescription<'a> {
         Err(Mismatch::value(format!("expected a compact tensor, got strides {strides}")))
     }
 
+    /// Return an error if the address is NULL or not aligned, unless the tensor has no elements.
     pub(crate) fn check_address(&self, alignment: usize) -> Result<(), Mismatch> {
         if self.is_empty() {
             return Ok(());
@@ -232,23 +244,24 @@ impl<'a> TensorDescription<'a> {
         self.check_alignment(alignment)
     }
 
+    /// Return an error if the address is not aligned; accept NULL and tensors without elements.
     pub(crate) fn check_alignment(&self, alignment: usize) -> Result<(), Mismatch> {
-        let rest = self.as_ptr() as usize % alignment;
-        if rest == 0 || self.tensor.data.is_null() || self.is_empty() {
+        let remainder = self.as_ptr() as usize % alignment;
+        if remainder == 0 || self.tensor.data.is_null() || self.is_empty() {
             return Ok(());
         }
         Err(Mismatch::value(format!(
-            "expected an address aligned to {alignment} bytes, got remainder {rest}"
+            "expected an address aligned to {alignment} bytes, got remainder {remainder}"
         )))
     }
 
-    /// The address of one element, which may be unaligned.
-    pub(crate) fn place<T: Element>(&self, index: &[usize]) -> Result<*mut T> {
+    /// Return the address of the element at an index; it may be unaligned.
+    pub(crate) fn element_address<T: Element>(&self, index: &[usize]) -> Result<*mut T> {
         let shape = self.shape();
         let is_inside = index.len() == shape.len()
             && index.iter().zip(shape).all(|(index, extent)| (*index as u64) < *extent as u64);
         if !is_inside {
-            let text = format!("index {index:?} is outside of a tensor of shape {shape:?}");
+            let text = format!("expected an index of a tensor of shape {shape:?}, got {index:?}");
             return Err(Error::new("IndexError", text));
         }
         self.check_elements::<T>()?;
@@ -262,8 +275,9 @@ impl<'a> TensorDescription<'a> {
         Ok(self.address().cast::<T>().wrapping_offset(offset))
     }
 
-    /// The addresses between which the elements lie, where the host may use them; else none.
-    pub(crate) fn extent_in_memory(&self) -> Option<(usize, usize)> {
+    /// Return the first and the past-the-end address of the elements; None if the tensor has no
+    /// elements or is not in host memory.
+    pub(crate) fn address_range(&self) -> Option<(usize, usize)> {
         if self.is_empty() || !self.device().is_host() {
             return None;
         }
@@ -277,11 +291,11 @@ impl<'a> TensorDescription<'a> {
             step = step.saturating_mul(shape[axis]);
         }
         let bits = i128::from(self.dtype().element_bits());
-        let place = |elements: i64, rounding: i128| {
+        let address = |elements: i64, rounding: i128| {
             let bytes = (i128::from(elements) * bits + rounding).div_euclid(8);
             (self.as_ptr() as usize).saturating_add_signed(bytes as isize)
         };
-        Some((place(low, 0), place(high.saturating_add(1), 7)))
+        Some((address(low, 0), address(high.saturating_add(1), 7)))
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tensors that somebody else lends: [`TensorView`] to read, [`TensorMut`] to write,
-//! [`TensorCells`] to write although others may.
+//! Borrowed tensors: [`TensorView`] with read access, [`TensorMut`] with exclusive access, and
+//! [`TensorCells`] with shared write access.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -16,32 +16,33 @@ use crate::error::Result;
 use crate::parameter_type::{Access, ParameterType};
 use crate::tensor_description::{check_element_count, tensor_in, TensorDescription};
 
-/// A tensor whose elements are read, borrowed for `'a`.
+/// A tensor borrowed for `'a` with read access.
 ///
-/// As a parameter of an exported function it promises that nobody writes the elements while it
-/// lives: arguments of one call that share memory are refused where one of them is written, and
-/// callers leave alone what they lend for the call.
+/// No code writes the elements while the view lives. For a parameter of an exported function this
+/// holds because a call is refused if the argument shares memory with a written one, and because
+/// callers must not access the memory of arguments during the call.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     description: TensorDescription<'a>,
     elements: PhantomData<&'a [u8]>,
 }
 
-/// A tensor whose elements are written, borrowed for `'a`, and by nobody else.
+/// A tensor borrowed for `'a` with exclusive read and write access.
 pub struct TensorMut<'a> {
     description: TensorDescription<'a>,
     elements: PhantomData<&'a mut [u8]>,
 }
 
-/// A tensor whose elements are read and written one by one: others may do so as well, so that
-/// input and output of a function may be one tensor.
+/// A tensor borrowed for `'a` with read and write access to single elements.
+///
+/// Other references may write the same elements, so input and output of a function can be one tensor.
 #[derive(Clone, Copy)]
 pub struct TensorCells<'a> {
     description: TensorDescription<'a>,
     elements: PhantomData<&'a [Cell<u8>]>,
 }
 
-/// What the three have in common.
+/// Implement the traits that all three types share.
 macro_rules! described {
     ($($type:ident $access:ident),*) => {$(
         impl<'a> Deref for $type<'a> {
@@ -64,7 +65,7 @@ macro_rules! described {
             unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
                 let tensor =
                     tensor_in(argument).ok_or_else(|| Mismatch::expected("Tensor", argument))?;
-                // SAFETY: what is in an argument lives as long; the caller says the rest.
+                // SAFETY: the tensor lives as long as the argument; the caller guarantees the access.
                 unsafe { Self::from_raw(tensor) }
             }
         }
@@ -73,31 +74,31 @@ macro_rules! described {
 
 described! { TensorView Shared, TensorMut Exclusive, TensorCells Cells }
 
-/// Lend a description to a call.
-fn lend<'a>(description: &'a TensorDescription<'_>) -> Argument<'a> {
+/// Return an argument that borrows the `DLTensor` of a description.
+fn borrowed_argument<'a>(description: &'a TensorDescription<'_>) -> Argument<'a> {
     let tensor = std::ptr::from_ref(description.as_raw()).cast_mut().cast();
-    // SAFETY: the description lives for 'a.
+    // SAFETY: the DLTensor lives for 'a.
     Argument::lent(unsafe { AnyView::from_raw(pointer(abi::kTVMFFIDLTensorPtr, tensor)) })
 }
 
-// ---- Read ----------------------------------------------------------------------------------------
+// ---- Read access ---------------------------------------------------------------------------------
 
 impl<'a> TensorView<'a> {
-    /// Read a tensor that C describes.
+    /// Borrow a `DLTensor` received from C.
     ///
     /// # Safety
-    /// Shape and strides are NULL or have `ndim` numbers each; they and the elements live for
-    /// `'a`, and nobody writes the elements meanwhile.
+    /// Shape and strides are NULL or arrays of `ndim` numbers. They and the elements live for `'a`, and
+    /// no code writes the elements during `'a`.
     ///
     /// # Errors
-    /// When the description is that of no tensor.
+    /// A [`Mismatch`] if rank, shape or size are invalid.
     pub unsafe fn from_raw(tensor: &DLTensor) -> Result<Self, Mismatch> {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let description = unsafe { TensorDescription::from_raw(tensor) }?;
         Ok(Self { description, elements: PhantomData })
     }
 
-    /// Describe a slice of Rust as a tensor.  The shape is borrowed, too: it is what C reads.
+    /// Describe a slice as a tensor. The tensor borrows the shape, too.
     ///
     /// ```
     /// use pytvmffi::TensorView;
@@ -109,7 +110,7 @@ impl<'a> TensorView<'a> {
     /// ```
     ///
     /// # Errors
-    /// ValueError when the shape has another number of elements.
+    /// ValueError if the shape has another number of elements.
     pub fn from_slice<T: Element>(elements: &'a [T], shape: &'a [i64]) -> Result<Self> {
         check_element_count(elements.len(), shape)?;
         let data = elements.as_ptr().cast_mut().cast();
@@ -117,10 +118,10 @@ impl<'a> TensorView<'a> {
         Ok(Self { description, elements: PhantomData })
     }
 
-    /// The elements in row-major order.
+    /// Return the elements in row-major order.
     ///
     /// # Errors
-    /// ValueError unless they are of this type, compact, aligned, and in memory of the host.
+    /// ValueError unless the elements have dtype `T` and are compact, aligned and in host memory.
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         Ok(self.slice()?)
     }
@@ -128,30 +129,30 @@ impl<'a> TensorView<'a> {
     fn slice<T: Element>(&self) -> Result<&'a [T], Mismatch> {
         self.check_slice::<T>()?;
         if self.is_empty() {
-            return Ok(&[]); // which may have no address
+            return Ok(&[]); // the address may be NULL
         }
-        // SAFETY: host memory of this type, compact and aligned, that lives for 'a and that nobody
-        // writes, as who made the view has said; its size was held to what memory has.
+        // SAFETY: `check_slice` and `from_raw` have checked dtype, device, layout, address and size;
+        // the creator of the view guarantees that the elements live and are not written for 'a.
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), self.len()) })
     }
 
-    /// One element of a tensor with any strides.
+    /// Return one element, of a tensor with any strides.
     ///
     /// # Errors
-    /// IndexError for an index outside; ValueError unless elements are of this type and in memory
-    /// of the host.
+    /// IndexError if the index is out of range; ValueError unless the elements have dtype `T` and are in
+    /// host memory.
     pub fn get<T: Element>(&self, index: &[usize]) -> Result<T> {
-        let place = self.place::<T>(index)?;
-        // SAFETY: the place of an element of the tensor.
-        Ok(unsafe { place.read_unaligned() })
+        let address = self.element_address::<T>(index)?;
+        // SAFETY: the address of an element of the tensor.
+        Ok(unsafe { address.read_unaligned() })
     }
 
-    /// Pass the tensor to a function that only reads it.
+    /// Return an argument for a function that only reads the tensor.
     ///
     /// # Safety
-    /// The function does not write the elements: calls do not tell it that it must not.
+    /// The function does not write the elements. The ABI cannot tell it that they are read-only.
     pub unsafe fn read_only(&self) -> Argument<'_> {
-        lend(&self.description)
+        borrowed_argument(&self.description)
     }
 }
 
@@ -159,31 +160,31 @@ impl<'a, T: Element> FromArgument<'a> for &'a [T] {
     const TYPE: ParameterType = ParameterType::slice(Access::Shared, T::DTYPE);
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { TensorView::from_argument(argument) }?.slice()
     }
 }
 
-// ---- Written by one ------------------------------------------------------------------------------
+// ---- Exclusive access ----------------------------------------------------------------------------
 
 impl<'a> TensorMut<'a> {
-    /// Write a tensor that C describes.
+    /// Borrow a `DLTensor` received from C.
     ///
     /// # Safety
-    /// As [`TensorView::from_raw`]; and nobody else touches the elements for `'a`.
+    /// See [`TensorView::from_raw`]; in addition, no other code accesses the elements during `'a`.
     ///
     /// # Errors
-    /// When the description is that of no tensor.
+    /// A [`Mismatch`] if rank, shape or size are invalid.
     pub unsafe fn from_raw(tensor: &DLTensor) -> Result<Self, Mismatch> {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let description = unsafe { TensorDescription::from_raw(tensor) }?;
         Ok(Self { description, elements: PhantomData })
     }
 
-    /// Describe a slice of Rust as a tensor.
+    /// Describe a slice as a tensor. The tensor borrows the shape, too.
     ///
     /// # Errors
-    /// ValueError when the shape has another number of elements.
+    /// ValueError if the shape has another number of elements.
     pub fn from_slice<T: Element>(elements: &'a mut [T], shape: &'a [i64]) -> Result<Self> {
         check_element_count(elements.len(), shape)?;
         let data = elements.as_mut_ptr().cast();
@@ -191,57 +192,57 @@ impl<'a> TensorMut<'a> {
         Ok(Self { description, elements: PhantomData })
     }
 
-    /// The elements in row-major order.
+    /// Return the elements in row-major order.
     ///
     /// # Errors
-    /// As [`TensorView::as_slice`].
+    /// See [`TensorView::as_slice`].
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
         self.check_slice::<T>()?;
-        // SAFETY: checked; the borrow of `self` keeps others away.
+        // SAFETY: checked; the mutable borrow of `self` is exclusive.
         Ok(unsafe { self.slice_mut() })
     }
 
-    /// The same for the whole lifetime of the loan.
+    /// Return the elements in row-major order, for the lifetime of the borrowed tensor.
     ///
     /// # Errors
-    /// As [`TensorView::as_slice`].
+    /// See [`TensorView::as_slice`].
     pub fn into_mut_slice<T: Element>(mut self) -> Result<&'a mut [T]> {
         self.check_slice::<T>()?;
-        // SAFETY: checked; `self` is gone, so nobody else has the elements for 'a.
+        // SAFETY: checked; the call consumes `self`, which had exclusive access for 'a.
         Ok(unsafe { self.slice_mut() })
     }
 
-    /// The elements.
+    /// Return the elements.
     ///
     /// # Safety
-    /// `check_slice` has passed, and nobody else uses the elements for `'b`, which is no longer
-    /// than `'a`.
+    /// `check_slice` has succeeded, no other code accesses the elements during `'b`, and `'b` ends no
+    /// later than `'a`.
     unsafe fn slice_mut<'b, T: Element>(&mut self) -> &'b mut [T] {
         if self.is_empty() {
             return &mut [];
         }
-        // SAFETY: as in TensorView::slice, and as the caller says.
+        // SAFETY: see TensorView::slice; the caller guarantees exclusive access.
         unsafe { std::slice::from_raw_parts_mut(self.address().cast(), self.len()) }
     }
 
-    /// The tensor, to read.
+    /// Return a view with read access.
     pub fn as_view(&self) -> TensorView<'_> {
         TensorView { description: self.description, elements: PhantomData }
     }
 
-    /// The address of the first element on its device, `byte_offset` included.
+    /// Return the address of the first element, `byte_offset` included.
     pub fn as_mut_ptr(&mut self) -> *mut c_void {
         self.address()
     }
 
-    /// Write one element of a tensor with any strides.
+    /// Write one element, of a tensor with any strides.
     ///
     /// # Errors
-    /// As [`TensorView::get`].
+    /// See [`TensorView::get`].
     pub fn set<T: Element>(&mut self, index: &[usize], value: T) -> Result<()> {
-        let place = self.place::<T>(index)?;
-        // SAFETY: the place of an element of the tensor, which nobody else touches.
-        unsafe { place.write_unaligned(value) };
+        let address = self.element_address::<T>(index)?;
+        // SAFETY: the address of an element of the tensor, to which `self` has exclusive access.
+        unsafe { address.write_unaligned(value) };
         Ok(())
     }
 }
@@ -250,40 +251,40 @@ impl<'a, T: Element> FromArgument<'a> for &'a mut [T] {
     const TYPE: ParameterType = ParameterType::slice(Access::Exclusive, T::DTYPE);
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let mut tensor = unsafe { TensorMut::from_argument(argument) }?;
         tensor.check_slice::<T>()?;
-        // SAFETY: checked; `tensor` is gone, so nobody else has the elements for 'a.
+        // SAFETY: checked; `tensor` had exclusive access for 'a and is not used again.
         Ok(unsafe { tensor.slice_mut() })
     }
 }
 
 impl<'a, 'b: 'a> IntoArgument<'a> for &'a mut TensorMut<'b> {
     fn into_argument(self) -> Result<Argument<'a>> {
-        Ok(lend(&self.description))
+        Ok(borrowed_argument(&self.description))
     }
 }
 
-// ---- Written by whoever wants --------------------------------------------------------------------
+// ---- Shared write access -------------------------------------------------------------------------
 
 impl<'a> TensorCells<'a> {
-    /// Use a tensor that C describes.
+    /// Borrow a `DLTensor` received from C.
     ///
     /// # Safety
-    /// As [`TensorView::from_raw`], but others on this thread may write the elements.
+    /// See [`TensorView::from_raw`], except that other code of this thread may write the elements.
     ///
     /// # Errors
-    /// When the description is that of no tensor.
+    /// A [`Mismatch`] if rank, shape or size are invalid.
     pub unsafe fn from_raw(tensor: &DLTensor) -> Result<Self, Mismatch> {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let description = unsafe { TensorDescription::from_raw(tensor) }?;
         Ok(Self { description, elements: PhantomData })
     }
 
-    /// The elements in row-major order, each of which is read and written by itself.
+    /// Return the elements in row-major order, as cells.
     ///
     /// # Errors
-    /// As [`TensorView::as_slice`].
+    /// See [`TensorView::as_slice`].
     pub fn cells<T: Element>(&self) -> Result<&'a [Cell<T>]> {
         Ok(self.slice()?)
     }
@@ -293,8 +294,8 @@ impl<'a> TensorCells<'a> {
         if self.is_empty() {
             return Ok(&[]);
         }
-        // SAFETY: as in TensorView::slice.  A cell has the layout of what is in it, and cells may
-        // be shared on one thread, to which they are bound.
+        // SAFETY: see TensorView::slice.  Cell<T> has the layout of T; cells can be shared within a
+        // thread, and they are not Sync.
         Ok(unsafe { std::slice::from_raw_parts(self.address().cast::<Cell<T>>(), self.len()) })
     }
 }
@@ -303,13 +304,13 @@ impl<'a, T: Element> FromArgument<'a> for &'a [Cell<T>] {
     const TYPE: ParameterType = ParameterType::slice(Access::Cells, T::DTYPE);
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { TensorCells::from_argument(argument) }?.slice()
     }
 }
 
 impl<'a> IntoArgument<'a> for &'a TensorCells<'_> {
     fn into_argument(self) -> Result<Argument<'a>> {
-        Ok(lend(&self.description))
+        Ok(borrowed_argument(&self.description))
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Exported functions, called as C does: also with what no caller should pass.
+//! Exported functions called through their C symbols, with valid and invalid arguments.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
@@ -24,25 +24,25 @@ extern "C" {
 
 type Exported = unsafe extern "C" fn(*mut c_void, *const TVMFFIAny, i32, *mut TVMFFIAny) -> c_int;
 
-/// Call with so many of the arguments, or more.
+/// Call an exported function; `num_args` may differ from the length of the array.
 fn call(function: Exported, args: *const TVMFFIAny, num_args: i32) -> Result<Any> {
     let mut result = AnyView::none().raw();
-    // SAFETY: the arguments are valid, as far as the function may look.
+    // SAFETY: the function reads only arguments that exist.
     match unsafe { function(null_mut(), args, num_args, &mut result) } {
-        // SAFETY: the function has written an owned value.
+        // SAFETY: on success the result is an owned value.
         0 => Ok(unsafe { Any::from_raw(result) }),
         code => Err(Error::take_raised(code)),
     }
 }
 
-fn lent(tensor: &mut DLTensor) -> TVMFFIAny {
+fn borrowed_value(tensor: &mut DLTensor) -> TVMFFIAny {
     let mut raw = AnyView::none().raw();
     raw.type_index = abi::kTVMFFIDLTensorPtr;
     raw.payload.v_ptr = std::ptr::from_mut(tensor).cast();
     raw
 }
 
-fn described(data: &mut [f32], shape: &mut [i64]) -> DLTensor {
+fn host_tensor(data: &mut [f32], shape: &mut [i64]) -> DLTensor {
     DLTensor {
         data: data.as_mut_ptr().cast(),
         device: Device::CPU,
@@ -55,10 +55,10 @@ fn described(data: &mut [f32], shape: &mut [i64]) -> DLTensor {
 }
 
 #[test]
-fn a_symbol_is_called_like_one_of_c() -> Result<()> {
+fn an_exported_function_is_called_through_its_symbol() -> Result<()> {
     let (mut data, mut shape) = ([0.0f32; 3], [3]);
-    let mut tensor = described(&mut data, &mut shape);
-    let args = [lent(&mut tensor)];
+    let mut tensor = host_tensor(&mut data, &mut shape);
+    let args = [borrowed_value(&mut tensor)];
     assert_eq!(call(__tvm_ffi_length, args.as_ptr(), 1)?.get::<i64>()?, 3);
     assert!(call(__tvm_ffi_fill, args.as_ptr(), 1)?.view().is_none());
     assert_eq!(data, [1.0; 3]);
@@ -66,48 +66,48 @@ fn a_symbol_is_called_like_one_of_c() -> Result<()> {
 }
 
 #[test]
-fn numbers_of_arguments_that_there_are_not_are_refused() {
+fn invalid_numbers_of_arguments_are_refused() {
     let text = |num_args, args| call(__tvm_ffi_length, args, num_args).unwrap_err().to_string();
-    assert_eq!(text(-1, null()), "TypeError: a call has no -1 arguments");
-    assert_eq!(text(1, null()), "TypeError: a call has no 1 arguments");
+    assert_eq!(text(-1, null()), "TypeError: expected 0 or more arguments, got -1");
+    assert_eq!(text(1, null()), "TypeError: expected an array of 1 arguments, got NULL");
     let missing = "TypeError: length() missing 1 required positional argument: 'x'";
     assert_eq!(text(0, null()), missing);
 }
 
 #[test]
-fn damaged_tensors_are_refused_before_the_function_runs() {
+fn invalid_tensors_are_refused_before_the_function_runs() {
     let (mut data, mut shape) = ([0.0f32; 3], [3]);
-    for (ndim, said) in
+    for (ndim, message) in
         [(i32::MAX, "expected 1 dimension, got 2147483647"), (-1, "expected 1 dimension, got -1")]
     {
-        let mut tensor = DLTensor { ndim, ..described(&mut data, &mut shape) };
-        let args = [lent(&mut tensor)];
+        let mut tensor = DLTensor { ndim, ..host_tensor(&mut data, &mut shape) };
+        let args = [borrowed_value(&mut tensor)];
         let error = call(__tvm_ffi_fill, args.as_ptr(), 1).unwrap_err();
-        assert_eq!(error.message(), format!("fill() argument 'y': {said}"));
+        assert_eq!(error.message(), format!("fill() argument 'y': {message}"));
         let error = call(__tvm_ffi_length, args.as_ptr(), 1).unwrap_err();
         assert_eq!(
             error.message(),
-            format!("length() argument 'x': a tensor has no {ndim} dimensions")
+            format!("length() argument 'x': expected 0 to 1024 dimensions, got {ndim}")
         );
     }
-    let mut tensor = DLTensor { shape: null_mut(), ..described(&mut data, &mut shape) };
-    let args = [lent(&mut tensor)];
+    let mut tensor = DLTensor { shape: null_mut(), ..host_tensor(&mut data, &mut shape) };
+    let args = [borrowed_value(&mut tensor)];
     let error = call(__tvm_ffi_fill, args.as_ptr(), 1).unwrap_err();
-    assert_eq!(error.message(), "fill() argument 'y': it has dimensions, but its shape is NULL");
+    assert_eq!(error.message(), "fill() argument 'y': expected a shape of 1 extents, got NULL");
 }
 
 #[test]
-fn a_caller_may_have_no_use_for_the_result() {
+fn a_caller_may_pass_null_for_the_result() {
     let (mut data, mut shape) = ([0.0f32; 3], [3]);
-    let mut tensor = described(&mut data, &mut shape);
-    let args = [lent(&mut tensor)];
-    // SAFETY: the arguments are valid; a NULL result is looked at.
+    let mut tensor = host_tensor(&mut data, &mut shape);
+    let args = [borrowed_value(&mut tensor)];
+    // SAFETY: the arguments are valid; the function accepts a NULL result.
     let code = unsafe { __tvm_ffi_length(null_mut(), args.as_ptr(), 1, null_mut()) };
     assert_eq!(code, 0);
 }
 
 #[test]
-fn metadata_are_told_by_the_library() -> Result<()> {
+fn the_metadata_symbol_returns_the_signature() -> Result<()> {
     extern "C" {
         fn __tvm_ffi__metadata_fill(
             _: *mut c_void,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Functions: closures that others call, functions of others, errors and panics between them.
+//! Function objects: closures, global functions, modules, errors and panics.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use pytvmffi::{Any, Error, Function, Module, Result};
 
-/// Says how often one of it was dropped.
+/// Counts how often it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -16,7 +16,7 @@ impl Drop for Counted {
 }
 
 #[test]
-fn closures_take_and_give_values() -> Result<()> {
+fn closures_convert_arguments_and_results() -> Result<()> {
     let repeat = Function::from_fn(|text: String, count: usize| text.repeat(count))?;
     assert_eq!(repeat.call::<String>(("ab", 3))?, "ababab");
     let nothing = Function::from_fn(|| ())?;
@@ -27,7 +27,7 @@ fn closures_take_and_give_values() -> Result<()> {
 }
 
 #[test]
-fn a_closure_lives_as_long_as_its_function() -> Result<()> {
+fn the_last_reference_drops_the_closure() -> Result<()> {
     let drops = Arc::new(AtomicUsize::new(0));
     let counted = Counted(drops.clone());
     let function = Function::from_fn(move || counted.0.load(Ordering::SeqCst) as i64)?;
@@ -40,7 +40,7 @@ fn a_closure_lives_as_long_as_its_function() -> Result<()> {
 }
 
 #[test]
-fn functions_pass_through_functions() -> Result<()> {
+fn functions_are_arguments() -> Result<()> {
     let apply = Function::from_fn(|f: Function, x: i64| f.call::<i64>((x,)))?;
     let double = Function::from_fn(|x: i64| 2 * x)?;
     assert_eq!(apply.call::<i64>((&double, 21))?, 42);
@@ -48,18 +48,18 @@ fn functions_pass_through_functions() -> Result<()> {
 }
 
 #[test]
-fn an_error_keeps_its_identity_on_its_way() -> Result<()> {
-    let fail = Function::from_fn(|| -> Result<i64> { Err(Error::new("KeyError", "nowhere")) })?;
+fn an_error_passes_through_a_caller_unchanged() -> Result<()> {
+    let fail = Function::from_fn(|| -> Result<i64> { Err(Error::new("KeyError", "missing")) })?;
     let inner = fail.clone();
     let outer = Function::from_fn(move || inner.call::<i64>(()))?;
     let error = outer.call::<i64>(()).unwrap_err();
-    assert_eq!((error.kind(), error.message()), ("KeyError".into(), "nowhere".into()));
+    assert_eq!((error.kind(), error.message()), ("KeyError".into(), "missing".into()));
     assert!(error.backtrace().contains("functions.rs"));
     Ok(())
 }
 
 #[test]
-fn errors_of_the_standard_library_have_kinds() -> Result<()> {
+fn errors_of_the_standard_library_have_python_kinds() -> Result<()> {
     let parse = Function::from_fn(|text: String| Ok::<_, Error>(text.parse::<i64>()?))?;
     assert_eq!(parse.call::<i64>(("12",))?, 12);
     assert_eq!(parse.call::<i64>(("twelve",)).unwrap_err().kind(), "ValueError");
@@ -69,34 +69,34 @@ fn errors_of_the_standard_library_have_kinds() -> Result<()> {
 }
 
 #[test]
-fn a_panic_is_an_error_with_its_text() -> Result<()> {
-    let index = Function::from_fn(|place: usize| [1i64, 2][place])?;
-    assert_eq!(index.call::<i64>((1,))?, 2);
-    let error = index.call::<i64>((2,)).unwrap_err();
+fn a_panic_is_a_runtime_error_with_its_message() -> Result<()> {
+    let element = Function::from_fn(|index: usize| [1i64, 2][index])?;
+    assert_eq!(element.call::<i64>((1,))?, 2);
+    let error = element.call::<i64>((2,)).unwrap_err();
     assert_eq!(error.kind(), "RuntimeError");
-    let text = "a function of Rust panicked: index out of bounds: the len is 2 but the index is 2";
+    let text = "a Rust closure panicked: index out of bounds: the len is 2 but the index is 2";
     assert_eq!(error.message(), text);
-    assert_eq!(index.call::<i64>((0,))?, 1);
+    assert_eq!(element.call::<i64>((0,))?, 1);
     Ok(())
 }
 
-/// The payload of a panic may be anything, also something that panics when it is dropped.
+/// The payload of a panic can have any type, including one whose destructor panics.
 #[test]
-fn a_payload_that_panics_in_turn_is_an_error() -> Result<()> {
-    struct Worse;
-    impl Drop for Worse {
+fn a_panic_payload_whose_destructor_panics_is_an_error() -> Result<()> {
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
         fn drop(&mut self) {
             std::panic::panic_any(7);
         }
     }
-    let function = Function::from_fn(|| -> () { std::panic::panic_any(Worse) })?;
+    let function = Function::from_fn(|| -> () { std::panic::panic_any(PanicsOnDrop) })?;
     let error = function.call::<()>(()).unwrap_err();
-    assert_eq!(error.message(), "a function of Rust panicked");
+    assert_eq!(error.message(), "a Rust closure panicked");
     Ok(())
 }
 
 #[test]
-fn a_destructor_that_panics_stops_nobody() -> Result<()> {
+fn a_panic_in_the_destructor_of_a_closure_is_discarded() -> Result<()> {
     struct Fragile;
     impl Drop for Fragile {
         fn drop(&mut self) {
@@ -111,7 +111,7 @@ fn a_destructor_that_panics_stops_nobody() -> Result<()> {
 }
 
 #[test]
-fn global_functions_are_found_and_not_replaced_by_accident() -> Result<()> {
+fn global_functions_are_replaced_only_on_request() -> Result<()> {
     let one = Function::from_fn(|| 1)?;
     let two = Function::from_fn(|| 2)?;
     one.register("rust.test.number", false)?;
@@ -121,7 +121,7 @@ fn global_functions_are_found_and_not_replaced_by_accident() -> Result<()> {
     assert_eq!(Function::global("rust.test.number")?.call::<i64>(())?, 2);
     assert!(Function::find_global("rust.test.nothing")?.is_none());
     let error = Function::global("rust.test.nothing").unwrap_err();
-    assert_eq!(error.message(), "there is no global function 'rust.test.nothing'");
+    assert_eq!(error.message(), "no global function is named 'rust.test.nothing'");
     Ok(())
 }
 
@@ -142,9 +142,8 @@ fn threads_share_functions() -> Result<()> {
     Ok(())
 }
 
-/// Errors of one thread are not seen by another.
 #[test]
-fn threads_have_errors_of_their_own() -> Result<()> {
+fn each_thread_has_its_own_pending_error() -> Result<()> {
     let fail =
         Function::from_fn(|n: i64| -> Result<()> { Err(Error::value_error(n.to_string())) })?;
     std::thread::scope(|scope| {
@@ -161,7 +160,7 @@ fn threads_have_errors_of_their_own() -> Result<()> {
 }
 
 #[test]
-fn modules_say_what_they_lack() -> Result<()> {
+fn a_missing_function_of_a_module_is_an_attribute_error() -> Result<()> {
     assert!(Module::load("/nowhere/library.so").is_err());
     let module = Module::system_library("rust_test_")?;
     assert!(module.find_function("nothing")?.is_none());
@@ -171,7 +170,7 @@ fn modules_say_what_they_lack() -> Result<()> {
 }
 
 #[test]
-fn results_of_other_types_are_refused() -> Result<()> {
+fn a_result_of_another_type_is_a_type_error() -> Result<()> {
     let text = Function::from_packed(|_| Any::new("text"))?;
     assert_eq!(text.call::<i64>(()).unwrap_err().message(), "expected int, got str");
     Ok(())

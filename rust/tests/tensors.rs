@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tensors: of vectors and slices, lent and kept, well and badly described.
+//! Owned and borrowed tensors, valid and invalid `DLTensor`s, and streams.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -10,8 +10,8 @@ use pytvmffi::{
     Result, Tensor, TensorMut, TensorView,
 };
 
-/// A tensor as C describes it.
-fn described(data: *mut c_void, shape: &mut [i64], strides: Option<&mut [i64]>) -> DLTensor {
+/// Return a float32 tensor in host memory.
+fn host_tensor(data: *mut c_void, shape: &mut [i64], strides: Option<&mut [i64]>) -> DLTensor {
     DLTensor {
         data,
         device: Device::CPU,
@@ -23,9 +23,9 @@ fn described(data: *mut c_void, shape: &mut [i64], strides: Option<&mut [i64]>) 
     }
 }
 
-/// What is said of a description that is none.
+/// Return the error message for an invalid `DLTensor`.
 fn refusal(tensor: &DLTensor) -> String {
-    // SAFETY: shape and strides are NULL or arrays of `ndim` numbers, unless ndim is refused.
+    // SAFETY: shape and strides are NULL or arrays of `ndim` numbers, unless `ndim` is refused.
     unsafe { TensorView::from_raw(tensor) }.map(|_| ()).unwrap_err().text
 }
 
@@ -44,17 +44,17 @@ fn a_vector_becomes_a_tensor_without_a_copy() -> Result<()> {
 }
 
 #[test]
-fn shapes_that_have_another_number_of_elements_are_refused() {
+fn shapes_with_another_number_of_elements_are_refused() {
     let text = |result: Result<Tensor>| result.unwrap_err().message().into_owned();
     let wrong = Tensor::from_vec(vec![1u8; 5], &[2, 3]);
-    assert_eq!(text(wrong), "a tensor of shape [2, 3] does not have 5 elements");
+    assert_eq!(text(wrong), "expected the elements of a tensor of shape [2, 3], got 5 elements");
     assert!(Tensor::from_vec(vec![1u8; 5], &[-5, -1]).is_err());
     assert!(Tensor::from_vec(Vec::<u8>::new(), &[i64::MAX, i64::MAX, 0]).is_err());
     assert!(Tensor::zeros::<f32>(&[-1]).is_err());
 }
 
 #[test]
-fn empty_tensors_and_scalars_are_tensors() -> Result<()> {
+fn tensors_can_be_empty_or_have_no_dimensions() -> Result<()> {
     let empty = Tensor::from_vec(Vec::<i32>::new(), &[0, 4])?;
     assert_eq!(empty.to_vec::<i32>()?, []);
     let scalar = Tensor::from_vec(vec![7i16], &[])?;
@@ -64,7 +64,7 @@ fn empty_tensors_and_scalars_are_tensors() -> Result<()> {
 }
 
 #[test]
-fn elements_have_their_type() -> Result<()> {
+fn elements_are_read_only_as_their_dtype() -> Result<()> {
     let tensor = Tensor::from_vec(vec![BFloat16(0x3f80)], &[1])?;
     assert_eq!(tensor.to_vec::<BFloat16>()?[0].to_f32(), 1.0);
     let error = tensor.to_vec::<f32>().unwrap_err();
@@ -78,14 +78,14 @@ fn elements_have_their_type() -> Result<()> {
 fn byte_offsets_are_part_of_the_address() -> Result<()> {
     let mut elements = [1.0f32, 2.0, 3.0, 4.0];
     let mut shape = [2i64];
-    let mut tensor = described(elements.as_mut_ptr().cast(), &mut shape, None);
+    let mut tensor = host_tensor(elements.as_mut_ptr().cast(), &mut shape, None);
     tensor.byte_offset = 8;
-    // SAFETY: the second half of the array, which nobody writes.
+    // SAFETY: the second half of the array, which is not written.
     let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
     assert_eq!(view.as_slice::<f32>()?, [3.0, 4.0]);
     assert_eq!(view.get::<f32>(&[1])?, 4.0);
     tensor.byte_offset = 2;
-    // SAFETY: as above; elements are not read.
+    // SAFETY: elements are not read.
     let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
     let text = "expected an address aligned to 4 bytes, got remainder 2";
     assert_eq!(view.as_slice::<f32>().unwrap_err().message(), text);
@@ -96,8 +96,8 @@ fn byte_offsets_are_part_of_the_address() -> Result<()> {
 fn strided_tensors_are_read_by_index() -> Result<()> {
     let mut elements = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
     let (mut shape, mut strides) = ([3i64, 2], [1i64, 3]);
-    let tensor = described(elements.as_mut_ptr().cast(), &mut shape, Some(&mut strides));
-    // SAFETY: a transposed view of the array, which nobody else uses.
+    let tensor = host_tensor(elements.as_mut_ptr().cast(), &mut shape, Some(&mut strides));
+    // SAFETY: a transposed view of the array, which no other code uses.
     let mut view = unsafe { TensorMut::from_raw(&tensor) }.map_err(Error::from)?;
     assert_eq!(view.as_view().get::<f32>(&[2, 1])?, 6.0);
     view.set(&[0, 1], 9.0f32)?;
@@ -110,30 +110,34 @@ fn strided_tensors_are_read_by_index() -> Result<()> {
 }
 
 #[test]
-fn descriptions_that_are_none_are_refused() {
+fn invalid_tensors_are_refused() {
     let mut shape = [-1i64, 2];
-    assert_eq!(refusal(&described(null_mut(), &mut shape, None)), "shape[0] must be >= 0, got -1");
+    assert_eq!(
+        refusal(&host_tensor(null_mut(), &mut shape, None)),
+        "shape[0] must be >= 0, got -1"
+    );
     let mut shape = [1i64 << 40, 1 << 40];
-    let text = "no memory has a tensor of shape [1099511627776, 1099511627776]";
-    assert_eq!(refusal(&described(null_mut(), &mut shape, None)), text);
+    let text =
+        "expected a size that fits the address space, got shape [1099511627776, 1099511627776]";
+    assert_eq!(refusal(&host_tensor(null_mut(), &mut shape, None)), text);
     for ndim in [-1, i32::MIN, i32::MAX] {
-        let tensor = DLTensor { ndim, ..described(null_mut(), &mut [], None) };
-        assert_eq!(refusal(&tensor), format!("a tensor has no {ndim} dimensions"));
+        let tensor = DLTensor { ndim, ..host_tensor(null_mut(), &mut [], None) };
+        assert_eq!(refusal(&tensor), format!("expected 0 to 1024 dimensions, got {ndim}"));
     }
     let mut shape = [2i64];
-    let tensor = DLTensor { shape: null_mut(), ..described(null_mut(), &mut shape, None) };
-    assert_eq!(refusal(&tensor), "it has dimensions, but its shape is NULL");
+    let tensor = DLTensor { shape: null_mut(), ..host_tensor(null_mut(), &mut shape, None) };
+    assert_eq!(refusal(&tensor), "expected a shape of 1 extents, got NULL");
 }
 
 #[test]
-fn an_address_of_null_is_for_tensors_without_elements() -> Result<()> {
+fn only_tensors_without_elements_have_a_null_address() -> Result<()> {
     let mut shape = [0i64];
-    // SAFETY: there are no elements.
-    let empty = unsafe { TensorView::from_raw(&described(null_mut(), &mut shape, None)) };
+    // SAFETY: the tensor has no elements.
+    let empty = unsafe { TensorView::from_raw(&host_tensor(null_mut(), &mut shape, None)) };
     assert_eq!(empty.map_err(Error::from)?.as_slice::<f32>()?, []);
     let mut shape = [1i64];
     // SAFETY: elements are not read.
-    let null = unsafe { TensorView::from_raw(&described(null_mut(), &mut shape, None)) };
+    let null = unsafe { TensorView::from_raw(&host_tensor(null_mut(), &mut shape, None)) };
     let null = null.map_err(Error::from)?;
     let text = "expected the address of the first element, got NULL";
     assert_eq!(null.as_slice::<f32>().unwrap_err().message(), text);
@@ -142,9 +146,9 @@ fn an_address_of_null_is_for_tensors_without_elements() -> Result<()> {
 }
 
 #[test]
-fn memory_of_devices_is_no_slice() -> Result<()> {
+fn device_memory_is_not_a_slice() -> Result<()> {
     let mut shape = [1i64];
-    let mut tensor = described(8 as *mut c_void, &mut shape, None);
+    let mut tensor = host_tensor(8 as *mut c_void, &mut shape, None);
     tensor.device = Device::cuda(0);
     // SAFETY: elements are not read.
     let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
@@ -154,21 +158,21 @@ fn memory_of_devices_is_no_slice() -> Result<()> {
 }
 
 #[test]
-fn tensors_go_through_calls() -> Result<()> {
+fn tensors_are_arguments_and_results() -> Result<()> {
     let same = Function::from_fn(|tensor: Tensor| tensor)?;
     let tensor = Tensor::from_vec(vec![1u8, 2], &[2])?;
     let back: Tensor = same.call((&tensor,))?;
     assert_eq!(back.as_object().as_ptr(), tensor.as_object().as_ptr());
     let mut elements = [1.0f32, 2.0];
-    let mut lent = TensorMut::from_slice(&mut elements, &[2])?;
-    let text = "argument 1: expected a Tensor that can be kept, got one that is only lent";
-    assert_eq!(same.call::<Tensor>((&mut lent,)).unwrap_err().message(), text);
+    let mut borrowed = TensorMut::from_slice(&mut elements, &[2])?;
+    let text = "argument 1: expected a tensor that can be retained, got a borrowed DLTensor";
+    assert_eq!(same.call::<Tensor>((&mut borrowed,)).unwrap_err().message(), text);
     let read = Function::from_packed(|args| {
-        // SAFETY: the only argument, which nobody writes.
+        // SAFETY: the only argument, which is not written.
         let view: TensorView<'_> = unsafe { args[0].borrow() }?;
         pytvmffi::Any::new(view.as_slice::<f32>()?.iter().sum::<f32>())
     })?;
-    assert_eq!(read.call::<f32>((&mut lent,))?, 3.0);
+    assert_eq!(read.call::<f32>((&mut borrowed,))?, 3.0);
     let view = TensorView::from_slice(&[1.5f32, 2.0], &[2])?;
     // SAFETY: the function only reads.
     assert_eq!(read.call::<f32>((unsafe { view.read_only() },))?, 3.5);
@@ -176,35 +180,41 @@ fn tensors_go_through_calls() -> Result<()> {
 }
 
 #[test]
-fn a_lent_tensor_cannot_be_kept() -> Result<()> {
-    let keep = Function::from_packed(|args| args[0].to_owned())?;
+fn a_borrowed_tensor_cannot_be_retained() -> Result<()> {
+    let retain = Function::from_packed(|args| args[0].to_owned())?;
     let mut elements = [0u8; 2];
-    let mut lent = TensorMut::from_slice(&mut elements, &[2])?;
-    let error = keep.call::<pytvmffi::Any>((&mut lent,)).unwrap_err();
-    assert_eq!(error.to_string(), "TypeError: a tensor that is only lent cannot be kept");
+    let mut borrowed = TensorMut::from_slice(&mut elements, &[2])?;
+    let error = retain.call::<pytvmffi::Any>((&mut borrowed,)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "TypeError: expected a tensor that can be retained, got a borrowed DLTensor"
+    );
     Ok(())
 }
 
 #[test]
-fn streams_are_put_back() -> Result<()> {
+fn the_previous_stream_is_restored() -> Result<()> {
     let (device, stream) = (Device::cuda(3), 0x1234 as *mut c_void);
-    // SAFETY: a number that nobody uses as a stream.
+    // SAFETY: no code uses the number as a stream.
     let seen = unsafe { with_stream(device, stream, || current_stream(device)) }?;
     assert_eq!((seen, current_stream(device)), (stream, null_mut()));
     let panicked = std::panic::catch_unwind(|| {
-        // SAFETY: as above.
+        // SAFETY: no code uses the number as a stream.
         unsafe { with_stream(device, stream, || -> () { panic!("inside") }) }
     });
     assert!(panicked.is_err());
     assert_eq!(current_stream(device), null_mut());
-    // SAFETY: the device has no number, so nothing is set.
+    // SAFETY: the device is invalid, so the stream is not set.
     let refused = unsafe { with_stream(Device::new(-1, 0), stream, || ()) };
-    assert_eq!(refused.unwrap_err().message(), "there is no device -1:0");
+    assert_eq!(
+        refused.unwrap_err().message(),
+        "expected a device type and id of 0 or more, got -1:0"
+    );
     Ok(())
 }
 
 #[test]
-fn names_of_dtypes_in_signatures_are_those_of_the_runtime() -> Result<()> {
+fn signatures_and_runtime_have_the_same_dtype_names() -> Result<()> {
     use pytvmffi::signature::{parse, Kind, Signature};
     const NAMES: Signature = parse(
         "f(x: {float32, float64, float16, bfloat16, int8, uint4, bool, int8x4}[...], \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values on their way to the ABI and back.
+//! Conversions between Rust values and ABI values.
 
 use pytvmffi::abi::{self, TVMFFIAny};
 use pytvmffi::{Any, AnyView, Array, ByteBuf, Bytes, DataType, Device, Map, Result, Shape};
@@ -39,7 +39,7 @@ fn numbers_that_do_not_fit_are_refused() -> Result<()> {
 }
 
 #[test]
-fn text_and_bytes_of_all_sizes_keep_their_content() -> Result<()> {
+fn strings_and_bytes_of_all_sizes_keep_their_content() -> Result<()> {
     for size in [0, 1, 7, 8, 100] {
         let text = "é".repeat(size / 2) + &"x".repeat(size % 2);
         let value = Any::new(text.as_str())?;
@@ -54,14 +54,17 @@ fn text_and_bytes_of_all_sizes_keep_their_content() -> Result<()> {
 }
 
 #[test]
-fn text_that_is_no_utf8_is_refused() {
+fn invalid_utf8_is_refused() {
     let bytes = b"ab\xff\0";
     let mut raw = raw_value(abi::kTVMFFIRawStr, 0);
     raw.payload.v_c_str = bytes.as_ptr().cast();
-    // SAFETY: a NUL-terminated text that outlives the view.
+    // SAFETY: a NUL-terminated string that outlives the view.
     let view = unsafe { AnyView::from_raw(raw) };
     let error = view.get::<String>().unwrap_err();
-    assert_eq!(error.to_string(), "ValueError: the text is no UTF-8: byte 2 is wrong");
+    assert_eq!(
+        error.to_string(),
+        "ValueError: expected valid UTF-8, got an invalid byte at offset 2"
+    );
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn options_are_a_value_or_none() -> Result<()> {
 }
 
 #[test]
-fn dtypes_and_devices_are_values_with_text() -> Result<()> {
+fn dtypes_and_devices_convert_to_values_and_strings() -> Result<()> {
     let dtype: DataType = "bfloat16".parse()?;
     assert_eq!(Any::new(dtype)?.get::<DataType>()?, dtype);
     assert_eq!(dtype.to_string(), "bfloat16");
@@ -88,19 +91,19 @@ fn dtypes_and_devices_are_values_with_text() -> Result<()> {
 }
 
 #[test]
-fn sequences_are_arrays_and_name_the_item_that_does_not_fit() -> Result<()> {
+fn a_vector_is_an_array_and_an_error_names_the_element() -> Result<()> {
     let array: Array = Any::new(vec![1, 2, 3])?.get()?;
     assert_eq!(array.get::<i64>(2)?, 3);
     assert_eq!(array.get::<i64>(3).unwrap_err().kind(), "IndexError");
     let mixed = Any::new((1, "two"))?;
     let error = mixed.get::<Vec<i64>>().unwrap_err();
-    assert_eq!(error.message(), "item 1: expected int, got str");
+    assert_eq!(error.message(), "element [1]: expected int, got str");
     assert!(Array::new([])?.is_empty());
     Ok(())
 }
 
 #[test]
-fn maps_keep_their_order() -> Result<()> {
+fn maps_keep_insertion_order() -> Result<()> {
     let pairs = (0..40).map(|i| Ok((Any::new(format!("key {i}"))?, Any::new(i)?)));
     let map = Map::new(pairs.collect::<Result<Vec<_>>>()?)?;
     assert_eq!((map.len()?, map.get::<i64>("key 17")?), (40, Some(17)));
@@ -112,25 +115,25 @@ fn maps_keep_their_order() -> Result<()> {
 }
 
 #[test]
-fn values_of_unknown_types_are_refused_with_a_word() {
+fn errors_name_values_of_unknown_types() {
     for index in [-1, 14, 40, 63] {
-        // SAFETY: a plain value that nobody looks into.
+        // SAFETY: the payload of an unknown type is not read.
         let view = unsafe { AnyView::from_raw(raw_value(index, 0)) };
         let error = view.get::<i64>().unwrap_err();
         assert_eq!(error.message(), "expected int, got value of an unknown type");
     }
-    // An object's index without an object, and a lent tensor without an address.
-    for (index, word) in [(1 << 20, "value of an unknown type"), (abi::kTVMFFIDLTensorPtr, "NULL")]
+    // The type index of an object with a NULL payload, and a NULL DLTensor.
+    for (index, name) in [(1 << 20, "value of an unknown type"), (abi::kTVMFFIDLTensorPtr, "NULL")]
     {
-        // SAFETY: as above; the payload is NULL.
+        // SAFETY: the payload is NULL.
         let view = unsafe { AnyView::from_raw(raw_value(index, 0)) };
-        assert_eq!(view.type_word(), word);
+        assert_eq!(view.type_word(), name);
         assert!(view.get::<pytvmffi::Tensor>().is_err());
     }
 }
 
 #[test]
-fn an_object_that_is_moved_counts_as_itself() -> Result<()> {
+fn a_moved_object_converts_like_the_object() -> Result<()> {
     let text = Any::new("longer than seven bytes")?;
     let mut slot = text.object().expect("an object").as_ptr();
     let mut raw = raw_value(abi::kTVMFFIObjectRValueRef, 0);
@@ -144,10 +147,10 @@ fn an_object_that_is_moved_counts_as_itself() -> Result<()> {
 }
 
 #[test]
-fn lists_are_sequences_too() -> Result<()> {
+fn lists_convert_to_vectors() -> Result<()> {
     let list: Any = pytvmffi::Function::global("ffi.List")?.call((1, "two", 3.5))?;
     let values = list.get::<Vec<Any>>()?;
     assert_eq!((values.len(), values[1].get::<String>()?.as_str()), (3, "two"));
-    assert_eq!(list.get::<Vec<i64>>().unwrap_err().message(), "item 1: expected int, got str");
+    assert_eq!(list.get::<Vec<i64>>().unwrap_err().message(), "element [1]: expected int, got str");
     Ok(())
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the Rust crate build, in a folder that keeps what was compiled before."""
+"""Fixtures that run cargo and build Rust packages; all builds share one target folder."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def cargo() -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def write_package(tmp_path_factory) -> Callable[[str, str], Path]:
-    """Return a function that writes a package of one file that uses the crate."""
+    """Return a function that writes a package with one source file, which uses the crate."""
 
     def write(name: str, source: str) -> Path:
         folder = tmp_path_factory.mktemp(name)
@@ -79,11 +79,11 @@ def write_package(tmp_path_factory) -> Callable[[str, str], Path]:
 
 @pytest.fixture(scope="session")
 def build_library(cargo, write_package, tmp_path_factory) -> Callable[[str, str], Path]:
-    """Return a function that builds a library from the text of its only file."""
+    """Return a function that builds a library from source text."""
 
     def build(name: str, source: str) -> Path:
         cargo("build", cwd=write_package(name, source))
-        # Another run may build one of the same name.
+        # Copy the library: another test may build a library with the same name.
         return Path(shutil.copy(TARGET / "debug" / f"lib{name}.so", tmp_path_factory.mktemp("so")))
 
     return build

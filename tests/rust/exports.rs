@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Functions of every kind that `export!` knows.
+//! Exported functions with every kind of parameter and result that `export!` supports.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ fn scale(x: &[f32], y: &mut [f32], factor: f64) {
 export! {
     /// Multiply each element.
     ///
-    ///     The "indented" line stays so.
+    ///     The "indented" line keeps its indentation.
     scale, "scale(x: float32*[n] on cpu, y: out float32*[n] on cpu, factor: float = 2.0)"
 }
 
@@ -51,16 +51,16 @@ fn new_zeros(like: Tensor) -> Result<Tensor> {
 }
 export!(new_zeros, "new_zeros(like: Tensor) -> float32[...]");
 
-fn texts(text: &str, bytes: Bytes<'_>, count: u8) -> (String, i64) {
+fn repeat(text: &str, bytes: Bytes<'_>, count: u8) -> (String, i64) {
     (text.repeat(count.into()), bytes.0.len() as i64)
 }
-export!(texts, "texts(text: str, bytes: bytes, count: uint8 = 2) -> (text: str, size: int)");
+export!(repeat, "repeat(text: str, bytes: bytes, count: uint8 = 2) -> (text: str, size: int)");
 
-fn described(dtype: DataType, device: Device, flag: bool, shape: Option<Shape>) -> String {
+fn describe(dtype: DataType, device: Device, flag: bool, shape: Option<Shape>) -> String {
     let shape = shape.map_or("no shape".to_string(), |shape| format!("{shape:?}"));
     format!("{dtype} {device} {flag} {shape}")
 }
-export!(described, "described(d: dtype, e: Device, f: bool, s: ffi.Shape | None = None) -> str");
+export!(describe, "describe(d: dtype, e: Device, f: bool, s: ffi.Shape | None = None) -> str");
 
 fn apply(function: Function, values: Vec<i64>) -> Result<Vec<i64>> {
     values.into_iter().map(|value| function.call((value,))).collect()
@@ -80,7 +80,7 @@ export!(call_in, "call_in(module: ffi.Module, name: str, arguments: Array) -> An
 
 mod inner {
     pub fn fail(kind: &str) -> Result<(), pytvmffi::Error> {
-        Err(pytvmffi::Error::new(kind, "as you wish"))
+        Err(pytvmffi::Error::new(kind, "the message"))
     }
 }
 export!(failing = inner::fail, "failing(kind: str)");

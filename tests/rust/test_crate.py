@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The crate's own tests, and what its tools say of it."""
+"""The crate's cargo tests, lints and documentation, and its SAFETY comments."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ CRATE = Path(__file__).resolve().parents[2] / "rust"
 def test_tests_and_examples_of_the_crate_pass(cargo):
     output = cargo("test", cwd=CRATE)
     passed = [int(count) for count in re.findall(r"test result: ok\. (\d+) passed", output)]
-    # Each file of tests, and the documentation.
+    # One result per test file, one for unit tests, one for doc tests.
     assert len(passed) == 2 + len(list((CRATE / "tests").glob("*.rs")))
-    assert sum(count > 0 for count in passed) == len(passed) - 1  # there are none beside sources
+    assert sum(count > 0 for count in passed) == len(passed) - 1  # no unit tests
 
 
-def test_the_crate_depends_on_nothing(cargo):
+def test_the_crate_has_no_dependencies(cargo):
     tree = cargo("tree", "--edges", "normal,build,dev", cwd=CRATE)
     assert len(tree.splitlines()) == 1
 
 
 @pytest.mark.skipif(shutil.which("cargo-clippy") is None, reason="no cargo-clippy")
-def test_clippy_has_nothing_to_say(cargo):
+def test_clippy_reports_no_warnings(cargo):
     cargo("clippy", "--all-targets", "--config", "build.rustflags=['-Dwarnings']", cwd=CRATE)
 
 
@@ -34,11 +34,11 @@ def test_the_documentation_has_no_broken_links(cargo):
     cargo("doc", "--no-deps", "--config", "build.rustdocflags=['-Dwarnings']", cwd=CRATE)
 
 
-def test_each_unsafe_block_says_why():
-    """A comment that begins with SAFETY stands above it, or above the statement it is in."""
+def test_each_unsafe_block_has_a_safety_comment():
+    """The comment precedes the block or the statement that contains it."""
     sources = sorted((CRATE / "src").rglob("*.rs"))
     assert sources
-    silent = []
+    missing = []
     for source in sources:
         lines = source.read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines):
@@ -46,6 +46,6 @@ def test_each_unsafe_block_says_why():
             if not re.search(r"\bunsafe (\{|impl\b)", code):
                 continue
             above = lines[max(0, number - 7) : number + 1]
-            if not any("SAFETY" in text for text in above):
-                silent.append(f"{source.relative_to(CRATE)}:{number + 1}")
-    assert silent == []
+            if not any("SAFETY" in other for other in above):
+                missing.append(f"{source.relative_to(CRATE)}:{number + 1}")
+    assert missing == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that the Rust crate exports, called from Python and read from their file."""
+"""Functions exported by Rust: calls from Python, metadata, and signatures that do not compile."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def library(path):
     return tvm_ffi.load_module(path)
 
 
-# ---- What the library tells ----------------------------------------------------------------------
+# ---- Metadata ------------------------------------------------------------------------------------
 
 
-def test_signatures_and_documentation_are_told(library):
-    doc = 'Multiply each element.\n\n    The "indented" line stays so.'
+def test_a_library_returns_signatures_and_documentation(library):
+    doc = 'Multiply each element.\n\n    The "indented" line keeps its indentation.'
     assert library.get_function_doc("scale") == doc
-    assert str(library.get_function_signature("texts")) == (
-        "texts(text: str, bytes: bytes, count: uint8 = 2) -> (text: str, size: int)"
+    assert str(library.get_function_signature("repeat")) == (
+        "repeat(text: str, bytes: bytes, count: uint8 = 2) -> (text: str, size: int)"
     )
     assert list(inspect.signature(library.scale).parameters) == ["x", "y", "factor"]
 
 
-def test_tools_read_them_without_running_the_library(path):
+def test_inspection_reads_signatures_without_loading_the_library(path):
     report = inspection.inspect_library(path)
     functions = {function.name: function for function in report.functions}
     assert functions["scale"].doc.startswith("Multiply each element.")
@@ -49,7 +49,7 @@ def test_tools_read_them_without_running_the_library(path):
     assert report.era.declared == "0.1.16"
 
 
-def test_the_library_is_linked_to_no_runtime(path):
+def test_a_library_is_not_linked_with_the_runtime(path):
     with path.open("rb") as file:
         dynamic = ELFFile(file).get_section_by_name(".dynamic")
         needed = {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
@@ -59,7 +59,7 @@ def test_the_library_is_linked_to_no_runtime(path):
 # ---- Calls ---------------------------------------------------------------------------------------
 
 
-def test_slices_are_the_memory_of_arrays(library):
+def test_slices_use_the_memory_of_arrays(library):
     x, whole = np.arange(3, dtype=F32), np.zeros(5, F32)
     library.scale(x, whole[1:4])
     np.testing.assert_array_equal(whole, [0, 0, 2, 4, 0])
@@ -75,7 +75,7 @@ def test_tensors_of_any_strides_are_read_by_index(library):
     np.testing.assert_array_equal(y, x.T)
 
 
-def test_cells_may_be_one_tensor(library):
+def test_cells_may_share_memory(library):
     x = np.array([[-1.0, 2.0]])
     assert library.relu(x) == 2
     np.testing.assert_array_equal(x, [[0, 2]])
@@ -85,7 +85,7 @@ def test_cells_may_be_one_tensor(library):
 
 
 @pytest.mark.parametrize("is_shared", [True, False])
-def test_slices_share_memory_with_nobody_who_writes(library, is_shared):
+def test_slices_must_not_share_memory_with_a_written_slice(library, is_shared):
     memory = np.zeros(4, F32)
     x, y = memory[:2], memory[1:3] if is_shared else memory[2:]
     if is_shared:
@@ -96,28 +96,28 @@ def test_slices_share_memory_with_nobody_who_writes(library, is_shared):
         library.scale(x, y)
 
 
-def test_values_arrive_and_return(library):
-    text, size = library.texts("ab", b"12345678")
+def test_arguments_and_results_are_converted(library):
+    text, size = library.repeat("ab", b"12345678")
     assert (text, size) == ("abab", 8)
-    assert list(library.texts("long enough for an object", b"", 1)) == [
+    assert list(library.repeat("long enough for an object", b"", 1)) == [
         "long enough for an object",
         0,
     ]
-    told = library.described(tvm_ffi.dtype("int8"), tvm_ffi.device("cuda:1"), 1)
-    assert told == "int8 cuda:1 true no shape"
-    told = library.described(tvm_ffi.dtype("int8"), tvm_ffi.device("cpu"), False, (2, 3))
-    assert told == "int8 cpu:0 false [2, 3]"
+    text = library.describe(tvm_ffi.dtype("int8"), tvm_ffi.device("cuda:1"), 1)
+    assert text == "int8 cuda:1 true no shape"
+    text = library.describe(tvm_ffi.dtype("int8"), tvm_ffi.device("cpu"), False, (2, 3))
+    assert text == "int8 cpu:0 false [2, 3]"
     assert library.look_up({"a": [1]}, "a")[0] == 1
 
 
-def test_functions_and_modules_are_called_back(library):
+def test_rust_calls_functions_and_modules(library):
     assert list(library.apply(lambda n: n * n, [1, 2, 3])) == [1, 4, 9]
     assert library.call_in(library, "parse", ["12"]) == 12
     with pytest.raises(AttributeError, match="the module has no function 'nothing'"):
         library.call_in(library, "nothing", [])
 
 
-def test_results_come_from_the_memory_of_numpy(library):
+def test_results_for_numpy_arguments_are_in_host_memory(library):
     result = library.new_zeros(np.ones((2, 3)))
     assert (result.shape, str(result.dtype)) == ((2, 3), "float32")
     assert not result.numpy().any()
@@ -138,17 +138,17 @@ def test_results_are_allocated_by_the_framework_of_the_arguments(library):
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, IndexError, AssertionError])
 def test_errors_keep_their_kind(library, error):
-    with pytest.raises(error, match="as you wish"):
+    with pytest.raises(error, match="the message"):
         library.failing(error.__name__)
 
 
-def test_errors_of_the_standard_library_are_raised(library):
+def test_errors_of_the_standard_library_become_exceptions(library):
     with pytest.raises(ValueError, match="^invalid digit found in string$"):
         library.parse("twelve")
     assert library.parse("12") == 12
 
 
-def test_a_panic_is_an_exception_and_the_next_call_works(library, capfd):
+def test_a_panic_raises_an_exception_and_the_next_call_succeeds(library, capfd):
     for _ in range(3):
         with pytest.raises(RuntimeError, match=r"^panicking\(\) panicked: out of luck$"):
             library.panicking("out of luck")
@@ -156,8 +156,8 @@ def test_a_panic_is_an_exception_and_the_next_call_works(library, capfd):
     assert library.parse("3") == 3
 
 
-def test_an_exception_goes_through_rust_as_it_is(library):
-    raised = LookupError("mine")
+def test_a_python_exception_passes_through_rust_unchanged(library):
+    raised = LookupError("raised in Python")
 
     def fail(_):
         raise raised
@@ -181,43 +181,51 @@ def test_an_exception_goes_through_rust_as_it_is(library):
             lambda f: f.apply(len, [1, "2"]),
             "apply() argument 'values': type conversion failed for Array[int]: element [1]",
         ),
-        (lambda f: f.texts("x", b"", 256), "texts() argument 'count': 256 does not fit uint8"),
-        (lambda f: f.described("int8", 1, True), "'d': expected dtype, got str"),
+        (lambda f: f.repeat("x", b"", 256), "repeat() argument 'count': 256 does not fit uint8"),
+        (lambda f: f.describe("int8", 1, True), "'d': expected dtype, got str"),
         (lambda f: f.look_up({"a": 1}, "b"), '"b"'),
     ],
 )
-def test_what_does_not_fit_is_said(library, call, text):
+def test_an_error_names_the_argument_that_does_not_fit(library, call, text):
     with pytest.raises((TypeError, ValueError, KeyError)) as caught:
         call(library)
     assert text in str(caught.value)
 
 
-# ---- What does not compile -----------------------------------------------------------------------
+# ---- Compile errors ------------------------------------------------------------------------------
 
 VIEW, MUT = "x: pytvmffi::TensorView<'_>", "x: pytvmffi::TensorMut<'_>"
 
 REFUSED = [
     ("", "g()", "export!: the signature is that of `g`, not of `f`"),
     ("", "f(a: int)", "export!: `f` and its signature have different numbers of parameters"),
-    ("a: i64", "f(a: str)", "export!: parameter 'a' is `str`, which is no i64"),
-    ("a: i32", "f(a: int64)", "export!: parameter 'a' is `int64`, which is no i32"),
-    ("a: i32", "f(a: uint32)", "export!: parameter 'a' is `uint32`, which is no i32"),
+    ("a: i64", "f(a: str)", "export!: parameter 'a' is `str`, which does not convert to i64"),
+    ("a: i32", "f(a: int64)", "export!: parameter 'a' is `int64`, which does not convert to i32"),
+    ("a: i32", "f(a: uint32)", "export!: parameter 'a' is `uint32`, which does not convert to i32"),
     ("a: i64", "f(a: int | None)", "export!: parameter 'a' may be None: take an Option"),
-    (VIEW, "f(x: int)", "export!: parameter 'x' is `int`, which is no Tensor"),
+    (VIEW, "f(x: int)", "export!: parameter 'x' is `int`, which does not convert to Tensor"),
     (VIEW, "f(x: out Tensor)", "export!: parameter 'x' is written: take a TensorMut"),
-    (MUT, "f(x: Tensor)", "export!: parameter 'x' is written, so its type begins with `out`"),
-    ("x: &[f32]", "f(x: float32[n] on cpu)", "export!: parameter 'x' is a slice, so its type is"),
-    ("x: &[f32]", "f(x: float64*[n] on cpu)", "export!: parameter 'x' is a slice, so its type is"),
+    (MUT, "f(x: Tensor)", "export!: parameter 'x' is written, so its type must begin with `out`"),
+    (
+        "x: &[f32]",
+        "f(x: float32[n] on cpu)",
+        "export!: parameter 'x' is a slice, so its type must be",
+    ),
+    (
+        "x: &[f32]",
+        "f(x: float64*[n] on cpu)",
+        "export!: parameter 'x' is a slice, so its type must be",
+    ),
     ("a: i64", "f(a int)", "signature: expected ':' before `int)`"),
     ("a: i64", "f(a: int", "signature: expected ',' or ')' at the end of `f(a: int`"),
-    ("a: i64", "f(a: int = [1])", "signature: export! knows no default `[1]`"),
-    (VIEW, "f(x: Tensor[2 * n])", "export! knows no expressions) before `* n]`"),
-    (VIEW, "f(x: T[n])", "signature: `T` is no element type; say `where T in (...)`"),
-    (VIEW, "f(x: Tensor on gpu)", "signature: there is no device `gpu`"),
+    ("a: i64", "f(a: int = [1])", "signature: export! does not support the default `[1]`"),
+    (VIEW, "f(x: Tensor[2 * n])", "export! does not support expressions) before `* n]`"),
+    (VIEW, "f(x: T[n])", "signature: `T` is not a dtype; declare it with `where T in (...)`"),
+    (VIEW, "f(x: Tensor on gpu)", "signature: unknown device `gpu`"),
     (VIEW, "f(x: Tensor align n)", "signature: expected a number of bytes before `n`"),
     (VIEW, "f(x: Tensor align 24)", "an alignment must be a power of two from 2 to 4096, got 24"),
     ("a: f32", "f(a: float16)", "signature: float16 is not a C number type; write float16"),
-    ("a: i64", "f(*a: int)", "signature: expected parameters that export! knows"),
+    ("a: i64", "f(*a: int)", "signature: expected a parameter without `*`"),
     (
         "x: pytvmffi::TensorView<'static>",
         "f(x: Tensor)",
@@ -226,9 +234,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("parameter", "text", "said"), REFUSED)
-def test_the_compiler_refuses_what_does_not_agree(cargo, write_package, parameter, text, said):
+@pytest.mark.parametrize(("parameter", "text", "message"), REFUSED)
+def test_a_signature_that_contradicts_the_function_does_not_compile(
+    cargo, write_package, parameter, text, message
+):
     source = f"fn f({parameter.replace('a:', '_a:').replace('x:', '_x:')}) {{}}\n"
     package = write_package("refused", f'{source}pytvmffi::export!(f, "{text}");\n')
     output = cargo("check", cwd=package, status=101)
-    assert said in output
+    assert message in output

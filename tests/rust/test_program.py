@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program in Rust, made of what the guide shows."""
+"""The Rust program and the build script of the guide."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "rust.md"
 
 MAIN = """
 fn main() -> Result<()> {
-    let said = Function::from_fn(|what: String, value: f64| println!("{what}: {value}"))?;
-    said.register("my.logger", false)?;
+    let log = Function::from_fn(|name: String, value: f64| println!("{name}: {value}"))?;
+    log.register("my.logger", false)?;
     total(vec![1.5, 2.5])?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that the Rust crate exports take and refuse what `Signature.check` does.
+"""Argument checks of Rust exports: same results and messages as `Signature.check`.
 
-With the same texts; the cases are those for wrappers in C.
+The cases are those of the generated C wrappers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from tvm_ffi.core import ObjectRValueRef
 
 from ..python.codegen import test_agreement as cases
 
-# Extents that are calculated are refused by the compiler, see test_export.py.
-CALCULATED = {"sums", "quotients", "extremes", "products", "optional"}
+# Signatures with extent expressions, which export! does not support, see test_export.py.
+WITH_EXPRESSIONS = {"sums", "quotients", "extremes", "products", "optional"}
 MAYBE = "maybe(x: float32*[n] | None, y: Tensor[n] | None = None, /, n: int | None = None)"
 DEFAULTS = (
     "defaults(a: int = -3, b: float = 2.5e1, c: str = 'a long text', d: bool = True, *, "
     "e: str = 'x', f: int)"
 )
-SIGNATURES = {name: text for name, text in cases.SIGNATURES.items() if name not in CALCULATED} | {
+SIGNATURES = {
+    name: text for name, text in cases.SIGNATURES.items() if name not in WITH_EXPRESSIONS
+} | {
     "maybe": MAYBE,
     "defaults": DEFAULTS,
     "nothing_else": "nothing_else(x: float32[n])",
@@ -33,7 +35,7 @@ EXPORT = 'pytvmffi::export!({name}, "{text}");\nfn {name}({parameters}) {{}}\n'
 
 
 def source_of(signatures: dict[str, str]) -> str:
-    """Return a library whose functions do nothing."""
+    """Return the source of a library whose functions do nothing."""
     exports = []
     for name, text in signatures.items():
         count = len(Signature.parse(text).parameters)
@@ -56,7 +58,7 @@ def callers(tmp_path_factory):
 
 
 def compare(library, callers, name, args):
-    """Return what both say, which must be the same."""
+    """Return the outcome of `Signature.check`; assert that the Rust function has the same one."""
     function = getattr(library, name)
     checked = cases.outcome(Signature.parse(SIGNATURES[name]).check, args)
     assert cases.outcome(function, args) == checked
@@ -77,35 +79,35 @@ TABLE = [row for row in cases.TABLE if row[0] in SIGNATURES] + [
 @pytest.mark.parametrize(
     ("name", "args", "text"), [pytest.param(*row, id=f"{row[0]}-{row[2]}") for row in TABLE]
 )
-def test_both_say_what_is_expected(library, callers, name, args, text):
-    said = compare(library, callers, name, args)
+def test_the_function_and_the_check_give_the_expected_message(library, callers, name, args, text):
+    outcome = compare(library, callers, name, args)
     if text is None:
-        assert said is None
+        assert outcome is None
     else:
-        assert said is not None
-        assert text in said[1]
+        assert outcome is not None
+        assert text in outcome[1]
 
 
 @given(st.sampled_from(sorted(set(SIGNATURES) - {"defaults"})), st.lists(cases.HOSTILE, max_size=6))
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_both_agree_on_anything(library, callers, name, args):
+def test_the_function_agrees_with_the_check_on_hostile_arguments(library, callers, name, args):
     compare(library, callers, name, args)
 
 
 @given(cases.nearly_right())
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_both_agree_on_what_is_nearly_right(library, callers, case):
+def test_the_function_agrees_with_the_check_on_nearly_correct_arguments(library, callers, case):
     if case[0] in SIGNATURES:
         compare(library, callers, *case)
 
 
-def test_what_is_moved_is_looked_at_like_anything_else(library, callers):
+def test_moved_arguments_are_checked(library, callers):
     moved = ObjectRValueRef(tvm_ffi.from_dlpack(cases.zeros(2)))
     compare(library, callers, "vectors", (moved, cases.zeros(2), 2))
 
 
 @pytest.mark.parametrize(
-    ("what", "offset", "text"),
+    ("tensor", "offset", "text"),
     [
         (0, 0, None),
         (0, 4, None),
@@ -114,36 +116,35 @@ def test_what_is_moved_is_looked_at_like_anything_else(library, callers):
         (2, 0, "expected float32*[n], got NULL"),
     ],
 )
-def test_bare_tensors_are_looked_at(library, callers, what, offset, text):
-    args = (cases.zeros(2), offset, what, cases.zeros(2), 2)
-    said = cases.outcome(callers.call_with_view, (library.vectors, *args))
-    assert said is None if text is None else said[1] == f"vectors() argument 'x': {text}"
+def test_dltensor_arguments_are_checked(library, callers, tensor, offset, text):
+    args = (cases.zeros(2), offset, tensor, cases.zeros(2), 2)
+    outcome = cases.outcome(callers.call_with_view, (library.vectors, *args))
+    assert outcome is None if text is None else outcome[1] == f"vectors() argument 'x': {text}"
 
 
-def test_addresses_of_bare_tensors_are_aligned_where_they_are_any(library, callers):
+def test_alignment_is_checked_for_dltensor_arguments(library, callers):
     cases.check_raw_addresses(callers.call_with_view, lambda name: getattr(library, name))
 
 
 @pytest.mark.parametrize(
-    ("type_index", "word"), [(-1, "value of an unknown type"), (40, "value of an unknown type"),
+    ("type_index", "name"), [(-1, "value of an unknown type"), (40, "value of an unknown type"),
                              (10, "None"), (13, "ffi.Unchanged")]
 )  # fmt: skip
-def test_values_of_no_language_are_refused(library, callers, type_index, word):
+def test_values_with_invalid_type_indices_are_refused(library, callers, type_index, name):
     with pytest.raises(TypeError) as caught:
         callers.call_with_invalid(library.vectors, type_index)
-    said = str(caught.value)
-    assert said == "vectors() missing 2 required positional arguments: 'y' and 'n'"
+    assert str(caught.value) == "vectors() missing 2 required positional arguments: 'y' and 'n'"
     with pytest.raises(TypeError) as caught:
         callers.call_with_invalid(library.nothing_else, type_index)
-    assert str(caught.value) == f"nothing_else() argument 'x': expected float32[n], got {word}"
+    assert str(caught.value) == f"nothing_else() argument 'x': expected float32[n], got {name}"
 
 
-def test_callers_by_name_are_told_who_is_missing(library, callers):
+def test_an_error_names_missing_keyword_only_arguments(library, callers):
     with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'f'"):
         callers.forward(library.defaults, 1)
     assert library.defaults(f=2) is None
 
 
-def test_the_signature_is_that_of_the_text(library):
+def test_the_metadata_contains_the_complete_signature(library):
     for name, text in SIGNATURES.items():
         assert library.get_function_signature(name) == Signature.parse(text)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a signature is that of a function, decided by the compiler.
+//! Compile-time comparison of a signature with the parameter types of a Rust function.
 
 use super::cursor::{refuse, same};
-use super::{Direction, Kind, Parameter, Signature, TensorKind};
+use super::types::{Direction, Kind, Parameter, Signature, TensorKind};
 use crate::abi;
 use crate::parameter_type::{Access, ParameterType, Sort};
 
-/// Compare a signature with what a function takes.
+/// Compare a signature with the name and the parameter types of a function.
 ///
 /// # Panics
-/// When they do not agree: compilation ends there.
+/// If they differ. In a constant, this is a compile error.
 #[track_caller]
 pub const fn agree(signature: &Signature, name: &str, types: &[ParameterType]) {
     if !same(signature.name, name) {
@@ -18,24 +18,32 @@ pub const fn agree(signature: &Signature, name: &str, types: &[ParameterType]) {
     if signature.num_parameters != types.len() {
         refuse(&["export!: `", name, "` and its signature have different numbers of parameters"]);
     }
-    let mut place = 0;
-    while place < types.len() {
-        let parameter = &signature.parameters[place];
-        let type_ = &types[place];
+    let mut index = 0;
+    while index < types.len() {
+        let parameter = &signature.parameters[index];
+        let type_ = &types[index];
         if parameter.is_optional && !type_.is_optional && !matches!(type_.sort, Sort::Any) {
             refuse(&["export!: parameter '", parameter.name, "' may be None: take an Option"]);
         }
         if !fits(parameter, type_) {
             let (name, text) = (parameter.name, parameter.type_text);
-            refuse(&["export!: parameter '", name, "' is `", text, "`, which is no ", type_.name]);
+            refuse(&[
+                "export!: parameter '",
+                name,
+                "' is `",
+                text,
+                "`, which does not convert to ",
+                type_.name,
+            ]);
         }
         if let Kind::Tensor(tensor) = &parameter.kind {
             agree_on_tensor(parameter, tensor, type_);
         }
-        place += 1;
+        index += 1;
     }
 }
 
+/// Return true if every argument that the signature allows converts to the parameter type.
 const fn fits(parameter: &Parameter, type_: &ParameterType) -> bool {
     match (parameter.kind, type_.sort) {
         (_, Sort::Any)
@@ -47,7 +55,7 @@ const fn fits(parameter: &Parameter, type_: &ParameterType) -> bool {
         | (Kind::Bytes, Sort::Bytes)
         | (Kind::Pointer, Sort::Pointer) => true,
         (Kind::Integer(wanted, wanted_sign), Sort::Int { bits, is_signed }) => {
-            // As many numbers, or more.
+            // The Rust type must contain the range of the declared type.
             if wanted_sign == is_signed {
                 bits >= wanted
             } else {
@@ -65,14 +73,14 @@ const fn agree_on_tensor(parameter: &Parameter, tensor: &TensorKind, type_: &Par
     let name = parameter.name;
     let may_write = matches!(type_.access, Access::Exclusive | Access::Cells | Access::None);
     if matches!(parameter.direction, Direction::Written) && !may_write {
-        let remedy = "' is written: take a TensorMut, TensorCells, or a slice that is mut";
+        let remedy = "' is written: take a TensorMut, TensorCells, or a mutable slice";
         refuse(&["export!: parameter '", name, remedy]);
     }
     if matches!(parameter.direction, Direction::Read) && matches!(type_.access, Access::Exclusive) {
         refuse(&[
             "export!: parameter '",
             name,
-            "' is written, so its type begins with `out` or `inout`",
+            "' is written, so its type must begin with `out` or `inout`",
         ]);
     }
     let Some(element) = type_.element else { return };
@@ -82,7 +90,7 @@ const fn agree_on_tensor(parameter: &Parameter, tensor: &TensorKind, type_: &Par
     let is_host = matches!(tensor.device.0, abi::kDLCPU | abi::kDLCUDAHost | abi::kDLROCMHost);
     if !is_element || !tensor.is_pointer || !tensor.is_compact || !is_host {
         let remedy =
-            "' is a slice, so its type is like `float32*[n] on cpu`, with the slice's dtype";
+            "' is a slice, so its type must be like `float32*[n] on cpu`, with the slice's dtype";
         refuse(&["export!: parameter '", name, remedy]);
     }
 }

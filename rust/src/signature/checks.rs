@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a call is held to: the checks of a signature, in the order and with the texts that all
-//! wrappers have.  Nothing is allocated before one fails.
+//! Argument checks of a call: number, types, tensors and shared memory.
+//!
+//! The order and the messages are those of the generated wrappers in other languages. Successful
+//! checks allocate nothing.
 
-use super::{Default, Extent, Kind, Parameter, Signature, TensorKind, MAX_NAMES, MAX_VARIABLES};
+use super::types::{
+    Default, Extent, Kind, Parameter, Signature, TensorKind, MAX_NAMES, MAX_VARIABLES,
+};
 use crate::abi;
 use crate::any::{Any, AnyView};
 use crate::convert::{integer_in, unsigned_in, Mismatch};
@@ -11,19 +15,19 @@ use crate::error::{Error, Result};
 use crate::parameter_type::{Access, ParameterType};
 use crate::tensor_description::{tensor_in, TensorDescription};
 
-/// What is wrong with one argument, and where.
+/// Return the error of an argument, with the names of the function and the parameter.
 #[cold]
-pub fn located(signature: &Signature, place: usize, mismatch: Mismatch) -> Error {
-    let (function, parameter) = (signature.name, signature.parameters[place].name);
+pub fn located(signature: &Signature, index: usize, mismatch: Mismatch) -> Error {
+    let (function, parameter) = (signature.name, signature.parameters[index].name);
     Error::new(mismatch.kind, format!("{function}() argument '{parameter}': {}", mismatch.text))
 }
 
 // ---- Number of arguments -------------------------------------------------------------------------
 
-/// Hold the number of arguments to the signature; the defaults of those that were left out.
+/// Check the number of arguments and return the defaults of the omitted ones.
 ///
 /// # Errors
-/// TypeError for too many, or too few.
+/// TypeError for too many or too few arguments.
 pub fn full_arguments(signature: &Signature, given: usize) -> Result<Vec<Any>> {
     let parameters = signature.parameters();
     if given > parameters.len() {
@@ -80,23 +84,25 @@ fn missing(signature: &Signature, given: usize) -> Error {
 
 // ---- Arguments -----------------------------------------------------------------------------------
 
-/// What is known of the names so far.
+/// Values of the extent names and dtype variables, bound by the arguments checked so far.
 struct Names {
+    /// The value of each extent name.
     extents: [i64; MAX_NAMES],
-    /// A bit for each extent that is known.
+    /// Bit i is set if extent name i has a value.
     known: u32,
+    /// The value of each dtype variable.
     dtypes: [Option<DataType>; MAX_VARIABLES],
 }
 
-/// Hold all arguments to the signature.
+/// Check all arguments against the signature.
 ///
 /// # Errors
-/// What is wrong with the first one that does not fit.
+/// TypeError or ValueError for the first argument that does not fit.
 pub fn check(signature: &Signature, arguments: &[AnyView<'_>]) -> Result<()> {
     let mut names = Names { extents: [0; MAX_NAMES], known: 0, dtypes: [None; MAX_VARIABLES] };
-    for (place, (parameter, argument)) in signature.parameters().iter().zip(arguments).enumerate() {
+    for (index, (parameter, argument)) in signature.parameters().iter().zip(arguments).enumerate() {
         if let Err(mismatch) = check_argument(signature, parameter, argument, &mut names) {
-            return Err(located(signature, place, mismatch));
+            return Err(located(signature, index, mismatch));
         }
     }
     Ok(())
@@ -135,7 +141,7 @@ fn wrong_type(parameter: &Parameter, argument: &AnyView<'_>) -> Mismatch {
 
 fn check_value(parameter: &Parameter, argument: &AnyView<'_>) -> Result<(), Mismatch> {
     let index = argument.type_index();
-    let is_one = match parameter.kind {
+    let has_type = match parameter.kind {
         Kind::Other | Kind::Tensor(_) => true,
         Kind::Int => matches!(index, abi::kTVMFFIInt | abi::kTVMFFIBool),
         Kind::Integer(64, false) if index == abi::kTVMFFIBigInt => unsigned_in(argument).is_some(),
@@ -147,7 +153,7 @@ fn check_value(parameter: &Parameter, argument: &AnyView<'_>) -> Result<(), Mism
         Kind::Bytes => argument.byte_content().is_some(),
         Kind::Pointer => index == abi::kTVMFFIOpaquePtr || argument.is_none(),
     };
-    if !(is_one || (parameter.is_optional && argument.is_none())) {
+    if !(has_type || (parameter.is_optional && argument.is_none())) {
         return Err(wrong_type(parameter, argument));
     }
     let Kind::Integer(bits, is_signed) = parameter.kind else { return Ok(()) };
@@ -168,7 +174,7 @@ fn check_range(bits: u32, is_signed: bool, got: i64) -> Result<(), Mismatch> {
     Err(Mismatch::value(format!("{got} does not fit {sign}int{bits}")))
 }
 
-/// Hold an extent, or an integer, to what its name is already; else it is that from now on.
+/// Compare an extent or an integer with the value of its name; bind the name at its first use.
 fn check_name(
     signature: &Signature,
     name: usize,
@@ -184,9 +190,9 @@ fn check_name(
     if expected == got {
         return Ok(());
     }
-    let place = axis.map_or(String::new(), |axis| format!("shape[{axis}] "));
+    let subject = axis.map_or(String::new(), |axis| format!("shape[{axis}] "));
     let name = signature.names[name];
-    Err(Mismatch::value(format!("{place}must be {name} = {expected}, got {got}")))
+    Err(Mismatch::value(format!("{subject}must be {name} = {expected}, got {got}")))
 }
 
 // ---- Tensors -------------------------------------------------------------------------------------
@@ -200,13 +206,13 @@ fn check_tensor(
     check_ndim(kind, tensor.ndim)?;
     check_dtype(signature, kind, tensor.dtype, names)?;
     let (device_type, device_id) = kind.device;
-    let is_there = (device_type < 0 || device_type == tensor.device.device_type)
+    let is_on_device = (device_type < 0 || device_type == tensor.device.device_type)
         && (device_id < 0 || device_id == tensor.device.device_id);
-    if !is_there {
+    if !is_on_device {
         let (expected, got) = (kind.device_text, tensor.device);
         return Err(Mismatch::value(format!("expected device {expected}, got {got}")));
     }
-    // SAFETY: what is in an argument has as many extents as it says.
+    // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
     let description = unsafe { TensorDescription::from_raw(tensor) }?;
     if kind.is_compact {
         description.check_layout()?;
@@ -255,9 +261,9 @@ fn check_extents(
     shape: &[i64],
     names: &mut Names,
 ) -> Result<(), Mismatch> {
-    for (place, extent) in kind.extents[..kind.num_extents].iter().enumerate() {
-        let is_behind = kind.gap.is_some_and(|gap| place >= gap);
-        let axis = if is_behind { shape.len() - (kind.num_extents - place) } else { place };
+    for (index, extent) in kind.extents[..kind.num_extents].iter().enumerate() {
+        let follows_gap = kind.gap.is_some_and(|gap| index >= gap);
+        let axis = if follows_gap { shape.len() - (kind.num_extents - index) } else { index };
         match *extent {
             Extent::Any => {}
             Extent::Name(name) => check_name(signature, name, shape[axis], Some(axis), names)?,
@@ -271,43 +277,44 @@ fn check_extents(
     Ok(())
 }
 
-// ---- Memory that arguments share -----------------------------------------------------------------
+// ---- Shared memory -------------------------------------------------------------------------------
 
-/// Refuse arguments that share memory which Rust takes for unshared.
+/// Refuse tensor arguments that share memory although a parameter type forbids it.
 ///
-/// What is compared is where the elements of tensors begin and end.
+/// The check compares address ranges, so it also refuses interleaved tensors without common elements.
 ///
 /// # Errors
-/// ValueError when one of two that share memory may be written while the other is relied on.
+/// ValueError if an argument that may be written overlaps one whose type forbids concurrent writes.
 pub fn check_sharing(
     signature: &Signature,
     types: &[ParameterType],
     arguments: &[AnyView<'_>],
 ) -> Result<()> {
     let writes = |access| matches!(access, Access::Exclusive | Access::Cells);
-    for (place, type_) in types.iter().enumerate().filter(|(_, type_)| writes(type_.access)) {
-        let Some((begin, end)) = memory_of(&arguments[place]) else { continue };
+    for (index, type_) in types.iter().enumerate().filter(|(_, type_)| writes(type_.access)) {
+        let Some((begin, end)) = memory_of(&arguments[index]) else { continue };
         for (other, other_type) in types.iter().enumerate() {
             let conflicts = match (type_.access, other_type.access) {
                 (_, Access::None) => false,
                 (Access::Exclusive, _) => true,
                 (_, other) => other != Access::Cells,
             };
-            if other == place || !conflicts {
+            if other == index || !conflicts {
                 continue;
             }
             if memory_of(&arguments[other]).is_some_and(|(low, high)| low < end && begin < high) {
                 let name = signature.parameters[other].name;
                 let text = format!("the function may write it, and it shares memory with '{name}'");
-                return Err(located(signature, place, Mismatch::value(text)));
+                return Err(located(signature, index, Mismatch::value(text)));
             }
         }
     }
     Ok(())
 }
 
+/// Return the address range of a tensor argument; None if it is not a tensor in host memory.
 fn memory_of(argument: &AnyView<'_>) -> Option<(usize, usize)> {
     let tensor = tensor_in(argument)?;
-    // SAFETY: what is in an argument has as many extents as it says.
-    unsafe { TensorDescription::from_raw(tensor) }.ok()?.extent_in_memory()
+    // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
+    unsafe { TensorDescription::from_raw(tensor) }.ok()?.address_range()
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A place in a text, moved by functions that the compiler runs.
+//! Compile-time scanner over the text of a signature, and string functions for constants.
 
-/// A place in a text.
+/// A position in a text, always after white space.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
     text: &'static str,
+    /// The byte offset.
     at: usize,
 }
 
-/// Stop the compiler with a message put together from parts.
+/// Panic with a message joined from parts. In a constant, this is a compile error.
 #[track_caller]
 pub(super) const fn refuse(parts: &[&str]) -> ! {
     let mut buffer = [0u8; 512];
@@ -30,7 +31,7 @@ pub(super) const fn refuse(parts: &[&str]) -> ! {
     }
 }
 
-/// Whether two texts are the same.
+/// Return true if two strings are equal; unlike `==`, works in constants.
 pub(super) const fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {
@@ -46,7 +47,7 @@ pub(super) const fn same(one: &str, other: &str) -> bool {
     true
 }
 
-/// Whether a text is one of these.
+/// Return true if the string is in the list.
 pub(super) const fn one_of(text: &str, words: &[&str]) -> bool {
     let mut i = 0;
     while i < words.len() {
@@ -58,16 +59,16 @@ pub(super) const fn one_of(text: &str, words: &[&str]) -> bool {
     false
 }
 
-/// Part of a text, from one place to another.
+/// Return the substring between two byte offsets.
 pub(super) const fn part(text: &'static str, from: usize, to: usize) -> &'static str {
     let bytes = text.as_bytes().split_at(to).0.split_at(from).1;
     match std::str::from_utf8(bytes) {
         Ok(part) => part,
-        Err(_) => panic!("a signature is cut between characters only"),
+        Err(_) => panic!("signature: expected offsets between characters"),
     }
 }
 
-/// The number that a text of digits is.
+/// Convert a string of decimal digits to a number.
 pub(super) const fn number(text: &str) -> i64 {
     let bytes = text.as_bytes();
     let mut value: i64 = 0;
@@ -85,17 +86,17 @@ pub(super) const fn number(text: &str) -> i64 {
     value
 }
 
-/// Whether a byte is part of a name; those above ASCII are.
+/// Return true if a byte can be part of a name: ASCII letters, digits, `_`, and all of non-ASCII UTF-8.
 pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
 impl Cursor {
     pub const fn new(text: &'static str) -> Self {
-        Self { text, at: 0 }.behind_space()
+        Self { text, at: 0 }.after_space()
     }
 
-    const fn behind_space(self) -> Self {
+    const fn after_space(self) -> Self {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
         while at < bytes.len() && bytes[at].is_ascii_whitespace() {
@@ -108,12 +109,13 @@ impl Cursor {
         self.at >= self.text.len()
     }
 
-    /// The next byte; 0 at the end.
+    /// Return the next byte; 0 at the end.
     pub const fn peek(&self) -> u8 {
-        self.peek_behind(0)
+        self.peek_at(0)
     }
 
-    pub const fn peek_behind(&self, count: usize) -> u8 {
+    /// Return the byte `count` bytes after the position; 0 past the end.
+    pub const fn peek_at(&self, count: usize) -> u8 {
         let bytes = self.text.as_bytes();
         if self.at + count < bytes.len() {
             bytes[self.at + count]
@@ -122,12 +124,12 @@ impl Cursor {
         }
     }
 
-    /// Go on behind so many bytes, and the space there.
+    /// Advance by `count` bytes and past white space.
     pub const fn skip(&mut self, count: usize) {
-        *self = Self { text: self.text, at: self.at + count }.behind_space();
+        *self = Self { text: self.text, at: self.at + count }.after_space();
     }
 
-    /// Go on behind a byte, if it is the next one.
+    /// Advance past `byte` and return true if it is the next byte.
     pub const fn accept(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == byte;
         if is_next {
@@ -136,54 +138,55 @@ impl Cursor {
         is_next
     }
 
-    pub const fn expect(&mut self, byte: u8, what: &str) {
+    /// Advance past `byte`, or fail with `expected`.
+    pub const fn expect(&mut self, byte: u8, expected: &str) {
         if !self.accept(byte) {
-            self.fail(what);
+            self.fail(expected);
         }
     }
 
-    /// What comes next, if it is a name; else nothing.
+    /// Return the name at the position; empty if there is none.
     pub const fn word(&self) -> &'static str {
         let mut size = 0;
-        while is_name_byte(self.peek_behind(size)) {
+        while is_name_byte(self.peek_at(size)) {
             size += 1;
         }
         part(self.text, self.at, self.at + size)
     }
 
     /// Read a name.
-    pub const fn take_word(&mut self, what: &str) -> &'static str {
+    pub const fn take_word(&mut self, expected: &str) -> &'static str {
         let word = self.word();
         if word.is_empty() || word.as_bytes()[0].is_ascii_digit() {
-            self.fail(what);
+            self.fail(expected);
         }
         self.skip(word.len());
         word
     }
 
-    /// Read digits.
-    pub const fn take_digits(&mut self, what: &str) -> &'static str {
+    /// Read decimal digits.
+    pub const fn take_digits(&mut self, expected: &str) -> &'static str {
         let mut size = 0;
-        while self.peek_behind(size).is_ascii_digit() {
+        while self.peek_at(size).is_ascii_digit() {
             size += 1;
         }
-        if size == 0 || is_name_byte(self.peek_behind(size)) {
-            self.fail(what);
+        if size == 0 || is_name_byte(self.peek_at(size)) {
+            self.fail(expected);
         }
         let digits = part(self.text, self.at, self.at + size);
         self.skip(size);
         digits
     }
 
-    /// Read a string without escapes.
+    /// Read a quoted string without escapes.
     pub const fn take_string(&mut self) -> &'static str {
         let quote = self.peek();
         let mut size = 1;
-        while self.peek_behind(size) != quote {
-            if self.peek_behind(size) == 0 {
+        while self.peek_at(size) != quote {
+            if self.peek_at(size) == 0 {
                 self.fail("the end of the string");
             }
-            if self.peek_behind(size) == b'\\' {
+            if self.peek_at(size) == b'\\' {
                 self.fail("a string without escapes");
             }
             size += 1;
@@ -193,20 +196,20 @@ impl Cursor {
         content
     }
 
-    /// Skip a string, whatever is in it.
+    /// Skip a quoted string, with or without escapes.
     pub const fn skip_string(&mut self) {
         let quote = self.peek();
         let mut size = 1;
-        while self.peek_behind(size) != quote {
-            if self.peek_behind(size) == 0 {
+        while self.peek_at(size) != quote {
+            if self.peek_at(size) == 0 {
                 self.fail("the end of the string");
             }
-            size += if self.peek_behind(size) == b'\\' { 2 } else { 1 };
+            size += if self.peek_at(size) == b'\\' { 2 } else { 1 };
         }
         self.skip(size + 1);
     }
 
-    /// Read until one of these stands outside of brackets and strings.
+    /// Read up to one of the bytes `ends` outside of brackets and quoted strings.
     pub const fn take_until(&mut self, ends: &[u8]) -> &'static str {
         let begin = self.at;
         let mut end = begin;
@@ -231,18 +234,19 @@ impl Cursor {
         part(self.text, begin, end)
     }
 
-    /// Stop the compiler: something else was expected here.
+    /// Panic with a message that names the expected text and the position.
     #[track_caller]
-    pub const fn fail(&self, what: &str) -> ! {
+    pub const fn fail(&self, expected: &str) -> ! {
         let rest = part(self.text, self.at, self.text.len());
         if rest.is_empty() {
-            refuse(&["signature: expected ", what, " at the end of `", self.text, "`"])
+            refuse(&["signature: expected ", expected, " at the end of `", self.text, "`"])
         }
-        refuse(&["signature: expected ", what, " before `", rest, "`"])
+        refuse(&["signature: expected ", expected, " before `", rest, "`"])
     }
 }
 
-const fn contains(bytes: &[u8], byte: u8) -> bool {
+/// Return true if `byte` is in the list.
+pub(super) const fn contains(bytes: &[u8], byte: u8) -> bool {
     let mut i = 0;
     while i < bytes.len() {
         if bytes[i] == byte {

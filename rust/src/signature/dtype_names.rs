@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The names of element types, read by the compiler.
+//! Compile-time parser of dtype names.
 
 use super::cursor::{number, part, same};
 use crate::abi::{self, DLDataType};
 
-/// Names whose size is no decimal number behind them: code and bits.
+/// Dtype names that do not end with a number of bits: name, code, bits.
 const EXACT: [(&str, u8, u8); 12] = [
     ("bool", abi::kDLBool, 8),
     ("float8_e3m4", abi::kDLFloat8_e3m4, 8),
@@ -20,7 +20,7 @@ const EXACT: [(&str, u8, u8); 12] = [
     ("float4_e2m1fn", abi::kDLFloat4_e2m1fn, 4),
 ];
 
-/// Names in front of a size, the smallest and the largest of which is said.
+/// Dtype names that end with a number of bits: prefix, code, smallest and largest number of bits.
 const SIZED: [(&str, u8, i64, i64); 5] = [
     ("int", abi::kDLInt, 1, 255),
     ("uint", abi::kDLUInt, 1, 255),
@@ -29,10 +29,10 @@ const SIZED: [(&str, u8, i64, i64); 5] = [
     ("complex", abi::kDLComplex, 64, 128),
 ];
 
-/// The element type of a name; None when it is none.
+/// Return the dtype of a name; None if it is not a dtype name.
 pub(super) const fn dtype_of(name: &'static str) -> Option<DLDataType> {
     match with_lanes(name, 1) {
-        Some(dtype) => Some(dtype), // also complex64, which ends like a name with lanes
+        Some(dtype) => Some(dtype), // includes complex64, whose suffix looks like lanes
         None => {
             let (base, lanes) = split_lanes(name);
             with_lanes(base, lanes)
@@ -57,7 +57,7 @@ const fn with_lanes(base: &'static str, lanes: u16) -> Option<DLDataType> {
     i = 0;
     while i < SIZED.len() {
         let (word, code, least, most) = SIZED[i];
-        // Floats and complex numbers have sizes that are powers of 2.
+        // The sizes of floats and complex numbers (index 2 and above) are powers of two.
         let fits = bits >= least && bits <= most && (i < 2 || (bits as u64).is_power_of_two());
         if same(letters, word) && fits {
             return Some(DLDataType { code, bits: bits as u8, lanes });
@@ -67,18 +67,18 @@ const fn with_lanes(base: &'static str, lanes: u16) -> Option<DLDataType> {
     None
 }
 
-/// Split `int8x4` into name and lanes; 1 where none are said.
+/// Split a name such as `int8x4` into base and lanes; lanes are 1 if the name has no suffix.
 const fn split_lanes(name: &'static str) -> (&'static str, u16) {
     let size = trailing_digits(name);
     if size == 0 || size > 5 || size >= name.len() {
         return (name, 1);
     }
-    let place = name.len() - size - 1;
-    if name.as_bytes()[place] != b'x' {
+    let separator = name.len() - size - 1;
+    if name.as_bytes()[separator] != b'x' {
         return (name, 1);
     }
-    let lanes = number(part(name, place + 1, name.len()));
-    (part(name, 0, place), if lanes > 0xffff { 0 } else { lanes as u16 })
+    let lanes = number(part(name, separator + 1, name.len()));
+    (part(name, 0, separator), if lanes > 0xffff { 0 } else { lanes as u16 })
 }
 
 const fn trailing_digits(name: &str) -> usize {

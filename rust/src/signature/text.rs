@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The text of a signature, read by the compiler.
+//! Compile-time parser of signatures.
 
-use super::cursor::{number, one_of, part, refuse, same, Cursor};
+use super::cursor::{contains, number, one_of, part, refuse, same, Cursor};
 use super::dtype_names::dtype_of;
-use super::{
+use super::types::{
     Default, Direction, DtypeSet, Extent, Kind, Parameter, Signature, TensorKind, Variable,
     MAX_DTYPES, MAX_EXTENTS, MAX_NAMES, MAX_PARAMETERS, MAX_VARIABLES, NO_DTYPES, NO_PARAMETER,
 };
+use crate::abi;
+use crate::type_names::device_name;
 
+/// The largest alignment in bytes.
 const LARGEST_ALIGNMENT: i64 = 4096;
 
-/// Words that stand before a bracket and begin no tensor.
+/// Names that may precede a bracket in a type that is not a tensor.
 const GENERIC: [&str; 11] = [
     "Any", "Array", "Callable", "Dict", "List", "Map", "Optional", "Union", "dict", "list", "tuple",
 ];
 
-/// Read a signature.
+/// Parse a signature.
 ///
 /// ```
 /// use pytvmffi::signature::{parse, Signature};
@@ -24,7 +27,8 @@ const GENERIC: [&str; 11] = [
 /// ```
 ///
 /// # Panics
-/// When the text is none, or has parts that `export!` does not know: compilation ends there.
+/// If the text is not a signature, or `export!` does not support a part of it. In a constant, this is
+/// a compile error.
 #[track_caller]
 pub const fn parse(text: &'static str) -> Signature {
     let mut signature = Signature {
@@ -52,7 +56,7 @@ const fn read_parameters(cursor: &mut Cursor, signature: &mut Signature) {
         } else if cursor.peek() == b'*' {
             cursor.skip(1);
             if cursor.peek() != b',' {
-                cursor.fail("parameters that export! knows, which are none with a star,");
+                cursor.fail("a parameter without `*` (export! does not support `*arguments`)");
             }
             is_keyword_only = true;
         } else {
@@ -89,15 +93,15 @@ const fn read_parameter(cursor: &mut Cursor, signature: &mut Signature) -> Param
     parameter
 }
 
-/// Read a direction, if there is one: a word behind which a type stands.
+/// Read the direction, if there is one: a keyword that a type follows.
 const fn read_direction(cursor: &mut Cursor) -> Direction {
     let word = cursor.word();
-    let mut behind = *cursor;
-    behind.skip(word.len());
-    if !one_of(word, &["in", "out", "inout", "unknown"]) || one_of_byte(behind.peek(), b"[,)=") {
+    let mut next = *cursor;
+    next.skip(word.len());
+    if !one_of(word, &["in", "out", "inout", "unknown"]) || contains(b"[,)=", next.peek()) {
         return Direction::Read;
     }
-    *cursor = behind;
+    *cursor = next;
     if same(word, "in") {
         Direction::Read
     } else if same(word, "unknown") {
@@ -107,18 +111,7 @@ const fn read_direction(cursor: &mut Cursor) -> Direction {
     }
 }
 
-const fn one_of_byte(byte: u8, bytes: &[u8]) -> bool {
-    let mut i = 0;
-    while i < bytes.len() {
-        if bytes[i] == byte {
-            return true;
-        }
-        i += 1;
-    }
-    false
-}
-
-/// Split `type | None`.
+/// Split `type | None` into the type and true; return other texts unchanged, with false.
 const fn without_none(text: &'static str) -> (&'static str, bool) {
     let mut cursor = Cursor::new(text);
     let base = cursor.take_until(b"|");
@@ -130,7 +123,7 @@ const fn without_none(text: &'static str) -> (&'static str, bool) {
     if cursor.is_at_end() && same(other, "None") {
         return (base, true);
     }
-    (text, false) // a union of others, which is left to the function
+    (text, false) // another union, which the Rust parameter type checks
 }
 
 const fn read_constant(cursor: &mut Cursor) -> Default {
@@ -155,7 +148,7 @@ const fn read_constant(cursor: &mut Cursor) -> Default {
     if is_float(digits) {
         return Default::Float(text);
     }
-    refuse(&["signature: export! knows no default `", text, "`"])
+    refuse(&["signature: export! does not support the default `", text, "`"])
 }
 
 const fn is_decimal(text: &str) -> bool {
@@ -167,7 +160,7 @@ const fn is_decimal(text: &str) -> bool {
     i > 0 && i == bytes.len()
 }
 
-/// Whether a text is one that Rust reads as a float, and Python too.
+/// Return true if both Rust and Python parse the text as a float.
 const fn is_float(text: &str) -> bool {
     if same(text, "inf") || same(text, "nan") {
         return true;
@@ -205,9 +198,9 @@ const fn is_decimal_from(bytes: &[u8], from: usize) -> bool {
 const fn read_type(text: &'static str, signature: &mut Signature) -> Kind {
     let mut cursor = Cursor::new(text);
     let word = cursor.word();
-    let behind = cursor.peek_behind(word.len());
-    let is_plain = behind != b'.' && behind != b':';
-    if cursor.peek() == b'{' || same(word, "Tensor") || (is_plain && behind == b'*') {
+    let following = cursor.peek_at(word.len());
+    let is_plain = following != b'.' && following != b':';
+    if cursor.peek() == b'{' || same(word, "Tensor") || (is_plain && following == b'*') {
         return read_tensor(&mut cursor, signature);
     }
     let mut next = cursor;
@@ -238,13 +231,19 @@ const fn plain_type(word: &'static str) -> Kind {
     let bits = dtype.bits as u32;
     if dtype.lanes == 1 && bits >= 8 && bits <= 64 && bits.is_power_of_two() {
         match dtype.code {
-            crate::abi::kDLInt => return Kind::Integer(bits, true),
-            crate::abi::kDLUInt => return Kind::Integer(bits, false),
-            crate::abi::kDLFloat if bits >= 32 => return Kind::Floating(bits),
+            abi::kDLInt => return Kind::Integer(bits, true),
+            abi::kDLUInt => return Kind::Integer(bits, false),
+            abi::kDLFloat if bits >= 32 => return Kind::Floating(bits),
             _ => {}
         }
     }
-    refuse(&["signature: ", word, " is not a C number type; write ", word, "[...] for a tensor of any shape"])
+    refuse(&[
+        "signature: ",
+        word,
+        " is not a C number type; write ",
+        word,
+        "[...] for a tensor of any shape",
+    ])
 }
 
 const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
@@ -264,13 +263,13 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
     if cursor.accept(b'{') {
         tensor.dtypes = read_dtypes(cursor, b'}');
     } else {
-        let word = cursor.take_word("the type of the elements");
+        let word = cursor.take_word("a dtype");
         if let Some(dtype) = dtype_of(word) {
             tensor.dtypes.dtypes[0] = dtype;
             tensor.dtypes.texts[0] = word;
             tensor.dtypes.count = 1;
         } else if !same(word, "Tensor") {
-            tensor.variable = Some(variable_place(signature, word));
+            tensor.variable = Some(variable_index(signature, word));
         }
     }
     tensor.is_pointer = cursor.accept(b'*');
@@ -299,12 +298,12 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
 const fn read_dtypes(cursor: &mut Cursor, end: u8) -> DtypeSet {
     let mut set = NO_DTYPES;
     loop {
-        let word = cursor.take_word("an element type");
+        let word = cursor.take_word("a dtype");
         let Some(dtype) = dtype_of(word) else {
-            refuse(&["signature: `", word, "` is no element type"])
+            refuse(&["signature: `", word, "` is not a dtype"])
         };
         if set.count == MAX_DTYPES {
-            cursor.fail("no more than 8 element types");
+            cursor.fail("no more than 8 dtypes");
         }
         set.dtypes[set.count] = dtype;
         set.texts[set.count] = word;
@@ -313,14 +312,14 @@ const fn read_dtypes(cursor: &mut Cursor, end: u8) -> DtypeSet {
             break;
         }
     }
-    cursor.expect(end, "',' or the end of the element types");
+    cursor.expect(end, "',' or the end of the dtypes");
     set
 }
 
 const fn read_extents(cursor: &mut Cursor, signature: &mut Signature, tensor: &mut TensorKind) {
     tensor.has_shape = true;
     while cursor.peek() != b']' {
-        if cursor.peek() == b'.' && cursor.peek_behind(1) == b'.' && cursor.peek_behind(2) == b'.' {
+        if cursor.peek() == b'.' && cursor.peek_at(1) == b'.' && cursor.peek_at(2) == b'.' {
             cursor.skip(3);
             if tensor.gap.is_some() {
                 cursor.fail("at most one '...'");
@@ -337,7 +336,8 @@ const fn read_extents(cursor: &mut Cursor, signature: &mut Signature, tensor: &m
             break;
         }
     }
-    cursor.expect(b']', "',' or ']' behind a number or a name (export! knows no expressions)");
+    cursor
+        .expect(b']', "',' or ']' after a number or a name (export! does not support expressions)");
     if tensor.gap.is_some() && tensor.num_extents == 0 {
         tensor.has_shape = false;
     }
@@ -351,15 +351,15 @@ const fn read_extent(cursor: &mut Cursor, signature: &mut Signature) -> Extent {
     if same(name, "_") {
         return Extent::Any;
     }
-    let mut place = 0;
-    while !signature.names[place].is_empty() && !same(signature.names[place], name) {
-        place += 1;
-        if place == MAX_NAMES {
-            cursor.fail("no more than 16 names of extents");
+    let mut index = 0;
+    while !signature.names[index].is_empty() && !same(signature.names[index], name) {
+        index += 1;
+        if index == MAX_NAMES {
+            cursor.fail("no more than 16 extent names");
         }
     }
-    signature.names[place] = name;
-    Extent::Name(place)
+    signature.names[index] = name;
+    Extent::Name(index)
 }
 
 const fn read_alignment(cursor: &mut Cursor) -> usize {
@@ -378,19 +378,19 @@ const fn read_device(cursor: &mut Cursor, tensor: &mut TensorKind) {
     let mut size = word.len();
     let mut device_type = 1;
     loop {
-        if let Some(name) = crate::words::of_device(device_type) {
+        if let Some(name) = device_name(device_type) {
             if same(name, word) {
                 break;
             }
         }
         device_type += 1;
         if device_type == 64 {
-            refuse(&["signature: there is no device `", word, "`"]);
+            refuse(&["signature: unknown device `", word, "`"]);
         }
     }
     tensor.device = (device_type, -1);
     if cursor.accept(b':') {
-        let digits = cursor.take_digits("the number of a device");
+        let digits = cursor.take_digits("a device id");
         tensor.device.1 = number(digits) as i32;
         size += 1 + digits.len();
     }
@@ -398,24 +398,24 @@ const fn read_device(cursor: &mut Cursor, tensor: &mut TensorKind) {
     tensor.device_text = part(rest.take_until(b""), 0, size);
 }
 
-/// The place of a name for element types; what it may be is read later.
-const fn variable_place(signature: &mut Signature, name: &'static str) -> usize {
-    let mut place = 0;
-    while !signature.variables[place].name.is_empty()
-        && !same(signature.variables[place].name, name)
+/// Return the index of a dtype variable, adding it if necessary; a `where` clause sets its dtypes.
+const fn variable_index(signature: &mut Signature, name: &'static str) -> usize {
+    let mut index = 0;
+    while !signature.variables[index].name.is_empty()
+        && !same(signature.variables[index].name, name)
     {
-        place += 1;
-        if place == MAX_VARIABLES {
-            refuse(&["signature: export! knows no more than 4 names of element types"]);
+        index += 1;
+        if index == MAX_VARIABLES {
+            refuse(&["signature: export! supports at most 4 dtype variables"]);
         }
     }
-    signature.variables[place].name = name;
-    place
+    signature.variables[index].name = name;
+    index
 }
 
-// ---- What stands behind the parameters -----------------------------------------------------------
+// ---- Clauses after the parameters ----------------------------------------------------------------
 
-/// Results, kinds of errors and documentation are for other readers; `where` is for this one.
+/// Read `where` clauses; skip results, errors and documentation, which only tools use.
 const fn read_clauses(cursor: &mut Cursor, signature: &mut Signature) {
     while !cursor.is_at_end() {
         let word = cursor.word();
@@ -432,19 +432,19 @@ const fn read_clauses(cursor: &mut Cursor, signature: &mut Signature) {
 
 const fn read_variables(cursor: &mut Cursor, signature: &mut Signature) {
     loop {
-        let name = cursor.take_word("a name of element types");
+        let name = cursor.take_word("a dtype variable");
         if !same(cursor.word(), "in") {
             cursor.fail("'in'");
         }
         cursor.skip(2);
         cursor.expect(b'(', "'('");
         let dtypes = read_dtypes(cursor, b')');
-        let mut place = 0;
-        while place < MAX_VARIABLES {
-            if same(signature.variables[place].name, name) {
-                signature.variables[place].dtypes = dtypes;
+        let mut index = 0;
+        while index < MAX_VARIABLES {
+            if same(signature.variables[index].name, name) {
+                signature.variables[index].dtypes = dtypes;
             }
-            place += 1;
+            index += 1;
         }
         if !cursor.accept(b',') {
             return;
@@ -452,35 +452,35 @@ const fn read_variables(cursor: &mut Cursor, signature: &mut Signature) {
     }
 }
 
-/// What is known when all of the text is.
+/// Check dtype variables and link integer parameters to extent names, after the text is complete.
 const fn finish(signature: &mut Signature) {
-    let mut place = 0;
-    while place < MAX_VARIABLES {
-        let variable = signature.variables[place];
+    let mut index = 0;
+    while index < MAX_VARIABLES {
+        let variable = signature.variables[index];
         if !variable.name.is_empty() && variable.dtypes.count == 0 {
             let name = variable.name;
             refuse(&[
                 "signature: `",
                 name,
-                "` is no element type; say `where ",
+                "` is not a dtype; declare it with `where ",
                 name,
                 " in (...)`",
             ]);
         }
-        place += 1;
+        index += 1;
     }
-    place = 0;
-    while place < signature.num_parameters {
-        let parameter = signature.parameters[place];
+    index = 0;
+    while index < signature.num_parameters {
+        let parameter = signature.parameters[index];
         if matches!(parameter.kind, Kind::Int | Kind::Integer(..)) {
             let mut name = 0;
             while name < MAX_NAMES {
                 if same(signature.names[name], parameter.name) {
-                    signature.parameters[place].extent_name = Some(name);
+                    signature.parameters[index].extent_name = Some(name);
                 }
                 name += 1;
             }
         }
-        place += 1;
+        index += 1;
     }
 }

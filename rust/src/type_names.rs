@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What messages call the native types: the words of Python, as all wrappers use them.
+//! Names of native types and devices in error messages: the Python names, as in generated wrappers.
 
 use crate::abi;
 
-/// The word for a type index that has a fixed one.
-pub(crate) const fn of_index(index: i32) -> Option<&'static str> {
+/// Return the name of a built-in type; None for other type indices.
+pub(crate) const fn type_name(index: i32) -> Option<&'static str> {
     Some(match index {
         abi::kTVMFFINone => "None",
         abi::kTVMFFIInt => "int",
@@ -33,8 +33,8 @@ pub(crate) const fn of_index(index: i32) -> Option<&'static str> {
     })
 }
 
-/// The name of a device type; None for numbers that have none.
-pub(crate) const fn of_device(device_type: i32) -> Option<&'static str> {
+/// Return the name of a device type; None for unknown device types.
+pub(crate) const fn device_name(device_type: i32) -> Option<&'static str> {
     Some(match device_type {
         abi::kDLCPU => "cpu",
         abi::kDLCUDA => "cuda",

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Byte slices as `TVMFFIByteArray`, and back.
+
+use crate::abi::TVMFFIByteArray;
+
+/// Return a byte array that borrows a slice; valid only while the slice is.
+pub(crate) fn byte_array(bytes: &[u8]) -> TVMFFIByteArray {
+    TVMFFIByteArray { data: bytes.as_ptr().cast(), size: bytes.len() }
+}
+
+/// Return the bytes of a byte array, whose address may be NULL if it is empty.
+///
+/// # Safety
+/// `array` describes readable memory that does not change during `'a`.
+pub(crate) unsafe fn bytes_of<'a>(array: TVMFFIByteArray) -> &'a [u8] {
+    if array.data.is_null() || array.size == 0 {
+        return &[];
+    }
+    // SAFETY: guaranteed by the caller; the address is not NULL.
+    unsafe { std::slice::from_raw_parts(array.data.cast(), array.size) }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Structs of a parsed signature. Arrays have fixed capacities, since a constant cannot own a `Vec`.
+
+use crate::abi::DLDataType;
+
+/// Maximum number of parameters of a function.
+pub const MAX_PARAMETERS: usize = 12;
+/// Maximum number of extents in the type of a tensor.
+pub const MAX_EXTENTS: usize = 8;
+/// Maximum number of dtypes in one set.
+pub const MAX_DTYPES: usize = 8;
+/// Maximum number of extent names in a signature.
+pub const MAX_NAMES: usize = 16;
+/// Maximum number of dtype variables in a signature.
+pub const MAX_VARIABLES: usize = 4;
+
+/// The declared parameters of a function.
+#[derive(Debug)]
+pub struct Signature {
+    /// The complete text.
+    pub text: &'static str,
+    /// The name of the function.
+    pub name: &'static str,
+    /// The parameters; only the first `num_parameters` are used.
+    pub parameters: [Parameter; MAX_PARAMETERS],
+    /// The number of parameters.
+    pub num_parameters: usize,
+    /// The names of extents in order of appearance; unused entries are empty.
+    pub names: [&'static str; MAX_NAMES],
+    /// The dtype variables; unused entries have an empty name.
+    pub variables: [Variable; MAX_VARIABLES],
+}
+
+/// A dtype variable: all tensors of a call that use it have the same dtype.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// The name.
+    pub name: &'static str,
+    /// The allowed dtypes.
+    pub dtypes: DtypeSet,
+}
+
+/// A set of dtypes.
+#[derive(Debug, Clone, Copy)]
+pub struct DtypeSet {
+    /// The dtypes; only the first `count` are used.
+    pub dtypes: [DLDataType; MAX_DTYPES],
+    /// The names of the dtypes.
+    pub texts: [&'static str; MAX_DTYPES],
+    /// The number of dtypes.
+    pub count: usize,
+}
+
+/// A declared parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// The name.
+    pub name: &'static str,
+    /// The type as written in the signature.
+    pub type_text: &'static str,
+    /// The parsed type.
+    pub kind: Kind,
+    /// True if the parameter accepts None.
+    pub is_optional: bool,
+    /// The function's access to the elements of a tensor argument.
+    pub direction: Direction,
+    /// True if Python callers must pass the argument by name.
+    pub is_keyword_only: bool,
+    /// The value of an omitted argument.
+    pub default: Default,
+    /// For an integer that has the name of an extent: the index in [`Signature::names`].
+    pub extent_name: Option<usize>,
+}
+
+/// The type of a parameter.
+#[derive(Debug, Clone, Copy)]
+#[allow(clippy::large_enum_variant)] // a constant, which is never moved
+pub enum Kind {
+    /// A tensor.
+    Tensor(TensorKind),
+    /// A 64-bit integer, or a bool.
+    Int,
+    /// A C integer: size in bits, and true if it is signed.
+    Integer(u32, bool),
+    /// A float, an integer or a bool.
+    Float,
+    /// A C float: size in bits.
+    Floating(u32),
+    /// A bool, or an integer.
+    Bool,
+    /// A string.
+    Str,
+    /// A bytes value.
+    Bytes,
+    /// An address.
+    Pointer,
+    /// A type that the Rust parameter type checks, such as `Any`, `Array[int]` or `dtype`.
+    Other,
+}
+
+/// The checks of a tensor parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct TensorKind {
+    /// The allowed dtypes; an empty set allows all.
+    pub dtypes: DtypeSet,
+    /// The index of the dtype variable in [`Signature::variables`]; its set replaces `dtypes`.
+    pub variable: Option<usize>,
+    /// True if the number of dimensions is checked.
+    pub has_shape: bool,
+    /// The extents; only the first `num_extents` are used.
+    pub extents: [Extent; MAX_EXTENTS],
+    /// The number of written extents.
+    pub num_extents: usize,
+    /// The index of the extent before which `...` is written; `...` matches any number of dimensions.
+    pub gap: Option<usize>,
+    /// True if the tensor must be compact.
+    pub is_compact: bool,
+    /// True if the kernel receives the address of the elements.
+    pub is_pointer: bool,
+    /// The alignment of the address in bytes; 1 for any.
+    pub alignment: usize,
+    /// Device type and device id; -1 for any.
+    pub device: (i32, i32),
+    /// The device as written in the signature.
+    pub device_text: &'static str,
+}
+
+/// An extent in the type of a tensor.
+#[derive(Debug, Clone, Copy)]
+pub enum Extent {
+    /// `_`: any extent.
+    Any,
+    /// A constant.
+    Constant(i64),
+    /// A named extent: the index in [`Signature::names`].
+    Name(usize),
+}
+
+/// The function's access to the elements of a tensor argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The function reads the elements.
+    Read,
+    /// The function writes the elements.
+    Written,
+    /// The signature does not declare the access.
+    Unknown,
+}
+
+/// The value of an omitted argument.
+#[derive(Debug, Clone, Copy)]
+pub enum Default {
+    /// The argument must be passed.
+    Required,
+    /// None.
+    None,
+    /// True or False.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// A float, as written in the signature.
+    Float(&'static str),
+    /// A string.
+    Str(&'static str),
+}
+
+pub(super) const NO_DTYPES: DtypeSet = DtypeSet {
+    dtypes: [DLDataType { code: 0, bits: 0, lanes: 0 }; MAX_DTYPES],
+    texts: [""; MAX_DTYPES],
+    count: 0,
+};
+
+pub(super) const NO_PARAMETER: Parameter = Parameter {
+    name: "",
+    type_text: "",
+    kind: Kind::Other,
+    is_optional: false,
+    direction: Direction::Read,
+    is_keyword_only: false,
+    default: Default::Required,
+    extent_name: None,
+};
+
+impl Signature {
+    /// Return the parameters.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters[..self.num_parameters]
+    }
+
+    /// Return the allowed dtypes of a tensor; an empty set allows all.
+    pub(super) fn dtypes_of<'a>(&'a self, tensor: &'a TensorKind) -> &'a DtypeSet {
+        tensor.variable.map_or(&tensor.dtypes, |index| &self.variables[index].dtypes)
+    }
+}
+
+impl Parameter {
+    /// Return true if calls must pass the argument.
+    pub fn is_required(&self) -> bool {
+        matches!(self.default, Default::Required)
+    }
+}
