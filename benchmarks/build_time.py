@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes from source to a function that can be called, in milliseconds.
+"""Build time of inline kernels: from source text to the first result, in milliseconds.
 
-A fresh process for each sample builds and calls a kernel that is new to its cache, and asks for it
-again, which then is found.  Building is given twice: as time that passes, and as CPU time of the
-process and its compilers, which other load on the machine changes less.  A C++ kernel is built
-without precompiled headers, as the first one is, and with those that an earlier kernel left.
+For each sample, a fresh process builds and calls a kernel that is not in its build cache, then
+finds and calls the same kernel again.  A build is reported as wall time and as CPU time of the
+process and its compilers; CPU time is less sensitive to other load on the machine.  C++ kernels are
+built without precompiled headers (as the first kernel of a user is) and with the precompiled
+headers of an earlier kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class _Kernel(NamedTuple):
     file: str
     label: str
     precompile: str = ""
-    """Value of the variable that says when headers are precompiled; means nothing to the peer."""
+    """TVM_FFI_CPP_EXTENSION_PRECOMPILE: 0 or 1.  The incumbent ignores the variable."""
 
 
 _KERNELS = {
@@ -35,7 +36,7 @@ _KERNELS = {
     "next": _Kernel("kernel.cc", "2nd C++ kernel", precompile="1"),
 }
 
-# The peer has no inline C: both build the C kernel from a file.
+# The incumbent has no inline C, so both implementations build the C kernel from a file.
 _MEASURE = """
 import json, pathlib, resource, sys, time
 import tvm_ffi.cpp
@@ -63,8 +64,8 @@ print(json.dumps({"build": built, "build_cpu": built_cpu, "found": found}))
 
 _QUANTITIES = {
     "build": "build and call a {}",
-    "build_cpu": "the same, CPU time",
-    "found": "find and call this {}",
+    "build_cpu": "build a {}, CPU time",
+    "found": "find and call a loaded {}",
 }
 
 BUILD_ROWS = tuple(f"{quantity}_{kernel}" for kernel in _KERNELS for quantity in _QUANTITIES)
@@ -76,7 +77,7 @@ def measure_build(
     """Return the rows of the build benchmark."""
     rows = {name: _row(name) for name in BUILD_ROWS}
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(rounds + 1):  # round 0 fills the system's caches and is not counted
+        for number in range(rounds + 1):  # round 0 warms the file caches and is not counted
             progress(f"builds: round {number} of {rounds}")
             for interpreter in interpreters:
                 for kernel in _KERNELS:
@@ -91,7 +92,7 @@ def _row(name: str) -> Row:
 
 
 def _new_kernel(kernel: str, number: int, folder: Path) -> Path:
-    """Return a file with the kernel and a number, which no cache knows."""
+    """Write the kernel with a unique comment, which no build cache contains; return the path."""
     source = KERNELS / _KERNELS[kernel].file
     path = folder / f"{kernel}_{number}{source.suffix}"
     path.write_text(f"{source.read_text(encoding='utf-8')}// {path.stem}\n", encoding="utf-8")
@@ -119,7 +120,7 @@ def _measure_once(
 
 
 def _build(interpreter: Interpreter, source: Path, precompile: str) -> dict[str, float]:
-    """Return what a fresh process measured."""
+    """Return the milliseconds that a fresh process measured, by quantity."""
     variables = {
         **interpreter.environment(),
         "TVM_FFI_CACHE_DIR": str(source.parent / interpreter.name),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of calls and operations: all implementations in turn, row by row, round by round.
+"""Interleaved timing of calls and operations in the workers of all implementations.
 
-Interleaving makes drift (clock frequency, other load) hit all implementations alike.
+Each round times every row in every worker, so that drift (clock frequency, other load) affects all
+implementations alike.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from results import Row, Samples, Unavailable
 
 
 class TimedRow(Protocol):
-    """What is known here of a row: a call from Python, or an operation of the C++ API."""
+    """The properties of a row that timing needs; a Python call or a C++ API operation."""
 
     @property
     def name(self) -> str:
-        """Stable key, which the workers know."""
+        """Stable key, by which workers find the row."""
 
     @property
     def label(self) -> str:
-        """What the reader sees."""
+        """Label in reports and charts."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure."""
+    """Duration of a measurement."""
 
     rounds: int
-    burst_ns: int
-    bursts: int
+    burst_ns: int  # duration of one burst
+    bursts: int  # per row and round
 
 
 def measure_calls(
@@ -40,27 +41,27 @@ def measure_calls(
     workers: Mapping[str, WorkerProcess | Unavailable],
     effort: Effort,
     progress: Callable[[str], None],
-    what: str = "calls",
+    title: str = "calls",
 ) -> list[Row]:
-    """Time the rows in all workers; a row that fails once in a worker is not tried again there.
+    """Time the rows in all workers; a row that fails in a worker is not retried there.
 
     Parameters
     ----------
     rows : sequence of TimedRow
-        What to measure.
+        The rows to measure.
     workers : mapping from implementation to worker
-        Who measures; `Unavailable` fills the column with its reason.
+        An `Unavailable` worker fills its column with the reason.
     effort : Effort
-        Number of rounds and length of a burst.
+        Number of rounds and duration of a burst.
     progress : callable
         Receives one line of text per round.
-    what : str
-        How that line names the rows.
+    title : str
+        Name of the rows in that line.
     """
     results = [Row(row.name, row.label, "ns") for row in rows]
     names = list(workers)
     for number in range(effort.rounds):
-        progress(f"{what}: round {number + 1} of {effort.rounds}")
+        progress(f"{title}: round {number + 1} of {effort.rounds}")
         first = number % len(names)
         for result in results:
             for name in names[first:] + names[:first]:
@@ -69,7 +70,7 @@ def measure_calls(
 
 
 def _measure_once(row: Row, name: str, worker: WorkerProcess | Unavailable, effort: Effort) -> None:
-    """Add the times of one visit to the row's cell."""
+    """Add the times of one request to the row's cell."""
     cell = row.cells.setdefault(name, Samples([]))
     if isinstance(cell, Unavailable):
         return

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as a bar chart in SVG: the time of ours relative to the peer, shorter is better."""
+"""SVG bar chart of results: our time relative to the incumbent's; shorter is better."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-from results import FLOOR, OURS, PEER, Row
+from results import FLOOR, INCUMBENT, OURS, Row
 
 WIDTH = 960
-LEFT = 250  # where the bars begin; the labels stand before
-RIGHT = 260  # room for the numbers behind the longest bar
+LEFT = 250  # x of the bars' left end; labels are left of it
+RIGHT = 260  # width reserved for the numbers right of the longest bar
 TOP = 64
 LINE_HEIGHT = 26
 BAR_HEIGHT = 16
-LONGEST_RATIO = 1.25  # longer bars are cut off; the number beside them is exact
+LONGEST_RATIO = 1.25  # longer bars are clipped; the number beside them is exact
 
 TITLE = "Time relative to apache-tvm-ffi (minimum of all rounds; shorter is better)"
 
@@ -24,7 +24,7 @@ text { font: 13px sans-serif; fill: #222 }
 .number { fill: #555 }
 .ours { fill: #2f6db5 }
 .floor { fill: #d9822b }
-.peer { stroke: #888; stroke-dasharray: 4 3 }"""
+.incumbent { stroke: #888; stroke-dasharray: 4 3 }"""
 
 
 def draw_chart(rows: Sequence[Row], caption: str) -> str:
@@ -33,12 +33,12 @@ def draw_chart(rows: Sequence[Row], caption: str) -> str:
     Parameters
     ----------
     rows : sequence of Row
-        Rows without a value for ours are drawn with the mark of the floor alone; rows without
-        a value for the peer are left out.
+        Rows without our value show only the floor's mark; rows without the incumbent's value
+        are omitted.
     caption : str
         Machine and versions, one line below the title.
     """
-    drawn = [row for row in rows if row.samples(PEER) is not None]
+    drawn = [row for row in rows if row.samples(INCUMBENT) is not None]
     height = TOP + LINE_HEIGHT * len(drawn) + 40
     bottom = height - 34
     parts = [
@@ -51,7 +51,7 @@ def draw_chart(rows: Sequence[Row], caption: str) -> str:
         _text(16, 24, TITLE, "title"),
         _text(16, 44, caption, "number"),
         *(part for i, row in enumerate(drawn) for part in _draw_row(row, TOP + i * LINE_HEIGHT)),
-        f'<line class="peer" x1="{_x(1)}" y1="{TOP - 8}" x2="{_x(1)}" y2="{bottom}"/>',
+        f'<line class="incumbent" x1="{_x(1)}" y1="{TOP - 8}" x2="{_x(1)}" y2="{bottom}"/>',
         *_legend(bottom + 22),
         "</svg>",
     ]
@@ -71,7 +71,7 @@ def _text(x: float, y: float, text: str, css: str = "", anchor: str = "start") -
 def _draw_row(row: Row, top: float) -> list[str]:
     baseline = top + BAR_HEIGHT - 3
     parts = [_text(LEFT - 10, baseline, row.label, anchor="end")]
-    ours, floor = row.ratio(OURS, PEER), row.ratio(FLOOR, PEER)
+    ours, floor = row.ratio(OURS, INCUMBENT), row.ratio(FLOOR, INCUMBENT)
     if ours is not None:
         width = round(_x(ours) - LEFT, 1)
         parts.append(
@@ -88,11 +88,11 @@ def _draw_row(row: Row, top: float) -> list[str]:
 
 
 def _numbers(row: Row, ratio: float | None) -> str:
-    ours, peer = row.samples(OURS), row.samples(PEER)
-    peer_text = "-" if peer is None else f"{peer.minimum:,.0f}"
+    ours, incumbent = row.samples(OURS), row.samples(INCUMBENT)
+    incumbent_text = "-" if incumbent is None else f"{incumbent.minimum:,.0f}"
     if ours is None or ratio is None:
-        return f"not measured (peer {peer_text} {row.unit})"
-    return f"{ratio:.2f}  ({ours.minimum:,.0f} / {peer_text} {row.unit})"
+        return f"not measured (incumbent {incumbent_text} {row.unit})"
+    return f"{ratio:.2f}  ({ours.minimum:,.0f} / {incumbent_text} {row.unit})"
 
 
 def _legend(y: float) -> list[str]:
@@ -101,6 +101,6 @@ def _legend(y: float) -> list[str]:
         _text(LEFT + 20, y, OURS),
         f'<rect class="floor" x="{LEFT + 80}" y="{y - 12}" width="3" height="14"/>',
         _text(LEFT + 90, y, "floor (hand-written extension)"),
-        f'<line class="peer" x1="{LEFT + 310}" y1="{y - 12}" x2="{LEFT + 310}" y2="{y + 2}"/>',
+        f'<line class="incumbent" x1="{LEFT + 310}" y1="{y - 12}" x2="{LEFT + 310}" y2="{y + 2}"/>',
         _text(LEFT + 318, y, "apache-tvm-ffi = 1"),
     ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run needs before it can measure: interpreters, compiled kernels, the floor extension.
+"""Inputs of a benchmark run: Python interpreters, compiled kernels, the floor extension.
 
-Everything made here lies in ``build/bench`` and is made again when it is missing or outdated.
+All outputs are in ``build/bench`` and are rebuilt if they are missing or outdated.
 """
 
 from __future__ import annotations
@@ -15,42 +15,45 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from results import OURS, PEER
+from results import INCUMBENT, OURS
 
 BENCHMARKS = Path(__file__).resolve().parent
 ROOT = BENCHMARKS.parent
 BUILD = ROOT / "build" / "bench"
 
 sys.path.append(str(ROOT / "tools"))
-from scratch_environment import (  # noqa: E402  (found from here on)
-    PEER_REQUIREMENT,
+from scratch_environment import (  # noqa: E402  (needs the path appended above)
+    INCUMBENT_REQUIREMENT,
     SetupError,
     make_environment,
     run_program,
     without_search_paths,
 )
 
-COMPANIONS = ("numpy", "torch")  # the peer gets the versions that ours runs with
+COMPANIONS = ("numpy", "torch")  # installed beside the incumbent, at the versions of this run
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python interpreter whose environment has a ``tvm_ffi`` package, ours or the peer's."""
+    """A Python interpreter with a ``tvm_ffi`` package installed, ours or the incumbent's."""
 
     name: str
     executable: Path
 
     def environment(self) -> dict[str, str]:
-        """Return the variables for its processes: no search path leads to the other package."""
-        return without_search_paths() if self.name == PEER else dict(os.environ)
+        """Return the environment variables of its processes.
+
+        The incumbent gets no search paths, through which it could import our package.
+        """
+        return without_search_paths() if self.name == INCUMBENT else dict(os.environ)
 
     def run(self, *arguments: str) -> str:
-        """Run the interpreter and return what it printed.
+        """Run the interpreter and return its standard output.
 
         Raises
         ------
         SetupError
-            If it fails; the message holds the last line of its standard error.
+            If it fails; the message is the last line of its standard error.
         """
         return run_program([self.executable, *arguments], self.environment(), BENCHMARKS)
 
@@ -59,26 +62,28 @@ class Interpreter:
 
 
 def our_interpreter() -> Interpreter:
-    """Return the interpreter of this run, in whose environment ours is installed."""
+    """Return the interpreter of this process, which has our package installed."""
     return Interpreter(OURS, Path(sys.executable))
 
 
-def peer_interpreter(python: Path | None = None) -> Interpreter:
-    """Return the peer's interpreter: the given one, or that of an environment made on demand.
+def incumbent_interpreter(python: Path | None = None) -> Interpreter:
+    """Return the given interpreter of the incumbent, or that of an environment made on demand.
 
     Raises
     ------
     SetupError
-        If the environment cannot be made, for example without a package index.
+        If the environment cannot be created, for example without a package index.
     """
     if python is not None:
-        return Interpreter(PEER, python)
-    return Interpreter(PEER, make_environment(BUILD / "peer-venv", _peer_requirements()))
+        return Interpreter(INCUMBENT, python)
+    return Interpreter(
+        INCUMBENT, make_environment(BUILD / "incumbent-venv", _incumbent_requirements())
+    )
 
 
-def _peer_requirements() -> list[str]:
-    """Return the peer and the array libraries of this environment, at the same versions."""
-    requirements = [PEER_REQUIREMENT]
+def _incumbent_requirements() -> list[str]:
+    """Return the requirements: the incumbent, and this environment's array libraries."""
+    requirements = [INCUMBENT_REQUIREMENT]
     for name in COMPANIONS:
         try:
             version = importlib.metadata.version(name)
@@ -89,7 +94,7 @@ def _peer_requirements() -> list[str]:
 
 
 def library_of(interpreter: Interpreter) -> Path:
-    """Return the libtvm_ffi of an interpreter's package; SetupError if there is none."""
+    """Return the libtvm_ffi of an interpreter's package.  Raises SetupError if it has none."""
     folder = Path(interpreter.run("-m", "tvm_ffi.config", "--libdir").strip())
     library = folder / "libtvm_ffi.so"
     if not library.is_file():
@@ -98,26 +103,32 @@ def library_of(interpreter: Interpreter) -> Path:
 
 
 def first_library(interpreters: Sequence[Interpreter]) -> tuple[Interpreter, Path]:
-    """Return the first interpreter that has a libtvm_ffi, with it; SetupError if none has."""
+    """Return the first interpreter with a libtvm_ffi, and the library.
+
+    Raises
+    ------
+    SetupError
+        If no interpreter has one.
+    """
     reasons = []
     for interpreter in interpreters:
         try:
             return interpreter, library_of(interpreter)
         except SetupError as error:
             reasons.append(f"{interpreter.name}: {error}")
-    raise SetupError("no libtvm_ffi to run with (" + "; ".join(reasons) + ")")
+    raise SetupError("no interpreter has a libtvm_ffi (" + "; ".join(reasons) + ")")
 
 
 # ---- Compiled parts -------------------------------------------------------------------------
 
 
 def compile_kernels(library: Path) -> Path:
-    """Compile the kernels, once for all implementations; return the shared library."""
+    """Compile the kernels, which all implementations load; return the shared library."""
     return _compile_c(BENCHMARKS / "call" / "kernels.c", BUILD / "kernels.so", library, [])
 
 
 def compile_checking_kernels(library: Path) -> Path:
-    """Compile the kernels with a no-op that checks its arguments, for kernels of Numba."""
+    """Compile the kernels with a no-op that checks its arguments, for the Numba rows."""
     source = BENCHMARKS / "numba_kernel" / "by_hand.c"
     return _compile_c(source, BUILD / "checking_kernels.so", library, [])
 
@@ -132,7 +143,7 @@ def compile_floor(library: Path) -> Path:
 
 
 def compile_functions(count: int) -> Path:
-    """Return a library with so many functions `function_I`, which return I; made once.
+    """Return a library with `count` functions `function_I` that return I; compiled once.
 
     Raises
     ------
@@ -160,12 +171,12 @@ _FUNCTIONS = """\
 
 
 def compile_cpp_program(interpreter: Interpreter) -> Path:
-    """Compile the C++ benchmark with an implementation's headers and library; return the program.
+    """Compile the C++ benchmark against an implementation; return the program.
 
     Raises
     ------
     SetupError
-        If there is no compiler, or the implementation has no headers or library.
+        If there is no compiler, or the implementation has no headers or no library.
     """
     includes = interpreter.run("-m", "tvm_ffi.config", "--cxxflags").split()
     library = library_of(interpreter)
@@ -174,12 +185,12 @@ def compile_cpp_program(interpreter: Interpreter) -> Path:
 
 
 def compile_cpp_floor() -> Path:
-    """Compile the floor of the C++ benchmark, which needs the C header alone."""
+    """Compile the floor of the C++ benchmark, which includes only the C header."""
     return _compile_cpp("floor.cc", BUILD / "cpp_api_floor", [f"-I{ROOT / 'include'}"], [])
 
 
 def _compile_cpp(source: str, output: Path, includes: list[str], link: list[str]) -> Path:
-    """Compile a program as kernels are compiled: C++17, -O2 and position independent."""
+    """Compile a program with the flags of kernels: C++17, -O2, position-independent."""
     output.parent.mkdir(parents=True, exist_ok=True)
     compiler = shlex.split(os.environ.get("CXX", "c++"))
     flags = ["-std=c++17", "-O2", "-fPIC", *includes]
@@ -189,9 +200,9 @@ def _compile_cpp(source: str, output: Path, includes: list[str], link: list[str]
 
 
 def _compile_c(source: Path, output: Path, library: Path, includes: Sequence[str]) -> Path:
-    """Compile one C file to a shared library that names libtvm_ffi, but no place for it.
+    """Compile one C file to a shared library that needs libtvm_ffi, without an rpath.
 
-    The process that loads it has its own libtvm_ffi loaded before.
+    The process that loads it has already loaded its own libtvm_ffi.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     compiler = shlex.split(os.environ.get("CC", "cc"))

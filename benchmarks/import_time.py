@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of ``import tvm_ffi`` over a bare interpreter, in milliseconds.
+"""Import time of ``tvm_ffi`` beyond that of a bare interpreter, in milliseconds.
 
-Fresh processes, interleaved: ``-c pass`` and ``-c "import tvm_ffi"``.  A sample is the difference
-of the two in one round.  The second row hides torch, because the peer imports torch whenever it
-is installed, and that then dominates.
+A sample is the difference between fresh processes with ``-c "import tvm_ffi"`` and ``-c pass`` in
+one round.  The second row hides torch: the incumbent imports torch if it is installed, which then
+dominates its time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def measure_import(
         "": Row("import", "import tvm_ffi", "ms"),
         _HIDE_TORCH: Row("import_without_torch", "import tvm_ffi, torch hidden", "ms"),
     }
-    for number in range(rounds + 1):  # round 0 fills caches and is not counted
+    for number in range(rounds + 1):  # round 0 warms the file caches and is not counted
         progress(f"import: round {number} of {rounds}")
         for interpreter in interpreters:
             for prefix, row in rows.items():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch through a plan costs, beside one written by hand for the same checks.
+"""Launch plan cost: generated C, a launch module, and a hand-written launch with the same checks.
 
-In place of the floor stands what somebody wrote by hand, ``launch/by_hand.c``; the driver is the
-stand-in of the tests, which records each call.  A program calls all in turn, with two tensors and a
-number.
+The floor column is the hand-written launch, ``launch/by_hand.c``.  All use the tests' fake CUDA
+driver, which records each call.  One program calls the three functions alternately, with two
+tensors and a number.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ print(codegen.c.source_of([plan]), end="")
 def measure_launch(
     interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the rows about launches."""
+    """Return the launch rows."""
     rows = [
         Row("launch_call", "checks and launch of a generated C function", "ns"),
-        Row("launch_module_call", "the same by a module without a compiler", "ns"),
+        Row("launch_module_call", "checks and launch of a launch module", "ns"),
     ]
     progress("launches")
     try:
@@ -58,21 +58,21 @@ def _measure(interpreter: Interpreter, rounds: int, rows: list[Row]) -> None:
     generated.write_text(interpreter.run("-c", _GENERATE, str(module)), encoding="utf-8")
     lines = _timed(folder, generated, module, library_of(interpreter), rounds).splitlines()
     values = [[float(word) for word in line.split()] for line in lines]
-    for place, row in enumerate(rows):
-        row.cells[OURS] = Samples([line[place] for line in values])
+    for column, row in enumerate(rows):
+        row.cells[OURS] = Samples([line[column] for line in values])
         row.cells[FLOOR] = Samples([line[2] for line in values])
 
 
 def _timed(folder: Path, generated: Path, module: Path, library: Path, rounds: int) -> str:
-    """Build the program and return what it prints: a line for each round."""
+    """Build and run the program; return its output, one line per round."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     driver, program = folder / "libcuda.so.1", folder / "launch"
     flags = ["-O2", "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1"]
-    stand_in = ROOT / "tests" / "cpp" / "fake_driver" / "fake_driver.c"
-    run_program([*compiler, *flags, stand_in, "-o", driver], folder=BENCHMARKS)
+    fake_driver = ROOT / "tests" / "cpp" / "fake_driver" / "fake_driver.c"
+    run_program([*compiler, *flags, fake_driver, "-o", driver], folder=BENCHMARKS)
     sources = [generated, SOURCES / "by_hand.c", SOURCES / "time_calls.c"]
     link = [f"-L{library.parent}", "-ltvm_ffi", f"-Wl,-rpath,{library.parent}", "-ldl", "-pthread"]
-    # The program has loaded the driver when others ask for it by its name.
+    # Link the fake driver in, so that a later dlopen("libcuda.so.1") returns it.
     link += ["-Wl,--no-as-needed", str(driver), f"-Wl,-rpath,{folder}"]
     include = f"-I{ROOT / 'include'}"
     run_program([*compiler, "-O2", include, *sources, "-o", program, *link], folder=BENCHMARKS)

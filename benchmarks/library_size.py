@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size of what a user downloads: libtvm_ffi and the extension modules, stripped, in bytes."""
+"""Download size: libtvm_ffi and the package's extension modules, stripped, in bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from environment import Interpreter, library_of
 from results import Cell, Row, Samples, Unavailable
 from scratch_environment import SetupError
 
-# Prints the extension modules of the package: those on its path and those it loaded.
+# Prints the package's extension modules: the files in its folders and the modules it has loaded.
 _LIST_EXTENSIONS = """
 import importlib.machinery, json, pathlib, sys, tvm_ffi
 suffixes = tuple(s for s in importlib.machinery.EXTENSION_SUFFIXES if s != ".so")
@@ -26,7 +26,7 @@ print(json.dumps(sorted({str(f.resolve()) for f in files if f.name.endswith(suff
 
 
 def measure_size(interpreters: Sequence[Interpreter]) -> list[Row]:
-    """Return the rows of the size table; each cell holds one value."""
+    """Return the size rows; each cell has one value."""
     library = Row("library_size", "libtvm_ffi.so, stripped", "bytes")
     total = Row("total_size", "libtvm_ffi.so + extensions", "bytes")
     for interpreter in interpreters:
@@ -46,7 +46,7 @@ def _sizes(interpreter: Interpreter) -> tuple[Cell, Cell]:
 
 
 def _stripped_size(path: Path) -> int:
-    """Return the size in bytes after removing what running does not need."""
+    """Return the size in bytes after ``strip --strip-unneeded``."""
     if shutil.which("strip") is None:
         raise SetupError("strip: command not found")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of loading a library, and of finding functions in it, by number of its functions.
+"""Load time of a library and lookup time of its functions, by number of functions.
 
-Each sample comes from a fresh process, since a library can be loaded only once.  Implementations
-take turns.  The floor is the system's loader alone: ``dlopen``, and one ``dlsym`` per function.
+Each sample is from a fresh process, because a process loads a library only once.  The samples of
+the implementations are interleaved.  The floor is the loader alone: ``dlopen``, and one ``dlsym``
+per function.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from results import FLOOR, OURS, Row, Samples, Unavailable
 from scratch_environment import SetupError
 
 _COUNTS = (1, 100, 10_000)
-_LOOKUPS = 100  # functions found in one sample, spread over the library
+_LOOKUPS = 100  # functions looked up per sample, spread over the library
 
-# Both measure one library after the other, the first one as a warm-up, and print nanoseconds:
-# for loading, and per function for looking up, unless the library has too few of them.
+# Measures the libraries sequentially, the first one as a warm-up, and prints for each the
+# nanoseconds of loading and the mean nanoseconds per lookup.
 _MEASURE = """
 import gc, json, sys, time
 {begin}
@@ -34,9 +35,9 @@ for path in sys.argv[1:]:
     {check}
     names = [{name} for i in range(0, count, max(1, count // {lookups}))]
     find = {find}
-    found_from = clock()
+    lookup_start = clock()
     found = [find(name) for name in names]
-    times.append([loaded - start, (clock() - found_from) / len(names)])
+    times.append([loaded - start, (clock() - lookup_start) / len(names)])
 print(json.dumps(times))
 """
 _PACKAGE = _MEASURE.format(
@@ -58,19 +59,19 @@ _LOADER = _MEASURE.format(
 
 
 def load_names() -> list[str]:
-    """Return the names of the rows about loading."""
+    """Return the names of the load rows."""
     return [f"load_{count}" for count in _COUNTS]
 
 
 def find_names() -> list[str]:
-    """Return the names of the rows about finding functions."""
+    """Return the names of the lookup rows."""
     return [f"find_{count}" for count in _COUNTS[1:]]
 
 
 def _make_rows() -> list[Row]:
-    what = [_functions(count) for count in _COUNTS]
-    loading = [Row(name, f"load {text}", "us") for name, text in zip(load_names(), what)]
-    finding = [Row(name, f"find 1 of {text}", "ns") for name, text in zip(find_names(), what[1:])]
+    sizes = [_functions(count) for count in _COUNTS]
+    loading = [Row(name, f"load {size}", "us") for name, size in zip(load_names(), sizes)]
+    finding = [Row(name, f"find 1 of {size}", "ns") for name, size in zip(find_names(), sizes[1:])]
     return loading + finding
 
 
@@ -81,7 +82,7 @@ def _functions(count: int) -> str:
 def measure_load(
     interpreters: Mapping[str, Interpreter], rounds: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the rows about loading libraries."""
+    """Return the load and lookup rows."""
     rows = _make_rows()
     programs = {name: (interpreter, _PACKAGE) for name, interpreter in interpreters.items()}
     programs[FLOOR] = (interpreters[OURS], _LOADER)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels of `tvm_ffi.interop.numba` cost: their bodies beside Numba's, and calls of them.
+"""Numba kernels: body time compared with ``njit``, and call time compared with the floor.
 
-In place of the floor stands Numba's own ``njit`` for the body, in CPU time.  For the call it is the
-hand-written extension, which calls a kernel in C that makes the same checks.  One process measures
-all.
+For the body, the floor column is Numba's own ``njit``, in CPU time.  For the call, it is the
+hand-written extension, which calls a C kernel with the same checks.  One process measures
+everything.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ NUMBA_ROWS = ("numba_body", "numba_call")
 def measure_numba(
     interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the rows about kernels in Python."""
-    body = Row("numba_body", "body of a Numba kernel", "us")
+    """Return the Numba kernel rows."""
+    body = Row("numba_body", "Numba kernel body", "us")
     call = Row("numba_call", "Numba kernel(3 x NumPy array)", "ns")
-    progress("kernels of Numba")
+    progress("Numba kernels")
     try:
         library = library_of(interpreter)
         arguments = {
@@ -39,7 +39,7 @@ def measure_numba(
             row.cells = {name: Unavailable(str(error)) for name in (OURS, FLOOR)}
         return [body, call]
     columns = zip(*([float(word) for word in line.split()] for line in lines))
-    ours_body, njit_body, ours_call, floor_call = (Samples(list(one)) for one in columns)
+    ours_body, njit_body, ours_call, floor_call = (Samples(list(column)) for column in columns)
     body.cells = {OURS: ours_body, FLOOR: njit_body}
     call.cells = {OURS: ours_call, FLOOR: floor_call}
     return [body, call]

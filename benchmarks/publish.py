@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show of a run:  ``python benchmarks/publish.py [build/bench/results.json]``.
+"""Published benchmark numbers:  ``python benchmarks/publish.py [build/bench/results.json]``.
 
-Writes the folder docs/benchmarks (numbers without their samples, tables, charts) and the table in
-README.md.  Without an argument the numbers that are there are drawn again.
+Writes docs/benchmarks (results without samples, tables, charts) and the table in README.md.
+Without an argument, tables and charts are generated again from docs/benchmarks/results.json.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from chart import draw_chart
-from results import FLOOR, OURS, PEER, Row, Samples
+from results import FLOOR, INCUMBENT, OURS, Row, Samples
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ROOT / "docs" / "benchmarks"
 README = ROOT / "README.md"
 
-# The calls that people ask about, in the order of README.
+# Rows of the table in README.md, in its order.
 ASKED = (
     *("noop", "noop_ints", "noop_mixed", "noop_numpy", "noop_torch", "echo_torch"),
     *("callback_new", "raise_error", "array_index", "import"),
 )
-# Tables of the page: title, first row of each in the order of the results.
+# Tables of rows.md: the title, and the name of the first row.  Results are in this order.
 TABLES = (
     ("Calls from Python", "noop"),
     ("Values and objects in Python", "array_index"),
@@ -43,7 +43,7 @@ Measured = dict[str, Any]
 
 
 def without_samples(results: Measured) -> Measured:
-    """Return results with the minimum and the median of each cell, rounded to four digits."""
+    """Return the results with only the minimum and median of each cell, rounded to four digits."""
     kept = {name: results[name] for name in ("date", "command", "machine", "python", "versions")}
     kept["rows"] = [
         {
@@ -62,7 +62,7 @@ def without_samples(results: Measured) -> Measured:
 
 
 def rows_of(results: Measured) -> list[Row]:
-    """Return the rows with the minima as their only samples."""
+    """Return the rows; the only sample of a cell is its minimum."""
     return [
         Row(
             row["name"],
@@ -75,14 +75,14 @@ def rows_of(results: Measured) -> list[Row]:
 
 
 def table_of(rows: Sequence[Row]) -> str:
-    """Return a table in Markdown: times, and the ratios of the minima."""
+    """Return a Markdown table with times and the ratios of the minima."""
     lines = [
         "| | ours | incumbent | floor | ours / incumbent | ours / floor |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
-        times = (_time(row, name) for name in (OURS, PEER, FLOOR))
-        ratios = (_ratio(row.ratio(OURS, reference)) for reference in (PEER, FLOOR))
+        times = (_time(row, name) for name in (OURS, INCUMBENT, FLOOR))
+        ratios = (_ratio(row.ratio(OURS, reference)) for reference in (INCUMBENT, FLOOR))
         label = row.label.replace("<", "&lt;")
         lines.append(f"| {label} | {' | '.join((*times, *ratios))} |")
     return "\n".join(lines)
@@ -104,7 +104,7 @@ def _ratio(ratio: float | None) -> str:
 
 
 def page_of(results: Measured) -> str:
-    """Return the part of the page that is generated."""
+    """Return the text of rows.md."""
     rows = rows_of(results)
     names = [row.name for row in rows]
     starts = [names.index(first) for _, first in TABLES]
@@ -115,11 +115,11 @@ def page_of(results: Measured) -> str:
 
 
 def setting_of(results: Measured) -> str:
-    """Return machine and versions as a sentence."""
-    ours, peer = results["versions"][OURS], results["versions"][PEER]
+    """Return one sentence with the machine and the versions."""
+    ours, incumbent = results["versions"][OURS], results["versions"][INCUMBENT]
     return (
         f"{results['machine']}; {results['python']}, NumPy {ours['numpy']}, torch {ours['torch']}; "
-        f"the incumbent is `apache-tvm-ffi` {peer['tvm_ffi']}."
+        f"the incumbent is `apache-tvm-ffi` {incumbent['tvm_ffi']}."
     )
 
 
@@ -137,7 +137,7 @@ def charts_of(results: Measured) -> dict[str, str]:
 
 
 def outputs_of(results: Measured) -> dict[Path, str]:
-    """Return the text of each file."""
+    """Return the text of each generated file."""
     rows = {row.name: row for row in rows_of(results)}
     asked = table_of([rows[name] for name in ASKED])
     readme = README.read_text(encoding="utf-8")
@@ -151,7 +151,7 @@ def outputs_of(results: Measured) -> dict[Path, str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write all files."""
+    """Write all generated files."""
     source = Path(arguments[0]) if arguments else PUBLISHED / "results.json"
     results = without_samples(json.loads(source.read_text(encoding="utf-8")))
     PUBLISHED.mkdir(exist_ok=True)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as text for the terminal and as JSON for programs."""
+"""Report of benchmark results as text for the terminal and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from results import FLOOR, OURS, PEER, Row, Samples, Unavailable
+from results import FLOOR, INCUMBENT, OURS, Row, Samples, Unavailable
 from targets import ABSOLUTE, Verdict
 
-IMPLEMENTATIONS = (OURS, PEER, FLOOR)
+IMPLEMENTATIONS = (OURS, INCUMBENT, FLOOR)
 LABEL_WIDTH = 32
-VALUE_WIDTH = 11
+VALUE_WIDTH = 15
 
 _STATES = {True: "met", False: "MISSED", None: "not measured"}
 
@@ -22,7 +22,7 @@ _STATES = {True: "met", False: "MISSED", None: "not measured"}
 def format_report(
     setting: Mapping[str, Any], rows: Sequence[Row], verdicts: Sequence[Verdict]
 ) -> str:
-    """Return the table, the targets and what was not available, as text."""
+    """Return the setting, the table, the targets and the missing values as text."""
     blocks = [
         "\n".join(f"{key}: {_flat(value)}" for key, value in setting.items()),
         format_table(rows),
@@ -33,7 +33,7 @@ def format_report(
 
 
 def _flat(value: Any) -> str:
-    """Return a nested value on one line; commas inside, semicolons between groups."""
+    """Return a nested mapping on one line: commas inside a group, semicolons between groups."""
     if not isinstance(value, Mapping):
         return str(value)
     separator = "; " if any(isinstance(item, Mapping) for item in value.values()) else ", "
@@ -43,11 +43,11 @@ def _flat(value: Any) -> str:
 def format_table(rows: Sequence[Row]) -> str:
     """Return one line per row: minimum and median of each implementation, and the ratios.
 
-    Ratios are those of the minima; below 1 means that ours takes less.
+    A ratio divides our minimum by the other minimum; below 1, ours is faster.
     """
     names = [name for name in IMPLEMENTATIONS if any(name in row.cells for row in rows)]
     headings = [f"{name} {kind}" for name in names for kind in ("min", "med")]
-    headings += [f"{OURS}/{name}" for name in (PEER, FLOOR) if name in names]
+    headings += [f"{OURS}/{name}" for name in (INCUMBENT, FLOOR) if name in names]
     lines = [f"{'':{LABEL_WIDTH}}{'unit':5}" + "".join(f"{h:>{VALUE_WIDTH}}" for h in headings)]
     lines.append("-" * len(lines[0]))
     lines += [_format_row(row, names) for row in rows]
@@ -60,7 +60,7 @@ def _format_row(row: Row, names: Sequence[str]) -> str:
         samples = row.samples(name)
         values = (None, None) if samples is None else (samples.minimum, samples.median)
         texts += [_format_value(value, row.unit) for value in values]
-    for name in (PEER, FLOOR):
+    for name in (INCUMBENT, FLOOR):
         if name in names:
             ratio = row.ratio(OURS, name)
             texts.append("-" if ratio is None else f"{ratio:.2f}")
@@ -75,13 +75,13 @@ def _format_value(value: float | None, unit: str) -> str:
 
 
 def format_verdicts(verdicts: Sequence[Verdict], rows: Sequence[Row]) -> str:
-    """Return one line per target, and how many are met."""
+    """Return one line per target, and the number of targets that are met."""
     by_name = {row.name: row for row in rows}
     lines = ["targets"]
     for verdict in verdicts:
         target = verdict.target
         row = by_name[target.row]
-        limit = f"<= {target.limit:g} " + _reference_words(target.reference, row, by_name)
+        limit = f"<= {target.limit:g} " + _describe_reference(target.reference, row, by_name)
         value = "" if verdict.value is None else f"{verdict.value:.2f}"
         lines.append(f"  {row.label:{LABEL_WIDTH}}{limit:34}{value:>8}  {_STATES[verdict.is_met]}")
     met = sum(verdict.is_met is True for verdict in verdicts)
@@ -90,7 +90,7 @@ def format_verdicts(verdicts: Sequence[Verdict], rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _reference_words(reference: str, row: Row, rows: Mapping[str, Row]) -> str:
+def _describe_reference(reference: str, row: Row, rows: Mapping[str, Row]) -> str:
     if reference == ABSOLUTE:
         return row.unit
     label = rows[reference].label if reference in rows else reference
@@ -98,7 +98,7 @@ def _reference_words(reference: str, row: Row, rows: Mapping[str, Row]) -> str:
 
 
 def format_reasons(rows: Sequence[Row]) -> str:
-    """Return why cells are empty, each reason once with the rows it concerns."""
+    """Return the reasons for empty cells, each once with its rows."""
     concerned: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for name, cell in row.cells.items():
@@ -117,7 +117,7 @@ def format_reasons(rows: Sequence[Row]) -> str:
 def to_json(
     setting: Mapping[str, Any], rows: Sequence[Row], verdicts: Sequence[Verdict]
 ) -> dict[str, Any]:
-    """Return everything measured as one JSON-compatible object."""
+    """Return setting, rows and targets as one JSON-compatible object."""
     return {
         **setting,
         "rows": [_row_to_json(row) for row in rows],
@@ -136,7 +136,7 @@ def _row_to_json(row: Row) -> dict[str, Any]:
             }
         else:
             cells[name] = {"unavailable": cell.reason}
-    ratios = {f"{OURS}/{name}": row.ratio(OURS, name) for name in (PEER, FLOOR)}
+    ratios = {f"{OURS}/{name}": row.ratio(OURS, name) for name in (INCUMBENT, FLOOR)}
     return {"name": row.name, "label": row.label, "unit": row.unit, "cells": cells, **ratios}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured values: samples, or the reason why there are none."""
+"""Measured values of a row: samples, or the reason for their absence."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from typing import Union
 
 OURS = "ours"
-PEER = "peer"
+INCUMBENT = "incumbent"
 FLOOR = "floor"
 
 
 @dataclass
 class Samples:
-    """What several rounds measured, in the unit of the row."""
+    """Values measured in several rounds, in the unit of the row."""
 
     values: list[float]
 
     @property
     def minimum(self) -> float:
-        """Smallest value: the cost without disturbance by other processes."""
+        """Smallest value: the cost least disturbed by other processes."""
         return min(self.values)
 
     @property
@@ -31,7 +31,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """No value, and why."""
+    """The reason for a missing value."""
 
     reason: str
 
@@ -49,12 +49,12 @@ class Row:
     cells: dict[str, Cell] = field(default_factory=dict)
 
     def samples(self, implementation: str) -> Samples | None:
-        """Return what was measured for an implementation; None if nothing was."""
+        """Return the samples of an implementation, or None if it was not measured."""
         cell = self.cells.get(implementation)
         return cell if isinstance(cell, Samples) else None
 
     def ratio(self, implementation: str, reference: str) -> float | None:
-        """Return the ratio of the minima of two implementations, if both were measured."""
+        """Return the ratio of two implementations' minima, or None if one was not measured."""
         measured, base = self.samples(implementation), self.samples(reference)
         if measured is None or base is None or base.minimum <= 0:
             return None

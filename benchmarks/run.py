@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the benchmarks: ours, the peer and the floor, interleaved; print and write the results.
+"""Command line of the benchmarks: time ours, the incumbent and the floor, interleaved.
 
-    python benchmarks/run.py [--rounds N] [--rows PATTERN] [--quick] [--no-peer]
+    python benchmarks/run.py [--rounds N] [--rows PATTERN] [--quick] [--no-incumbent]
 
-See README.md in this folder for what the rows mean.
+Prints a report and writes the results to ``build/bench``.  README.md in this folder describes the
+rows.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from environment import (
     compile_floor,
     compile_kernels,
     first_library,
+    incumbent_interpreter,
     our_interpreter,
-    peer_interpreter,
 )
 from import_time import measure_import
 from launch_time import LAUNCH_ROWS, measure_launch
@@ -43,7 +44,7 @@ from load_time import find_names, load_names, measure_load
 from numba_time import NUMBA_ROWS, measure_numba
 from python_api.rows import STATEMENT_ROWS, StatementRow
 from report import format_report, to_json
-from results import FLOOR, OURS, PEER, Row, Unavailable
+from results import FLOOR, INCUMBENT, OURS, Row, Unavailable
 from scratch_environment import SetupError
 from setting import describe_setting
 from targets import judge
@@ -55,34 +56,36 @@ Workers = dict[str, Union[WorkerProcess, Unavailable]]
 
 FULL_EFFORT = Effort(rounds=15, burst_ns=4_000_000, bursts=3)
 QUICK_EFFORT = Effort(rounds=3, burst_ns=1_000_000, bursts=2)
-IMPORT_ROUNDS_SHARE = 3  # one import or build for so many call rounds; it takes long
+IMPORT_ROUNDS_SHARE = 3  # call rounds per round of imports or builds, which take much longer
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Return the options of the command line."""
-    parser = argparse.ArgumentParser(description="Compare ours with the peer and the floor.")
+    """Return the command-line options."""
+    parser = argparse.ArgumentParser(description="Compare ours with the incumbent and the floor.")
     parser.add_argument("--rounds", type=int, help="rounds over all rows (default 15)")
-    parser.add_argument("--rows", default="*", metavar="PATTERN", help="names of rows, as a glob")
+    parser.add_argument("--rows", default="*", metavar="PATTERN", help="glob over row names")
     parser.add_argument("--quick", action="store_true", help="few short rounds, rough numbers")
-    parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
-    parser.add_argument("--peer-python", type=Path, help="interpreter that has the peer")
-    parser.add_argument("--check", action="store_true", help="status 1 if a target is missed")
+    parser.add_argument("--no-incumbent", action="store_true", help="skip the incumbent")
+    parser.add_argument(
+        "--incumbent-python", type=Path, help="interpreter with the incumbent installed"
+    )
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a target is missed")
     return parser.parse_args()
 
 
 def choose_effort(options: argparse.Namespace) -> Effort:
-    """Return the effort that the options ask for."""
+    """Return the rounds and burst lengths for the options."""
     effort = QUICK_EFFORT if options.quick else FULL_EFFORT
     rounds = effort.rounds if options.rounds is None else max(1, options.rounds)
     return Effort(rounds, effort.burst_ns, effort.bursts)
 
 
-def find_peer(options: argparse.Namespace) -> Interpreter | Unavailable:
-    """Return the peer's interpreter, or why there is none."""
-    if options.no_peer:
-        return Unavailable("left out with --no-peer")
+def find_incumbent(options: argparse.Namespace) -> Interpreter | Unavailable:
+    """Return the incumbent's interpreter, or the reason for its absence."""
+    if options.no_incumbent:
+        return Unavailable("skipped with --no-incumbent")
     try:
-        return peer_interpreter(options.peer_python)
+        return incumbent_interpreter(options.incumbent_python)
     except SetupError as error:
         return Unavailable(str(error))
 
@@ -90,7 +93,7 @@ def find_peer(options: argparse.Namespace) -> Interpreter | Unavailable:
 def create_workers(
     interpreters: Mapping[str, Interpreter], library: Path, options: list[str]
 ) -> Workers:
-    """Return a worker, not yet started, for each implementation."""
+    """Return an unstarted worker for each implementation."""
     kernels = ["--kernels", str(compile_kernels(library)), *options]
     workers: Workers = {
         name: python_worker(interpreter, kernels) for name, interpreter in interpreters.items()
@@ -105,13 +108,13 @@ def create_workers(
 
 
 def python_worker(interpreter: Interpreter, arguments: list[str]) -> WorkerProcess:
-    """Return a worker that calls from Python."""
+    """Return a worker that times calls from Python."""
     command = [str(interpreter.executable), "-m", "call.worker", *arguments]
     return WorkerProcess(command, interpreter.environment(), BENCHMARKS)
 
 
 def create_cpp_workers(interpreters: Mapping[str, Interpreter]) -> Workers:
-    """Return a compiled program, not yet started, for each implementation."""
+    """Return an unstarted compiled program for each implementation."""
     compilations: dict[str, Callable[[], Path]] = {
         name: functools.partial(compile_cpp_program, interpreter)
         for name, interpreter in interpreters.items()
@@ -131,8 +134,8 @@ def create_cpp_workers(interpreters: Mapping[str, Interpreter]) -> Workers:
 def run_calls(
     interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort
 ) -> tuple[list[Row], dict[str, dict[str, str]]]:
-    """Return the rows about calls and values, and the versions that each worker ran with."""
-    # The empty function comes along: it is the yardstick for the others.
+    """Return the call and statement rows, and the versions that each worker ran with."""
+    # The empty function is always measured, as the reference for the other rows.
     python_rows: tuple[CallRow | StatementRow, ...] = (*CALL_ROWS, *STATEMENT_ROWS)
     chosen = [row for row in python_rows if fnmatch.fnmatch(row.name, pattern)]
     if chosen and chosen[0].name != EMPTY_FUNCTION:
@@ -142,13 +145,13 @@ def run_calls(
     provider, library = first_library(list(interpreters.values()))
     measured: dict[str, Row] = {}
     versions: dict[str, dict[str, str]] = {}
-    for what, options in (("calls", []), ("calls among arrays", ["--arrays"])):
+    for title, options in (("calls", []), ("calls among arrays", ["--arrays"])):
         group = [row for row in chosen if row.among_arrays == bool(options)]
         if not group:
             continue
         workers = create_workers(interpreters, library, options)
-        with ended_at_last(workers):
-            rows = measure_calls(group, workers, effort, progress, what)
+        with running(workers):
+            rows = measure_calls(group, workers, effort, progress, title)
             measured.update((row.name, row) for row in rows)
             for name, seen in ask_versions(workers).items():
                 versions.setdefault(name, {}).update(seen)
@@ -157,8 +160,8 @@ def run_calls(
 
 
 @contextlib.contextmanager
-def ended_at_last(workers: Workers) -> Iterator[None]:
-    """End the processes of the workers when the block is left."""
+def running(workers: Workers) -> Iterator[None]:
+    """End the worker processes when the ``with`` block is left."""
     with contextlib.ExitStack() as stack:
         for worker in workers.values():
             if isinstance(worker, WorkerProcess):
@@ -176,17 +179,17 @@ def ask_versions(workers: Workers) -> dict[str, dict[str, str]]:
 
 
 def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
-    """Return the rows about the C++ API."""
+    """Return the C++ API rows."""
     chosen = [row for row in CPP_ROWS if fnmatch.fnmatch(row.name, pattern)]
     if not chosen:
         return []
     workers = create_cpp_workers(interpreters)
-    with ended_at_last(workers):
+    with running(workers):
         return measure_calls(chosen, workers, effort, progress, "C++ API")
 
 
-def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
-    """Return the rows about importing, loading, building, wrappers, programs of torch and size."""
+def run_singles(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
+    """Return the rows of imports, loading, builds, wrappers, adapters, launches and sizes."""
     rows: list[Row] = []
     order = list(interpreters.values())
     if fnmatch.filter(["import", "import_without_torch"], pattern):
@@ -211,31 +214,31 @@ def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Ef
 
 
 def progress(line: str) -> None:
-    """Show what is being done, apart from the results."""
+    """Print a progress line to standard error; standard output has only the report."""
     print(line, file=sys.stderr, flush=True)
 
 
 def main() -> int:
-    """Run what the command line asks for; return the exit status."""
+    """Run the selected benchmarks; return the exit status."""
     options = parse_arguments()
     effort = choose_effort(options)
     interpreters = {OURS: our_interpreter()}
-    peer = find_peer(options)
-    if isinstance(peer, Interpreter):
-        interpreters[PEER] = peer
+    incumbent = find_incumbent(options)
+    if isinstance(incumbent, Interpreter):
+        interpreters[INCUMBENT] = incumbent
     rows, versions = run_calls(interpreters, options.rows, effort)
     rows += run_cpp(interpreters, options.rows, effort)
-    rows += run_others(interpreters, options.rows, effort)
-    if isinstance(peer, Unavailable):
+    rows += run_singles(interpreters, options.rows, effort)
+    if isinstance(incumbent, Unavailable):
         for row in rows:
-            row.cells[PEER] = peer
+            row.cells[INCUMBENT] = incumbent
     write_results(rows, describe_setting(versions))
     missed = [verdict for verdict in judge(rows) if verdict.is_met is False]
     return 1 if options.check and missed else 0
 
 
 def write_results(rows: list[Row], setting: dict[str, object]) -> None:
-    """Print the report; write it as text, JSON and SVG beside the other build results."""
+    """Print the report; write it as text, JSON and SVG to ``build/bench``."""
     verdicts = judge(rows)
     report = format_report(setting, rows, verdicts)
     print(report)
@@ -254,7 +257,7 @@ def write_results(rows: list[Row], setting: dict[str, object]) -> None:
     }
     for name, text in outputs.items():
         (BUILD / name).write_text(text, encoding="utf-8")
-    progress(f"written: {', '.join(outputs)} in build/bench")
+    progress(f"wrote {', '.join(outputs)} to build/bench")
 
 
 if __name__ == "__main__":

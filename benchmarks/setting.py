@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where and with what a run was made: without it, numbers say nothing."""
+"""Setting of a benchmark run: date, command line, machine and versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def describe_setting(versions: Mapping[str, Mapping[str, str]]) -> dict[str, Any
     Parameters
     ----------
     versions : mapping from implementation to mapping from component to version
-        What the workers said.
+        As reported by the workers.
     """
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -31,7 +31,7 @@ def describe_setting(versions: Mapping[str, Mapping[str, str]]) -> dict[str, Any
 
 
 def _processor() -> str:
-    """Return the processor's name as the system knows it."""
+    """Return the processor's model name."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

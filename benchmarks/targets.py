@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the project promises about its speed: the one table of targets.
+"""Speed targets: the limit for each benchmark row.
 
-A target names a row, what ours is compared with, and the largest ratio (or value) allowed.
+A target names a row, the reference of the comparison, and the largest allowed ratio (or value).
 """
 
 from __future__ import annotations
@@ -13,35 +13,37 @@ from call.rows import BUILTIN_FUNCTION, CALL_ROWS, EMPTY_FUNCTION
 from cpp_api.rows import CPP_ROWS
 from load_time import find_names, load_names
 from python_api.rows import STATEMENT_ROWS
-from results import FLOOR, OURS, PEER, Row
+from results import FLOOR, INCUMBENT, OURS, Row
 
 ABSOLUTE = "absolute"
 
 
 @dataclass(frozen=True)
 class Target:
-    """One promise: ours must not exceed `limit`."""
+    """The limit of one row."""
 
     row: str
     reference: str
-    """`PEER`, `FLOOR`: that implementation in the same row; `EMPTY_FUNCTION`: ours in that row;
-    `ABSOLUTE`: the limit is a value in the unit of the row."""
-    limit: float
+    """`INCUMBENT`, `FLOOR`: that implementation in the same row.  `EMPTY_FUNCTION`: our value in
+    that row.  `ABSOLUTE`: `limit` is a value in the unit of the row."""
+    limit: float  # the largest value of ours that meets the target
 
 
-FLOOR_LIMIT = 1.25  # every call row whose floor does the same job
-STATEMENT_FLOOR_LIMIT = 1.5  # every row about values that has a floor
+FLOOR_LIMIT = 1.25  # call rows whose floor does the same work
+STATEMENT_FLOOR_LIMIT = 1.5  # statement rows that have a floor
 WITHOUT_FLOOR = (EMPTY_FUNCTION, BUILTIN_FUNCTION)
-# A general walk, which knows hooks, cycles and nested objects; the floor knows that it is one int.
+# Ours walks the object generically, with hooks, cycles and nested objects; the floor compares one
+# int.  No target against the floor.
 BY_GENERAL_WALK = ("py_class_eq", "py_class_hash")
 
-# Nearly all of it is the system's loader.  Ours reads the file before, to see what it needs.
+# The loader takes nearly all of this time.  Ours also reads the file's headers before loading it
+# (the load-time check).
 LOAD_LIMIT = 1.35
 FIND_LIMIT = 1.15
 
-# The C++ API is never slower than the peer's; two programs that do the same differ by this much.
+# Our C++ API is not slower than the incumbent's; 5% is the noise between two equal programs.
 CPP_LIMIT = 1.05
-# Rows of a few clock cycles: one cycle more or less depends on where the loop happens to lie.
+# Rows of a few clock cycles, where the alignment of the loop makes a difference of one cycle.
 CPP_CYCLE_LIMIT = 1.5
 CPP_CYCLE_ROWS = (
     "cpp_array_iterate",
@@ -55,42 +57,42 @@ CPP_CYCLE_ROWS = (
 )
 
 TARGETS: tuple[Target, ...] = (
-    Target("noop", PEER, 0.70),
-    Target("noop_ints", PEER, 0.50),
-    Target("noop_mixed", PEER, 0.40),
-    Target("echo_long_str", PEER, 0.30),
-    Target("noop_numpy", PEER, 0.20),
-    Target("noop_torch", PEER, 0.60),
+    Target("noop", INCUMBENT, 0.70),
+    Target("noop_ints", INCUMBENT, 0.50),
+    Target("noop_mixed", INCUMBENT, 0.40),
+    Target("echo_long_str", INCUMBENT, 0.30),
+    Target("noop_numpy", INCUMBENT, 0.20),
+    Target("noop_torch", INCUMBENT, 0.60),
     Target("noop_gil_kept", EMPTY_FUNCTION, 1.0),
-    Target("callback", PEER, 0.60),
-    Target("raise_error", PEER, 0.15),
-    Target("array_index", PEER, 0.08),
-    Target("array_len", PEER, 0.15),
-    Target("array_iterate", PEER, 0.10),
-    Target("array_new", PEER, 0.35),
-    Target("map_index", PEER, 0.30),
-    Target("map_iterate", PEER, 0.15),
-    Target("map_new", PEER, 0.35),
-    Target("shape_new", PEER, 0.10),
-    Target("noop_list", PEER, 0.50),
-    Target("noop_dict", PEER, 0.50),
-    Target("from_numpy", PEER, 0.40),
-    Target("to_numpy", PEER, 0.80),
-    Target("field_read", PEER, 0.40),
-    Target("method_call", PEER, 0.40),
-    Target("object_new", PEER, 0.50),
-    Target("py_class_new", PEER, 0.10),
-    Target("py_class_field", PEER, 0.50),
-    Target("py_class_eq", PEER, 1.00),
-    Target("py_class_hash", PEER, 1.00),
-    Target("pickle_tensor", PEER, 0.80),
+    Target("callback", INCUMBENT, 0.60),
+    Target("raise_error", INCUMBENT, 0.15),
+    Target("array_index", INCUMBENT, 0.08),
+    Target("array_len", INCUMBENT, 0.15),
+    Target("array_iterate", INCUMBENT, 0.10),
+    Target("array_new", INCUMBENT, 0.35),
+    Target("map_index", INCUMBENT, 0.30),
+    Target("map_iterate", INCUMBENT, 0.15),
+    Target("map_new", INCUMBENT, 0.35),
+    Target("shape_new", INCUMBENT, 0.10),
+    Target("noop_list", INCUMBENT, 0.50),
+    Target("noop_dict", INCUMBENT, 0.50),
+    Target("from_numpy", INCUMBENT, 0.40),
+    Target("to_numpy", INCUMBENT, 0.80),
+    Target("field_read", INCUMBENT, 0.40),
+    Target("method_call", INCUMBENT, 0.40),
+    Target("object_new", INCUMBENT, 0.50),
+    Target("py_class_new", INCUMBENT, 0.10),
+    Target("py_class_field", INCUMBENT, 0.50),
+    Target("py_class_eq", INCUMBENT, 1.00),
+    Target("py_class_hash", INCUMBENT, 1.00),
+    Target("pickle_tensor", INCUMBENT, 0.80),
     Target("import", ABSOLUTE, 30.0),
-    *(Target(name, PEER, LOAD_LIMIT) for name in load_names()),
-    *(Target(name, PEER, FIND_LIMIT) for name in find_names()),
+    *(Target(name, INCUMBENT, LOAD_LIMIT) for name in load_names()),
+    *(Target(name, INCUMBENT, FIND_LIMIT) for name in find_names()),
     Target("cpp_call_3", ABSOLUTE, 10.0),
     Target("build_c", ABSOLUTE, 300.0),
-    Target("build_cpu_cpp", PEER, 0.40),
-    Target("build_cpu_next", PEER, 0.25),
+    Target("build_cpu_cpp", INCUMBENT, 0.40),
+    Target("build_cpu_next", INCUMBENT, 0.25),
     Target("found_c", ABSOLUTE, 5.0),
     Target("found_cpp", ABSOLUTE, 5.0),
     Target("wrapper_call", FLOOR, 1.1),
@@ -110,7 +112,7 @@ TARGETS: tuple[Target, ...] = (
         if row.floor_setup is not None and row.name not in BY_GENERAL_WALK
     ),
     *(
-        Target(row.name, PEER, CPP_CYCLE_LIMIT if row.name in CPP_CYCLE_ROWS else CPP_LIMIT)
+        Target(row.name, INCUMBENT, CPP_CYCLE_LIMIT if row.name in CPP_CYCLE_ROWS else CPP_LIMIT)
         for row in CPP_ROWS
     ),
 )
@@ -118,19 +120,19 @@ TARGETS: tuple[Target, ...] = (
 
 @dataclass(frozen=True)
 class Verdict:
-    """A target and what was measured; `value` is None when something is missing."""
+    """A target and the measured value; `value` is None if a measurement is missing."""
 
     target: Target
     value: float | None
 
     @property
     def is_met(self) -> bool | None:
-        """Whether the promise holds; None if it could not be judged."""
+        """True if the target is met; None if a measurement is missing."""
         return None if self.value is None else self.value <= self.target.limit
 
 
 def judge(rows: Sequence[Row], targets: Sequence[Target] = TARGETS) -> list[Verdict]:
-    """Compare the rows with the targets that concern them."""
+    """Compare rows with their targets; targets of absent rows are omitted."""
     by_name = {row.name: row for row in rows}
     return [
         Verdict(target, _measured_value(target, by_name))
@@ -141,7 +143,7 @@ def judge(rows: Sequence[Row], targets: Sequence[Target] = TARGETS) -> list[Verd
 
 def _measured_value(target: Target, rows: Mapping[str, Row]) -> float | None:
     row = rows[target.row]
-    if target.reference in (PEER, FLOOR):
+    if target.reference in (INCUMBENT, FLOOR):
         return row.ratio(OURS, target.reference)
     samples = row.samples(OURS)
     if samples is None or target.reference == ABSOLUTE:

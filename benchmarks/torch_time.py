@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tvm_ffi.interop.torch` costs programs that nobody traces, and those that torch compiles.
+"""PyTorch adapter cost: eager calls, and calls in programs compiled by `torch.compile`.
 
-In place of the floor stands the same call without the adapter, and the same program with an
-operator made by `torch.library.custom_op`.  Two processes are asked in turn; one has the adapter.
+For eager calls, the floor column is the same call without `tvm_ffi.interop.torch` imported.  For
+compiled programs, it is the same program with an operator made by `torch.library.custom_op`.  Two
+processes, of which one has imported the adapter, are measured alternately.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ TORCH_ROWS = ("torch_eager", "torch_compiled")
 def measure_torch(
     interpreter: Interpreter, rounds: int, burst_ns: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the rows about programs of torch."""
+    """Return the torch rows."""
     rows = [
         Row("torch_eager", "torch call, adapter loaded", "ns"),
-        Row("torch_compiled", "call in a compiled program", "ns"),
+        Row("torch_compiled", "call in a compiled torch program", "ns"),
     ]
-    progress("programs of torch")
+    progress("torch programs")
     if importlib.util.find_spec("torch") is None:
         for row in rows:
             row.cells = {name: Unavailable("torch is not installed") for name in (OURS, FLOOR)}

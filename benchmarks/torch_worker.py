@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times calls with torch tensors, as they are and compiled by torch; started by `torch_time`.
+"""Worker process of `torch_time`: times eager and `torch.compile`d calls with torch tensors.
 
-Answers lines of JSON: ``{"measure": NAME, "burst_ns": N}`` with the time of one call.
+Answers each request ``{"measure": NAME, "burst_ns": N}``, one JSON object per line, with
+``{"ns": N}``, the nanoseconds of one call.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from tvm_ffi import cpp
 
 SOURCE = "void touch(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double factor) {}"
 SIGNATURE = "touch(x: float32[n], y: out float32[n], factor: float = 2.0)"
-CALLS = 20  # in one compiled program: what a program costs by itself counts little
+CALLS = 20  # per compiled program, so that the fixed cost of a program is small per call
 
 
 def main() -> None:
-    """Answer until there are no more requests."""
+    """Answer requests until the parent closes the pipe."""
     torch.set_num_threads(1)
     module = cpp.load_inline("benchmark_torch", cpp_sources=SOURCE, functions={"touch": SIGNATURE})
     x, y = torch.ones(8), torch.ones(8)
@@ -46,15 +47,15 @@ def _eager(function: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> Ca
 
 
 def _custom_operator(function: tvm_ffi.Function) -> Callable[..., Any]:
-    """Return the operator that torch's documentation tells to write."""
+    """Return `function` as a custom operator, written as PyTorch's documentation recommends."""
 
     def touch(x: torch.Tensor, y: torch.Tensor, factor: float = 2.0) -> None:
         function(x, y, factor)
 
     operator = torch.library.custom_op("benchmark::touch", touch, mutates_args={"y"})
     operator.register_fake(lambda x, y, factor=2.0: None)
-    made: Callable[..., Any] = operator
-    return made
+    custom: Callable[..., Any] = operator
+    return custom
 
 
 def _compiled(function: Callable[..., Any], *args: torch.Tensor) -> Callable[[], Any]:
@@ -70,7 +71,7 @@ def _compiled(function: Callable[..., Any], *args: torch.Tensor) -> Callable[[],
 
 
 def _time(run: Callable[[], Any], burst_ns: int) -> float:
-    """Return the nanoseconds of one run: the least of three bursts."""
+    """Return the nanoseconds of one run: the minimum of three bursts."""
     run()
     count = 1
     while _burst(run, count) < burst_ns:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What generated wrappers of a C function cost, beside one written by hand for the same checks.
+"""Generated wrapper cost: C and LLVM wrappers compared with a hand-written one, calls and compiles.
 
-In place of the floor stands the wrapper written by hand, ``wrapper/by_hand.c``.  A program calls
-both in turn, with two tensors and a number; compilers are timed in CPU time, which other load on
-the machine changes less.
+The floor column is the hand-written wrapper with the same checks, ``wrapper/by_hand.c``.  One
+program calls both alternately, with two tensors and a number.  Compilers are measured in CPU time,
+which is less sensitive to other load on the machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _GENERATE = (
 print(codegen.c.source_of([wrapper]), end="")
 """
 )
-# Writes the object file, and prints the milliseconds that each of some rounds takes.
+# Writes the object file to argv[1]; prints the milliseconds of each of argv[2] rounds.
 _GENERATE_LLVM = (
     _WRAPPER
     + """
@@ -53,7 +53,7 @@ open(sys.argv[1], "wb").write(code)
 def measure_wrapper(
     interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the rows about wrappers."""
+    """Return the wrapper rows."""
     rows = [
         Row("wrapper_call", "checks of a generated C wrapper", "ns"),
         Row("wrapper_compile", "compile a generated C wrapper", "ms"),
@@ -81,7 +81,7 @@ def _measure_c(interpreter: Interpreter, rounds: int, call: Row, build: Row) -> 
 
 
 def _measure_llvm(interpreter: Interpreter, rounds: int, call: Row, build: Row) -> None:
-    """Measure the LLVM wrapper; its compile time is that of llvmlite in a process of its own."""
+    """Measure the LLVM wrapper, which llvmlite compiles in a separate process."""
     BUILD.mkdir(parents=True, exist_ok=True)
     target = BUILD / "wrapper_llvm.o"
     printed = interpreter.run("-c", _GENERATE_LLVM, str(target), str(rounds))
@@ -100,7 +100,7 @@ def _measure_calls(interpreter: Interpreter, rounds: int, call: Row, wrapper: st
 
 
 def _compile(source: Path) -> float:
-    """Compile a file as `tvm_ffi.cpp` does; return the milliseconds of CPU time."""
+    """Compile a file with the flags of `tvm_ffi.cpp`; return the milliseconds of CPU time."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     flags = ["-fPIC", "-O2", f"-I{ROOT / 'include'}"]
@@ -114,7 +114,7 @@ def _object_of(source: Path) -> Path:
 
 
 def _timed(library: Path, rounds: int, wrapper: str) -> str:
-    """Link the program and return what it prints: a line for each round."""
+    """Link and run the program; return its output, one line per round."""
     objects = [BUILD / f"{name}.o" for name in (wrapper, "by_hand", "scale", "time_calls")]
     program = BUILD / f"{wrapper}_calls"
     compiler = shlex.split(os.environ.get("CC", "cc"))

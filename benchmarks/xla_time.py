@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call in a compiled program of JAX costs, beside jax-tvm-ffi and a handler of XLA's own.
+"""Call time in a compiled JAX program: our adapter, jax-tvm-ffi, and a hand-written XLA handler.
 
-In place of the peer stands jax-tvm-ffi, on our runtime; in place of the floor a handler for the one
-function, ``xla/by_hand.cc``, compiled with the headers of jaxlib.  All that is between is in each
-cell: XLA's own part of a call is most of it.
+The incumbent column is jax-tvm-ffi on our runtime.  The floor column is an XLA FFI handler for the
+one function, ``xla/by_hand.cc``, compiled with jaxlib's headers.  Each cell includes XLA's share of
+the call, which is most of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from environment import BENCHMARKS, BUILD, Interpreter, library_of
-from results import FLOOR, OURS, PEER, Row, Samples, Unavailable
+from results import FLOOR, INCUMBENT, OURS, Row, Samples, Unavailable
 from scratch_environment import SetupError, run_program
 
 SOURCES = BENCHMARKS / "xla"
@@ -25,10 +25,10 @@ XLA_ROWS = ("xla_call",)
 def measure_xla(
     interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
 ) -> list[Row]:
-    """Return the row about XLA."""
-    row = Row("xla_call", "call in a program of JAX", "ns")
+    """Return the XLA row."""
+    row = Row("xla_call", "call in a compiled JAX program", "ns")
     progress("XLA")
-    row.cells = {PEER: Unavailable("jax-tvm-ffi is not installed")}
+    row.cells = {INCUMBENT: Unavailable("jax-tvm-ffi is not installed")}
     try:
         row.cells.update(_measured(interpreter, rounds))
     except SetupError as error:
@@ -47,7 +47,7 @@ def _measured(interpreter: Interpreter, rounds: int) -> dict[str, Samples]:
     printed = interpreter.run(
         str(SOURCES / "time_calls.py"), str(rounds), str(kernels), str(by_hand)
     )
-    names = {"ours": OURS, "peer": PEER, "floor": FLOOR}
+    names = {"ours": OURS, "incumbent": INCUMBENT, "floor": FLOOR}
     return {names[name]: Samples(values) for name, values in json.loads(printed).items()}
 
 

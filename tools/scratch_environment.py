@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-PEER_REQUIREMENT = "apache-tvm-ffi==0.1.15.post2"
+INCUMBENT_REQUIREMENT = "apache-tvm-ffi==0.1.15.post2"
 
 STAMP = "requirements.txt"
 

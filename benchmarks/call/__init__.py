@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of one call from Python into a C function through the ABI."""
+"""Call benchmark: the cost of one call from Python to a C function through the ABI."""

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The C functions that every implementation calls in the call benchmark.
+ * Kernels of the call benchmark: the C functions that every implementation calls.
  *
- * Compiled once per run; the same file is loaded by ours, by the peer and by the floor, so that
- * all three pay the same for the callee.  Packed calling convention: arguments are borrowed
- * views, the result is owned by the caller and arrives as None. */
+ * The file is compiled once per run.  Ours, the incumbent and the floor load the same library, so
+ * that the cost of the callee is the same.  Packed calling convention: arguments are borrowed
+ * views; the result is owned by the caller, who initializes it to None. */
 #include <stdint.h>
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_signature.h>
 
 #include "record.h"
 
-/* Return None whatever the arguments are. */
+/* Ignore the arguments and return None. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_noop(void* handle, const TVMFFIAny* args, int32_t num_args,
                                       TVMFFIAny* result) {
   (void)handle, (void)args, (void)num_args;
@@ -21,7 +21,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_noop(void* handle, const TVMFFIAny* args, int32
   return 0;
 }
 
-/* The same with names and defaults, for implementations that know signatures. */
+/* Same as `noop`, with a signature that has parameter names and defaults. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_named(void* handle, const TVMFFIAny* args, int32_t num_args,
                                        TVMFFIAny* result) {
   return __tvm_ffi_noop(handle, args, num_args, result);
@@ -47,7 +47,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_apply(void* handle, const TVMFFIAny* args, int3
     TVMFFIErrorSetRaisedFromCStr("TypeError", "apply: argument 0 must be a Function");
     return -1;
   }
-  /* The parameter lacks const for historical reasons; the arguments are only read. */
+  /* The parameter is not const for historical reasons; the arguments are only read. */
   return TVMFFIFunctionCall(args[0].v_obj, (TVMFFIAny*)args + 1, num_args - 1, result);
 }
 
@@ -59,7 +59,8 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_raise_error(void* handle, const TVMFFIAny* args
   return -1;
 }
 
-/* Is it the compact row-major 4 x 8 float32 tensor on the CPU that holds 0, 1, ..., 31? */
+/* Return 1 if the value is a compact 4 x 8 float32 tensor on the CPU with elements 0, 1, ..., 31.
+ */
 static int is_expected_tensor(const TVMFFIAny* value) {
   const DLTensor* tensor;
   if (value->type_index == kTVMFFITensor) {

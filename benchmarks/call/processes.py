@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Worker processes seen from the parent: ask one, survive its death."""
+"""Client side of worker processes: requests with a timeout, and restart after a crash."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, cast
 
-START_TIMEOUT_S = 120.0  # importing an array framework from a cold disk takes a while
+START_TIMEOUT_S = 120.0  # importing an array framework from a cold disk is slow
 ANSWER_TIMEOUT_S = 60.0
 
 
 class WorkerProcess:
-    """A worker of one implementation; started on the first request, and again if it died.
+    """A worker process of one implementation; started by the first request, restarted if it died.
 
-    `command` starts a program that speaks the protocol of ``worker.py``.
+    `command` starts a program that implements the protocol of ``worker.py``.
     """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> None:
@@ -34,7 +34,7 @@ class WorkerProcess:
         self._received = b""
 
     def __enter__(self) -> WorkerProcess:
-        """Return itself; leaving the ``with`` block ends the process."""
+        """Return `self`; leaving the ``with`` block ends the process."""
         return self
 
     def __exit__(
@@ -47,7 +47,7 @@ class WorkerProcess:
         self._stop()
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer; ``{"unavailable": REASON}`` if the worker cannot give one."""
+        """Return the worker's answer, or ``{"unavailable": REASON}`` if it has none."""
         if "unavailable" in self._greeting:
             return self._greeting
         if self._process is None:
@@ -70,7 +70,7 @@ class WorkerProcess:
     def _exchange(
         self, process: subprocess.Popen[bytes], line: bytes, timeout_s: float
     ) -> dict[str, Any]:
-        """Send one line (or nothing) and return the next answer."""
+        """Send a line, which may be empty, and return the next answer."""
         requests, answers = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         try:
             requests.write(line)
@@ -97,13 +97,13 @@ class WorkerProcess:
         return line
 
     def _stop(self) -> str:
-        """End the process and return how it ended."""
+        """End the process; return its exit status or signal name."""
         process, self._process = self._process, None
         if process is None:
             return "nothing"
         if process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
-                process.stdin.close()  # the worker's way to leave
+                process.stdin.close()  # the worker exits at end of file
         try:
             code = process.wait(timeout=2)
         except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * benchmark.Record: an object with one field, one method and a constructor, registered through
- * the C ABI alone, so that it is the same object for every implementation. */
+ * benchmark.Record: an object type with one field, one method and a constructor.  It is registered
+ * through the C ABI only, so that all implementations use the same type. */
 #ifndef BENCHMARKS_CALL_RECORD_H_
 #define BENCHMARKS_CALL_RECORD_H_
 
@@ -95,7 +95,7 @@ static int register_members(void) {
   return TVMFFITypeRegisterAttr(record_type_index, &constructor_name, &constructor);
 }
 
-/* register_record(): once per process; further calls do nothing. */
+/* register_record(): register the type; calls after the first do nothing. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_register_record(void* handle, const TVMFFIAny* args,
                                                  int32_t num_args, TVMFFIAny* result) {
   TVMFFIByteArray key = bytes_of("benchmark.Record");

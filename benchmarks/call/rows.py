@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of call rows: which kernel is called with which kinds of values.
+"""Table of call rows: the kernel and the kinds of argument values of each row.
 
-Read by the parent (which rows there are) and by the workers (what to call).  The names are the
-keys of the JSON output and of ``targets.py``; keep them when a label changes.
+Read by the parent, to list the rows, and by the workers, to make the calls.  The names are the keys
+of the JSON output and of ``targets.py``; keep them when a label changes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 EMPTY_FUNCTION = "empty_function"
-BUILTIN_FUNCTION = "noop_builtin"  # the floor's no-op as a function known at build time
+BUILTIN_FUNCTION = "noop_builtin"  # the floor's no-op as a built-in function of its module
 
 
 @dataclass(frozen=True)
@@ -20,19 +20,19 @@ class CallRow:
     name: str
     """Stable key."""
     label: str
-    """What the reader sees."""
+    """Label in reports and charts."""
     kernel: str | None
     """Function of ``kernels.c``; None for the empty Python function."""
     values: tuple[str, ...] = ()
-    """Kind of each argument, a key of ``subjects.VALUES`` or made by the subject."""
+    """Kind of each argument: a key of ``subjects.VALUES``, or a kind that the subject creates."""
     names: tuple[str, ...] = ()
-    """Names of the last arguments, which are passed by name."""
+    """Names of the last arguments, which are passed as keyword arguments."""
     floor: str | None = None
-    """Function of the floor with this signature; the row's name if None."""
+    """The floor's function for this signature; None: it has the row's name."""
     keeps_gil: bool = False
-    """Whether the call keeps the GIL instead of following the default policy."""
+    """True if the call keeps the GIL instead of following the default policy."""
     among_arrays: bool = False
-    """Whether the process that measures it has NumPy and torch loaded."""
+    """True if the measuring process has NumPy and torch loaded."""
 
 
 CALL_ROWS: tuple[CallRow, ...] = (

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured: a ``tvm_ffi`` package (ours or the peer) or the floor.
+"""Measured subjects: a ``tvm_ffi`` package (ours or the incumbent), or the floor.
 
-A subject turns a row into a callable with its arguments, and can say which versions it runs on.
-Imported by the worker only, inside the environment of the implementation.
+A subject converts a row to a callable with arguments, and reports its versions.  Only the worker
+imports this module, in the environment of the implementation.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from python_api.rows import StatementRow
 from call.rows import CallRow
 from call.timing import Prepared
 
-INT_VALUE = 1_000_003  # beyond the small ints that Python keeps ready
-SHORT_STR = "abcdef"  # fits into the tagged value
-LONG_STR = "0123456789abcdef" * 4  # needs a heap object
+INT_VALUE = 1_000_003  # larger than CPython's cached small ints
+SHORT_STR = "abcdef"  # stored inside the TVMFFIAny
+LONG_STR = "0123456789abcdef" * 4  # stored in a heap object
 
 
 @dataclass(frozen=True)
 class PreparedCall:
-    """A row made concrete: ``call(*args)`` is what gets timed."""
+    """A callable with the arguments of a row; ``call(*args)`` is timed."""
 
     call: Callable[..., Any]
     args: tuple[Any, ...]
     keywords: tuple[str, ...] = ()
-    """Names of the last arguments."""
+    """Names of the last arguments, which are passed as keyword arguments."""
 
     def once(self) -> Any:
         """Call once and return the result."""
@@ -41,7 +41,7 @@ class PreparedCall:
         return self.call(*self.args[:by_position], **named)
 
     def timed(self, *, raises: bool) -> Prepared:
-        """Return the call as a statement; an argument's name is that of its position."""
+        """Return the call as a statement, with the arguments named a0, a1, ..."""
         names = [f"a{i}" for i in range(len(self.args))]
         values = {"call": self.call, **dict(zip(names, self.args))}
         by_position = len(names) - len(self.keywords)
@@ -57,30 +57,30 @@ class Subject(Protocol):
         """Return the callable and arguments of a row."""
 
     def execute(self, row: StatementRow) -> dict[str, Any]:
-        """Return the names that a row's set-up makes.
+        """Run a row's set-up and return the names that it defines.
 
         Raises
         ------
         NotImplementedError
-            If the row has no meaning here.
+            If the row does not apply to the subject.
         """
 
     def select(self, row: CallRow) -> None:
-        """Get ready for a measurement of that row; called before each."""
+        """Prepare for the next measurement, which is of `row`."""
 
     def count_expected_tensors(self, kind: str, args: tuple[Any, ...]) -> int:
-        """Pass three tensors of one kind to the checking kernel; return how many it saw."""
+        """Pass three tensors to the checking kernel; return the number of expected tensors."""
 
     def versions(self) -> dict[str, str]:
-        """Return the versions of what takes part in the calls."""
+        """Return the versions of the loaded packages."""
 
 
 def empty_function() -> None:
-    """Do nothing: the yardstick for the cost of any call in Python."""
+    """Do nothing; the reference for the cost of a Python call."""
 
 
 def add_one(value: int) -> int:
-    """Return the successor; the callback of the callback rows."""
+    """Return ``value + 1``; the callback of the callback rows."""
     return value + 1
 
 
@@ -97,7 +97,7 @@ def _torch_tensor() -> Any:
     return torch.arange(32, dtype=torch.float32).reshape(4, 8)
 
 
-# The values that are the same for all subjects.
+# Argument values by kind, common to all subjects.
 VALUES: dict[str, Callable[[], Any]] = {
     "int": lambda: INT_VALUE,
     "float": lambda: 2.5,
@@ -110,20 +110,23 @@ VALUES: dict[str, Callable[[], Any]] = {
 
 
 def _loaded_versions(*names: str) -> dict[str, str]:
-    """Return the versions of those modules that are loaded."""
+    """Return the versions of the named modules that are loaded."""
     modules = {name: sys.modules[name] for name in names if name in sys.modules}
     return {name: str(getattr(module, "__version__", "?")) for name, module in modules.items()}
 
 
 class SetUps:
-    """The set-ups of rows, each run once: what rows share may register a type."""
+    """Cache of executed set-ups.
+
+    Rows with the same set-up share one execution, because a set-up may register a type.
+    """
 
     def __init__(self, **given: Any) -> None:
         self._given = given
         self._made: dict[str, dict[str, Any]] = {}
 
     def names(self, source: str) -> dict[str, Any]:
-        """Return all names that a set-up leaves, those that it was given included."""
+        """Return all names in the set-up's namespace, including the given ones."""
         if source not in self._made:
             namespace = dict(self._given)
             exec(source, namespace)
@@ -133,7 +136,7 @@ class SetUps:
 
 
 class PackageSubject:
-    """A ``tvm_ffi`` package, as found in this environment."""
+    """The ``tvm_ffi`` package of this environment."""
 
     def __init__(self, kernels: Path) -> None:
         import tvm_ffi
@@ -146,18 +149,18 @@ class PackageSubject:
         """Return the callable and arguments of a row."""
         if row.kernel is None:
             return PreparedCall(empty_function, ())
-        # A wrapper of its own: the GIL policy of one row is not that of others.
+        # A separate wrapper per row: the GIL policy is an attribute of the wrapper.
         function = self._module.get_function(row.kernel)
         if row.keeps_gil:
             function.release_gil = False
         return PreparedCall(function, tuple(map(self._value, row.values)), row.names)
 
     def execute(self, row: StatementRow) -> dict[str, Any]:
-        """Return the names that a row's set-up makes."""
+        """Run a row's set-up and return the names that it defines."""
         return self._set_ups.names(row.setup)
 
     def select(self, row: CallRow) -> None:
-        """Do nothing: the GIL policy belongs to the function object."""
+        """Do nothing; the GIL policy is an attribute of the function object."""
 
     def _value(self, kind: str) -> Any:
         if kind == "tensor":
@@ -167,12 +170,12 @@ class PackageSubject:
         return VALUES[kind]()
 
     def count_expected_tensors(self, kind: str, args: tuple[Any, ...]) -> int:
-        """Pass three tensors of one kind to the checking kernel; return how many it saw."""
-        del kind  # one function takes them all
+        """Pass three tensors to the checking kernel; return the number of expected tensors."""
+        del kind  # one function accepts all kinds
         return int(self._module["check_tensors"](*args))
 
     def versions(self) -> dict[str, str]:
-        """Return the versions of what takes part in the calls."""
+        """Return the versions of the loaded packages."""
         return _loaded_versions("tvm_ffi", "numpy", "torch")
 
 
@@ -180,7 +183,7 @@ class FloorSubject:
     """The hand-written extension in ``floor/``."""
 
     def __init__(self, kernels: Path, extension: Path, library: Path, with_numpy: bool) -> None:
-        # The kernels and the extension take the ABI's functions from this library.
+        # The kernels and the extension resolve the ABI's functions from this library.
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
         spec = importlib.util.spec_from_file_location("floor", extension)
         if spec is None or spec.loader is None:
@@ -204,13 +207,13 @@ class FloorSubject:
         return PreparedCall(function, tuple(map(self._value, row.values)), row.names)
 
     def execute(self, row: StatementRow) -> dict[str, Any]:
-        """Return the names that a row's set-up makes."""
+        """Run a row's set-up and return the names that it defines."""
         if row.floor_setup is None:
-            raise NotImplementedError("nothing that a floor could do less of")
+            raise NotImplementedError("the row has no floor")
         return self._set_ups.names(row.floor_setup)
 
     def select(self, row: CallRow) -> None:
-        """Set the GIL policy, which is one flag for the whole extension."""
+        """Set the GIL policy, which is a global flag of the extension."""
         self._floor.set_release_gil(not row.keeps_gil)
 
     def _value(self, kind: str) -> Any:
@@ -221,10 +224,10 @@ class FloorSubject:
         return VALUES[kind]()
 
     def count_expected_tensors(self, kind: str, args: tuple[Any, ...]) -> int:
-        """Pass three tensors of one kind to the checking kernel; return how many it saw."""
+        """Pass three tensors to the checking kernel; return the number of expected tensors."""
         checks = {"tensor": "check_tensors", "numpy": "check_numpy", "torch": "check_torch"}
         return int(getattr(self._floor, checks[kind])(*args))
 
     def versions(self) -> dict[str, str]:
-        """Return the versions of what takes part in the calls."""
+        """Return the versions of the loaded packages."""
         return _loaded_versions("numpy", "torch")

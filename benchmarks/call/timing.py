@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time per execution of a Python statement, in nanoseconds.
+"""Timer of a Python statement: nanoseconds per execution.
 
-The loop is a function compiled for the statement, with the statement's names as local variables;
-its own cost (a few nanoseconds, see the row "empty Python function") is part of the reported time
-in every implementation alike.
+The loop is a function compiled for the statement, with the statement's names as local variables.
+The cost of the loop is part of the reported time: a few nanoseconds (see the row "empty Python
+function"), and equal for all implementations.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def loop(repeats, {names}):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A row made concrete: a statement of one line, and the values of its names."""
+    """A one-line statement and the values of its names."""
 
     statement: str
     values: dict[str, Any]
     raises: bool = False
-    """Whether the statement ends in a ValueError."""
+    """True if the statement raises a ValueError."""
 
     def compile_loop(self) -> Callable[..., int]:
-        """Return ``loop(repeats, **values)``, which gives the elapsed nanoseconds.
+        """Return ``loop(repeats, **values)``, which returns the elapsed nanoseconds.
 
-        Each row gets a loop of its own, so that the interpreter specializes it.
+        Each row has a separate loop, so that the interpreter specializes its bytecode.
         """
         body = _RAISING.format(statement=self.statement) if self.raises else self.statement
         namespace: dict[str, Any] = {"clock": time.perf_counter_ns}
@@ -51,7 +51,7 @@ class Prepared:
 
 
 class Timer:
-    """Measures one statement in bursts of about the same length."""
+    """Timer of one statement, in bursts of about equal duration."""
 
     def __init__(self, prepared: Prepared) -> None:
         self._loop = prepared.compile_loop()
@@ -64,22 +64,22 @@ class Timer:
         Parameters
         ----------
         burst_ns : int
-            Wanted duration of a burst in nanoseconds.
+            Target duration of a burst in nanoseconds.
         bursts : int
             Number of bursts.
         """
         if self._count == 0:
             self._count = self._calibrate(burst_ns)
-        self._run(self._count // 10 + 1)  # the process was idle while others were measured
+        self._run(self._count // 10 + 1)  # warm up: the process was idle during other measurements
         times = [self._run(self._count) / self._count for _ in range(bursts)]
-        gc.collect()  # automatic collection is off; keep garbage of one row out of the next
+        gc.collect()  # automatic collection is off; leave no garbage to the next row
         return times
 
     def _run(self, count: int) -> int:
         return self._loop(itertools.repeat(None, count), **self._values)
 
     def _calibrate(self, burst_ns: int) -> int:
-        """Return the number of executions that take about `burst_ns`."""
+        """Return the number of executions in `burst_ns`, approximately."""
         count = 1
         while (elapsed := self._run(count)) < burst_ns // 4:
             count *= 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that a row does its job before it is timed: a wrong answer has no speed."""
+"""Verification of results: rows are timed only if their result is correct."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ TENSOR_KINDS = ("tensor", "numpy", "torch")
 
 
 class WrongResultError(Exception):
-    """The implementation did not do what the row says."""
+    """The implementation computed a result other than the row's expected one."""
 
 
 def verify(subject: Subject, row: CallRow, prepared: PreparedCall) -> None:
-    """Call once and compare the outcome with what the row promises.
+    """Call once and compare the outcome with the row's expected outcome.
 
     Raises
     ------
     WrongResultError
-        If the result, the exception or a tensor seen by the callee is not the expected one.
+        If the result, the exception or a tensor that the callee received differs.
     """
     if row.kernel == "raise_error":
         _verify_error(prepared)
@@ -40,9 +40,9 @@ def verify(subject: Subject, row: CallRow, prepared: PreparedCall) -> None:
 
 
 def verify_statement(row: StatementRow, names: dict[str, Any]) -> None:
-    """Evaluate what the row says must hold; WrongResultError if it does not."""
+    """Evaluate the row's check; raise `WrongResultError` if it is false."""
     if not eval(row.check, dict(names)):
-        raise WrongResultError(f"does not hold: {row.check}")
+        raise WrongResultError(f"check failed: {row.check}")
 
 
 def _expect(actual: Any, expected: Any) -> None:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One persistent process per implementation: answers requests to time a row.
+"""Worker process of the call benchmark: times rows of one implementation on request.
 
-Protocol: one JSON object per line.  After start the worker writes a greeting, ``{"versions": ...}``
-or ``{"unavailable": REASON}``.  Each request ``{"row": NAME, "burst_ns": N, "bursts": N}`` is
-answered by ``{"ns": [...]}`` or ``{"unavailable": REASON}``.  ``{"versions": true}`` asks for the
-versions again, as more modules are loaded by then.
+Protocol: one JSON object per line.  At start the worker writes a greeting, ``{"versions": ...}`` or
+``{"unavailable": REASON}``.  It answers each request ``{"row": NAME, "burst_ns": N, "bursts": N}``
+with ``{"ns": [...]}`` or ``{"unavailable": REASON}``.  It answers ``{"versions": true}`` with the
+versions of all modules that are loaded by then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROWS = {row.name: row for row in PYTHON_ROWS}
 
 
 class Worker:
-    """Times the rows of one subject; keeps what it prepared."""
+    """Timer of one subject's rows; caches the prepared rows."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
@@ -47,38 +47,41 @@ class Worker:
         if row.name not in self._timers:
             prepared = self._prepare_call(row) if isinstance(row, CallRow) else self._execute(row)
             gc.collect()
-            gc.freeze()  # makes the collections after each measurement cheap
+            gc.freeze()  # the collections after each measurement skip these objects
             self._timers[row.name] = Timer(prepared)
         return {"ns": self._timers[row.name].measure(request["burst_ns"], request["bursts"])}
 
     def _prepare_call(self, row: CallRow) -> Prepared:
-        """Return a call whose result was checked once."""
+        """Return the row's call after verifying its result."""
         prepared = self._subject.prepare(row)
         verify(self._subject, row, prepared)
         return prepared.timed(raises=row.kernel == "raise_error")
 
     def _execute(self, row: StatementRow) -> Prepared:
-        """Return a statement whose effect was checked once."""
+        """Return the row's statement after verifying its effect."""
         names = self._subject.execute(row)
         verify_statement(row, names)
         return Prepared(row.statement, names)
 
 
 def describe(error: BaseException) -> str:
-    """Return one line that names the exception and its message."""
+    """Return one line with the exception's type and message."""
     lines = str(error).splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def take_stdout() -> TextIO:
-    """Return the pipe to the parent; what others print goes to standard error from now on."""
+    """Return the pipe to the parent, and redirect standard output to standard error.
+
+    Other code in the process may print.
+    """
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return answers
 
 
 def create_subject(options: argparse.Namespace) -> Subject:
-    """Return the subject that the command line asks for."""
+    """Return the subject selected by the options."""
     if options.arrays:
         load_arrays()
     if options.floor is not None:
@@ -87,7 +90,7 @@ def create_subject(options: argparse.Namespace) -> Subject:
 
 
 def load_arrays() -> None:
-    """Load the array libraries, torch if there is one, whichever row comes first."""
+    """Import NumPy, and torch if it is installed, before any row is measured."""
     importlib.import_module("numpy")
     with contextlib.suppress(ImportError):
         importlib.import_module("torch")
@@ -97,7 +100,7 @@ def serve(options: argparse.Namespace, requests: TextIO, answers: TextIO) -> Non
     """Answer requests until the parent closes the pipe."""
     try:
         worker = Worker(create_subject(options))
-    except Exception as error:  # whatever it is, the parent wants to know
+    except Exception as error:  # the parent reports it as the reason
         print(json.dumps({"unavailable": describe(error)}), file=answers)
         return
     print(json.dumps(worker.answer({"versions": True})), file=answers)
@@ -113,7 +116,7 @@ def main() -> None:
     """Run the worker."""
     parser = argparse.ArgumentParser(description="Worker of the call benchmark.")
     parser.add_argument("--kernels", type=Path, required=True)
-    parser.add_argument("--floor", type=Path, help="extension module; a tvm_ffi package if absent")
+    parser.add_argument("--floor", type=Path, help="floor extension; default: the tvm_ffi package")
     parser.add_argument("--library", type=Path, help="libtvm_ffi for the floor")
     parser.add_argument("--arrays", action="store_true", help="load NumPy and torch first")
     gc.disable()

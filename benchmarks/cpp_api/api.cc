@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ API at work: compiled once with our headers and once with the peer's.
+// C++ API benchmark program, compiled once with our headers and once with the incumbent's.
 #include "calls.h"
 #include "containers.h"
 #include "harness.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows about calls: a typed C++ function behind a Function, called from C++.
+// Call rows: C++ calls of typed lambdas through Function objects, and of exported symbols.
 #ifndef BENCHMARKS_CPP_API_CALLS_H_
 #define BENCHMARKS_CPP_API_CALLS_H_
 
@@ -87,7 +87,7 @@ inline int64_t CallWithArray(int64_t repeats) {
 inline int64_t AddThree(int64_t a, int64_t b, int64_t c) { return a + b + c; }
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_three, AddThree);
 
-// An exported symbol, as other languages call it.
+// Calls an exported symbol through its C entry, as other languages do.
 inline int64_t CallSymbol(int64_t repeats) {
   int64_t sum = 0;
   for (; repeats > 0; --repeats) {
@@ -117,13 +117,13 @@ inline int64_t CatchFrom(const Function& function, int64_t repeats) {
   return caught;
 }
 
-// The exception passes through the C++ entry of the function.
+// The exception propagates through the function's C++ entry.
 inline int64_t ThrowThroughCpp(int64_t repeats) {
   static const Function function = Function::FromTyped(Fail);
   return CatchFrom(function, repeats);
 }
 
-// The function has a C entry only, so that the error becomes pending and is thrown again.
+// The function has only a C entry: the error becomes the pending error and is thrown again.
 inline int64_t ThrowThroughC(int64_t repeats) {
   static const Function function = Function::FromExternC(nullptr, __tvm_ffi_fail, nullptr);
   return CatchFrom(function, repeats);

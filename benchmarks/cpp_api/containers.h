@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows about containers.  Times are per element; what a row reads is made once, when it is checked.
+// Container rows.  Times are per element.  The containers that a row reads are created once, during
+// the check of its result.
 #ifndef BENCHMARKS_CPP_API_CONTAINERS_H_
 #define BENCHMARKS_CPP_API_CONTAINERS_H_
 
@@ -126,12 +127,12 @@ int64_t IterateMap(int64_t repeats) {
   return sum;
 }
 
-// Looks up `count` keys, of which the first is number `first`; the table has 0 ... count - 1.
+// Looks up the keys `first` ... `first + count - 1` in a table with the keys 0 ... `count - 1`.
 template <typename Key, int64_t count, int64_t first>
 int64_t Find(int64_t repeats) {
   using Table = Map<Key, int64_t>;
   static const Table map = MakeTable<Table>(MakeKeys<Key>(0, count));
-  // In a plain array, so that reading the keys costs little.
+  // A plain array, so that reading the keys is cheap.
   static Key* const keys = [] {
     Key* made = new Key[count];
     for (int64_t i = 0; i < count; ++i) made[i] = MakeKey<Key>(first + i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same work over the C ABI alone, written by hand for each row: what the C++ API could cost at
-// best.  Tables have no floor, because their algorithm is part of the ABI.
+// Floor of the C++ API benchmark: hand-written code over the C ABI for each row.  Map and Dict rows
+// have no floor, because the hash table's algorithm is part of the ABI.
 #include <tvm/ffi/c_api.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 using benchmark::Row;
 using benchmark::Touch;
 
-[[noreturn]] __attribute__((noinline, cold)) void Refuse() { throw std::bad_alloc(); }
+[[noreturn]] __attribute__((noinline, cold)) void Fail() { throw std::bad_alloc(); }
 
 TVMFFIAny Value(int32_t type_index, int64_t payload) {
   TVMFFIAny value;
@@ -35,23 +35,23 @@ TVMFFIAny Value(double payload) {
 using Callee = void (*)(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
 
 int64_t Int(const TVMFFIAny& value) {
-  if (value.type_index != kTVMFFIInt) Refuse();
+  if (value.type_index != kTVMFFIInt) Fail();
   return value.v_int64;
 }
 double Float(const TVMFFIAny& value) {
-  if (value.type_index != kTVMFFIFloat) Refuse();
+  if (value.type_index != kTVMFFIFloat) Fail();
   return value.v_float64;
 }
 bool Bool(const TVMFFIAny& value) {
-  if (value.type_index != kTVMFFIBool) Refuse();
+  if (value.type_index != kTVMFFIBool) Fail();
   return value.v_int64 != 0;
 }
 int64_t Rank(const TVMFFIAny& value) {
-  if (value.type_index != kTVMFFIDLTensorPtr) Refuse();
+  if (value.type_index != kTVMFFIDLTensorPtr) Fail();
   return static_cast<DLTensor*>(value.v_ptr)->ndim;
 }
 void CheckCount(int32_t num_args, int32_t expected) {
-  if (num_args != expected) Refuse();
+  if (num_args != expected) Fail();
 }
 
 void Nothing(void*, const TVMFFIAny*, int32_t num_args, TVMFFIAny* result) {
@@ -142,10 +142,10 @@ int64_t CallWithArray(int64_t repeats) {
 
 void Delete(void* object, int) { std::free(object); }
 
-// A new object of `size` bytes with one reference.
+// Returns a new reference to an object of `size` bytes.
 TVMFFIObject* NewObject(int32_t type_index, size_t size) {
   TVMFFIObject* object = static_cast<TVMFFIObject*>(std::malloc(size));
-  if (object == nullptr) Refuse();
+  if (object == nullptr) Fail();
   object->combined_ref_count = (uint64_t{1} << 32) + 1;
   object->type_index = type_index;
   object->__padding = 0;
@@ -298,7 +298,7 @@ int64_t Append(int64_t repeats) {
       if (size == capacity) {
         capacity *= 2;
         void* grown = std::malloc(static_cast<size_t>(capacity) * sizeof(TVMFFIAny));
-        if (grown == nullptr) Refuse();
+        if (grown == nullptr) Fail();
         std::memcpy(grown, items, static_cast<size_t>(size) * sizeof(TVMFFIAny));
         std::free(items);
         items = static_cast<TVMFFIAny*>(grown);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every program of the C++ benchmark shares: rows, the timer, and the pipe to the parent.
+// Harness of the C++ benchmark programs: rows, the timer, and the protocol of a worker process.
 //
-// A row runs `repeats` times and returns a sum that shows that the work was done; it is checked
-// once before it is timed.  Protocol (one JSON object per line, see call/worker.py): a greeting,
-// then for {"row": NAME, "burst_ns": N, "bursts": N} an answer {"ns": [...]}.
+// A row runs `repeats` times and returns a sum that proves the work; the sum is checked once before
+// the row is timed.  Protocol (one JSON object per line, see call/worker.py): a greeting, then for
+// each request {"row": NAME, "burst_ns": N, "bursts": N} an answer {"ns": [...]}.
 #ifndef BENCHMARKS_CPP_API_HARNESS_H_
 #define BENCHMARKS_CPP_API_HARNESS_H_
 
@@ -17,13 +17,13 @@ namespace benchmark {
 
 struct Row {
   const char* name;
-  int64_t operations;  // in one repeat
-  int64_t expected;    // what one repeat returns
+  int64_t operations;  // per repeat
+  int64_t expected;    // the result of one repeat
   int64_t (*run)(int64_t repeats);
-  int64_t repeats;  // in a burst; 0 until the row was checked and calibrated
+  int64_t repeats;  // per burst; 0 until the row is checked and calibrated
 };
 
-// Makes the compiler believe that the value is read and changed.
+// Makes the compiler assume that the value is read and changed.
 template <typename T>
 void Touch(T& value) {
   asm volatile("" : : "r"(&value) : "memory");
@@ -37,7 +37,7 @@ inline int64_t TimeNs(const Row& row, int64_t repeats) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count();
 }
 
-// False when the row does not do what it should.
+// Checks and calibrates a row; returns false if its result is wrong.
 inline bool Prepare(Row* row, int64_t burst_ns) {
   if (row->run(1) != row->expected) return false;
   int64_t repeats = 1;
@@ -53,7 +53,7 @@ inline void Answer(Row* row, int64_t burst_ns, int bursts) {
     std::printf("{\"unavailable\": \"wrong result\"}\n");
     return;
   }
-  TimeNs(*row, row->repeats / 10 + 1);  // the process was idle while others were measured
+  TimeNs(*row, row->repeats / 10 + 1);  // warm up: the process was idle during other measurements
   std::printf("{\"ns\": [");
   for (int i = 0; i < bursts; ++i) {
     double ns = static_cast<double>(TimeNs(*row, row->repeats));
@@ -80,7 +80,7 @@ int Serve(Row (&rows)[count], const char* version) {
       if (std::strcmp(row.name, name) == 0) found = &row;
     }
     if (found == nullptr) {
-      std::printf("{\"unavailable\": \"not written for this row\"}\n");
+      std::printf("{\"unavailable\": \"no code for this row\"}\n");
     } else {
       try {
         Answer(found, burst_ns, bursts);

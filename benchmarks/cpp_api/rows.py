@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of C++ rows: what the programs of this folder time, and what the reader sees.
+"""Table of C++ API rows, with their labels.
 
-The names are those in ``api.cc`` and ``floor.cc``, the keys of the JSON output and of
-``targets.py``.
+The names are the same in ``api.cc`` and ``floor.cc``, in the JSON output and in ``targets.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ class CppRow:
     name: str
     """Stable key."""
     label: str
-    """What the reader sees."""
+    """Label in reports and charts."""
 
 
 # ORDER cpp-rows

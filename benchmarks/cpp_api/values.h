@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows about single values: text, Any, objects and references.
+// Value rows: strings, Any, objects and references.
 #ifndef BENCHMARKS_CPP_API_VALUES_H_
 #define BENCHMARKS_CPP_API_VALUES_H_
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the C++ headers cost the people who include them: compile time and object size.
+"""Compile time and object size of sources that include the C++ headers.
 
-The same sources are compiled at -O2 with our headers and, given ``--peer-include``, with the
-peer's, in turns.  Time is CPU time of the compiler, user and system, so that other load on the
-machine matters little; size is that of code, constant data and tables (``size`` without debug
-information).  Ratios are those of the minima; below 1 means that ours takes less.
+The same sources are compiled at -O2 with our headers and, with ``--incumbent-include``, alternately
+with the incumbent's.  The time is the compiler's CPU time, user and system, which is not sensitive
+to other load on the machine.  The size is that of code, constant data and tables (``size`` without
+debug information).  A ratio divides our minimum by the incumbent's; below 1, ours is smaller.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FLAGS = ("-std=c++17", "-O2", "-fPIC")
 
 @dataclass(frozen=True)
 class Source:
-    """A file to compile and the largest ratios to the peer that we allow ourselves."""
+    """A source file with the largest allowed ratios to the incumbent."""
 
     name: str
     time_target: float
@@ -42,18 +42,18 @@ SOURCES = (
 
 @dataclass
 class Measurement:
-    """Compilations of one source with one set of headers."""
+    """Measurements of one source compiled with one set of headers."""
 
     times_ms: list[float] = field(default_factory=list)
     size_bytes: int = 0
 
 
 def main() -> int:
-    """Measure, print the table, and return 1 with ``--check`` if a target is missed."""
+    """Measure and print the tables; return 1 if ``--check`` is given and a target is missed."""
     options = _parse_arguments()
     includes = {"ours": [OUR_INCLUDE]}
-    if options.peer_include:
-        includes["peer"] = options.peer_include
+    if options.incumbent_include:
+        includes["incumbent"] = options.incumbent_include
     version = subprocess.run(
         [options.compiler, "--version"], check=True, capture_output=True, text=True
     )
@@ -62,18 +62,18 @@ def main() -> int:
     print(f"rounds: {options.rounds}\n")
     results = {source: _measure(source, includes, options) for source in SOURCES}
     _print_table(results)
-    missed = _print_targets(results) if "peer" in includes else 0
+    missed = _print_targets(results) if "incumbent" in includes else 0
     return 1 if options.check and missed else 0
 
 
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--peer-include",
+        "--incumbent-include",
         action="append",
         type=Path,
         metavar="DIR",
-        help="include directory of the peer's headers; may be repeated",
+        help="include directory of the incumbent's headers; may be repeated",
     )
     parser.add_argument("--rounds", type=int, default=5, help="compilations per cell")
     parser.add_argument("--compiler", default=os.environ.get("CXX", "c++"))
@@ -84,7 +84,7 @@ def _parse_arguments() -> argparse.Namespace:
 def _measure(
     source: Source, includes: dict[str, list[Path]], options: argparse.Namespace
 ) -> dict[str, Measurement]:
-    """Compile one source with each set of headers in turn; round 0 only fills caches."""
+    """Compile one source with each set of headers, interleaved; round 0 warms the file caches."""
     cells = {name: Measurement() for name in includes}
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "kernel.o"
@@ -98,7 +98,7 @@ def _measure(
 
 
 def _compile_ms(compiler: str, source: Source, folders: list[Path], output: Path) -> float:
-    """Return the CPU time of one compilation, the compiler's child processes included."""
+    """Return the CPU time of one compilation, including the compiler's child processes."""
     include_flags = [f"-I{folder}" for folder in folders]
     source_path = str(HERE / f"{source.name}.cc")
     command = [compiler, *FLAGS, *include_flags, "-c", source_path, "-o", str(output)]
@@ -111,14 +111,14 @@ def _compile_ms(compiler: str, source: Source, folders: list[Path], output: Path
 
 
 def _loaded_size(output: Path) -> int:
-    """Return the bytes of an object file that end up in memory."""
+    """Return the bytes of an object file that are loaded into memory."""
     listing = subprocess.run(["size", output], check=True, capture_output=True, text=True)
     return int(listing.stdout.splitlines()[1].split()[3])
 
 
 def _ratio(cells: dict[str, Measurement], attribute: str) -> float:
     values = {name: _figures(cell)[attribute] for name, cell in cells.items()}
-    return values["ours"] / values["peer"]
+    return values["ours"] / values["incumbent"]
 
 
 def _figures(cell: Measurement) -> dict[str, float]:
@@ -137,7 +137,7 @@ def _print_table(results: dict[Source, dict[str, Measurement]]) -> None:
 
 
 def _print_targets(results: dict[Source, dict[str, Measurement]]) -> int:
-    """Print each ratio beside its target and return how many are missed."""
+    """Print each ratio with its target; return the number of missed targets."""
     print()
     missed = 0
     for source, cells in results.items():
@@ -148,7 +148,7 @@ def _print_targets(results: dict[Source, dict[str, Measurement]]) -> int:
             if target is not None:
                 missed += ratio > target
                 verdict = f"target {target:.2f}, {'met' if ratio <= target else 'MISSED'}"
-            print(f"{source.name} {attribute}: ours/peer {ratio:.3f} ({verdict})")
+            print(f"{source.name} {attribute}: ours/incumbent {ratio:.3f} ({verdict})")
     return missed
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The load of a kernel library: eight exports of twelve arguments with six checks each.
+// A typical kernel library: eight exported functions with twelve arguments and six checks each.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
 

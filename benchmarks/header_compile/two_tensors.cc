@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest kernel people write: two tensors, one export.
+// A minimal kernel: two tensors, one exported function.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest kernel in C: triple(x) = 3 * x for ints. */
+/* Minimal C kernel of the build rows: triple(x) = 3 * x for ints. */
 #include <tvm/ffi/c_api.h>
 
 TVM_FFI_DLL_EXPORT int __tvm_ffi_triple(void* handle, const TVMFFIAny* args, int32_t num_args,

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small kernel in C++; the build puts the includes in front and the export behind.
+// Minimal C++ kernel of the build rows; the build adds the includes and the export.
 int64_t triple(int64_t x) { return 3 * x; }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What somebody writes who knows the ABI and the driver: the checks of
+ * Hand-written CUDA launch of `scale`: the floor of the launch rows.
+ *
+ * It makes the checks of
  *     scale(x: float32[n], y: out float32[n], a: float = 1.0)
- * and a launch with cdiv(n, 256) blocks of 256, as in the function that is generated for it.
- * The image is chosen and loaded in the first call; messages are shorter. */
+ * and launches cdiv(n, 256) blocks of 256 threads, as the generated launch plan does.  The first
+ * call loads the device image.  Its messages are shorter. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls functions that launch a kernel in turn, and prints nanoseconds per call for each round: of
- * the one that was generated as C, of a module without a compiler, of the one written by hand. */
+ * Timer of kernel launches.  Prints, for each round, the nanoseconds per call of the generated C
+ * function, of the launch module, and of the hand-written function. */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { CALLS = 100000 };
 
-void fake_driver_reset(void); /* forgets what it has recorded */
+void fake_driver_reset(void); /* deletes the recorded calls */
 
 int __tvm_ffi_scale(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
 int __tvm_ffi_by_hand(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in Python, compiled by Numba, and what they are compared with."""
+"""Numba kernels, and the ``njit`` function and C kernel that they are compared with."""

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernels of the call benchmark with a no-op that looks at its arguments, as somebody writes it
- * who knows the ABI: three float32 matrices of one shape, compact, aligned, on the CPU. */
-#define __tvm_ffi_noop noop_that_looks_at_nothing
+ * Kernels of the call benchmark with a hand-written no-op that checks its arguments: three float32
+ * matrices of one shape, compact, aligned, on the CPU. */
+#define __tvm_ffi_noop unchecked_noop
 #include "../call/kernels.c"
 #undef __tvm_ffi_noop
 #include <stdbool.h>
 
-static int refuse(const char* message) {
+static int fail(const char* message) {
   TVMFFIErrorSetRaisedFromCStr("ValueError", message);
   return -1;
 }
@@ -28,15 +28,15 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_noop(void* handle, const TVMFFIAny* args, int32
                                       TVMFFIAny* result) {
   const DLTensor* first = NULL;
   (void)handle;
-  if (num_args != 3) return refuse("noop() takes 3 arguments");
+  if (num_args != 3) return fail("noop() takes 3 arguments");
   for (int i = 0; i < 3; ++i) {
     const DLTensor* x = NULL;
     if (args[i].type_index == kTVMFFITensor) x = TVMFFITensorGetDLTensorPtr(args[i].v_obj);
     if (args[i].type_index == kTVMFFIDLTensorPtr) x = (const DLTensor*)args[i].v_ptr;
-    if (x == NULL || !is_matrix(x) || !is_usable(x)) return refuse("expected a float32 matrix");
+    if (x == NULL || !is_matrix(x) || !is_usable(x)) return fail("expected a float32 matrix");
     if (first == NULL) first = x;
     if (x->shape[0] != first->shape[0] || x->shape[1] != first->shape[1]) {
-      return refuse("expected matrices of one shape");
+      return fail("expected matrices of one shape");
     }
   }
   result->type_index = kTVMFFINone;

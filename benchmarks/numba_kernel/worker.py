@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times kernels of `tvm_ffi.interop.numba` and what they are compared with, in turn.
+"""Worker process of `numba_time`: times Numba kernels, ``njit`` and the floor, interleaved.
 
-Prints a line for each round: microseconds of a body, as a kernel and by Numba's ``njit``; then
-nanoseconds of a call, of a kernel that does nothing and of the floor's, both of which look at what
-they are given.
+Prints one line per round with four numbers: microseconds of a body as a kernel and as ``njit``
+function; nanoseconds of a call of an empty kernel and of the floor's no-op, both of which check
+their arguments.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def smooth(x: Any, y: Any) -> None:
 
 
 def noop(x: Any, y: Any, z: Any) -> None:
-    """Do nothing with three matrices."""
+    """Take three matrices and do nothing."""
 
 
 def main() -> None:
-    """Time both pairs, each round after round."""
+    """Time both pairs in each round."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--floor", type=Path, required=True)
     parser.add_argument("--kernels", type=Path, required=True)
@@ -58,18 +58,18 @@ def main() -> None:
     for _ in range(options.rounds):
         body_times = _microseconds(bodies, matrices)
         call_times = [min(timer.measure(BURST_NS, 5)) for timer in timers]
-        print(*(f"{one:.3f}" for one in body_times + call_times))
+        print(*(f"{value:.3f}" for value in body_times + call_times))
 
 
 def _microseconds(functions: list[Callable[..., Any]], args: list[Any]) -> list[float]:
-    """Return the CPU time of a call of each, the smallest of some that take turns."""
+    """Return the CPU time of one call of each function: the minimum of 100 interleaved calls."""
     times: list[list[int]] = [[] for _ in functions]
     for _ in range(100):
-        for function, own in zip(functions, times):
+        for function, samples in zip(functions, times):
             begin = time.process_time_ns()
             function(*args)
-            own.append(time.process_time_ns() - begin)
-    return [min(own) / 1e3 for own in times]
+            samples.append(time.process_time_ns() - begin)
+    return [min(samples) / 1e3 for samples in times]
 
 
 if __name__ == "__main__":

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values and objects of the Python package: what using them costs."""
+"""Statement benchmark: operations on values and objects of the Python package."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of statements about values and objects: what is timed, and what must hold before.
+"""Table of statement rows: operations on values and objects, with their set-up and check.
 
-The sources see the implementation as `tvm_ffi`, the kernels as `kernels`; the floor's extension
-stands in for both as `floor`.
+The sources refer to the implementation as `tvm_ffi` and to the kernel library as `kernels`; in the
+floor's set-up, the extension module `floor` replaces both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Point(tvm_ffi.Object):
     x: int
 point = Point(7); other = Point(7)"""
 _FLOOR_RECORD = "floor.register_record(); Record = floor.Record; record = Record(7)"
-# The hand-written C type, as if it had been defined in Python.
+# The floor for a type defined in Python is the hand-written C type.
 _FLOOR_POINTS = """\
 floor.register_record(); Point = floor.Record
 point = Point(7); other = Point(7)"""
@@ -38,22 +38,22 @@ point = Point(7); other = Point(7)"""
 
 @dataclass(frozen=True)
 class StatementRow:
-    """One line of the benchmark of values and objects."""
+    """One line of the statement benchmark."""
 
     name: str
     """Stable key."""
     label: str
-    """What the reader sees."""
+    """Label in reports and charts."""
     statement: str
-    """What is timed."""
+    """The timed statement."""
     setup: str
-    """What makes the statement's names."""
+    """Source text that defines the statement's names."""
     check: str
-    """An expression that is true when the statement does its job."""
+    """An expression that is true if the statement has the expected effect."""
     floor_setup: str | None = None
-    """The same for the floor; None when a floor would say nothing."""
+    """The set-up for the floor; None if the row has no floor."""
     among_arrays: bool = False
-    """Whether the process that measures it has NumPy and torch loaded."""
+    """True if the measuring process has NumPy and torch loaded."""
 
 
 STATEMENT_ROWS: tuple[StatementRow, ...] = (
@@ -184,7 +184,7 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "loads(dumps(tensor, 5))",
         f"{_PICKLE}; tensor = tvm_ffi.from_dlpack(content)",
         "(numpy.from_dlpack(loads(dumps(tensor, 5))) == content).all()",
-        f"{_PICKLE}; tensor = content",  # NumPy's own array: the same bytes there and back
+        f"{_PICKLE}; tensor = content",  # the floor pickles the NumPy array: the same bytes
         among_arrays=True,
     ),
 )

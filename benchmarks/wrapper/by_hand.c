@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What somebody writes who knows the ABI: the checks of
+ * Hand-written wrapper of `scale`: the floor of the wrapper rows.
+ *
+ * It makes the checks of
  *     scale(x: float32*[n, m], y: out float32*[n, m], a: float = 1.0)
- * on the CPU, in the order of the wrapper that is generated for it.  Messages are shorter; they
- * cost nothing until one is needed. */
+ * on the CPU, in the order of the generated wrapper.  Its messages are shorter, which does not
+ * change the time of a successful call. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <tvm/ffi/c_api.h>

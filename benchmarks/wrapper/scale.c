@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The function behind both wrappers: nothing, so that wrappers are all that is measured. */
+ * The function that both wrappers call.  It is empty, so that only the wrappers are measured. */
 #include <stdint.h>
 
 void scale(const float* x, float* y, int64_t n, int64_t m, double a) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The function of the rows about XLA: y = x + 1. */
+ * Kernel of the XLA row: y = x + 1. */
 #include <tvm/ffi/extra/c_signature.h>
 
 static const DLTensor* TensorOf(const TVMFFIAny* value) {

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from scratch_environment import (
-    PEER_REQUIREMENT,
+    INCUMBENT_REQUIREMENT,
     SetupError,
     make_environment,
     run_program,
@@ -48,9 +48,9 @@ def peer_python() -> Path:
     """Return the interpreter of an environment that has the peer and nothing else."""
     try:
         with _one_worker():
-            return make_environment(BUILD / "peer-venv", [PEER_REQUIREMENT])
+            return make_environment(BUILD / "peer-venv", [INCUMBENT_REQUIREMENT])
     except SetupError as error:
-        pytest.skip(f"no environment with {PEER_REQUIREMENT}: {error}")
+        pytest.skip(f"no environment with {INCUMBENT_REQUIREMENT}: {error}")
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +71,7 @@ def peer(peer_python: Path) -> Implementation:
 
     folders = tuple(dict.fromkeys([ask("--includedir"), ask("--dlpack-includedir")]))
     library = Path(ask("--libdir")) / "libtvm_ffi.so"
-    return Implementation("peer", folders, PEER_REQUIREMENT, library)
+    return Implementation("peer", folders, INCUMBENT_REQUIREMENT, library)
 
 
 @pytest.fixture(scope="session")

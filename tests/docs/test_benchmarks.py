@@ -25,6 +25,6 @@ def test_what_is_shown_is_what_was_measured(path):
 
 def test_a_row_shows_times_and_ratios():
     row = publish.Row(
-        "x", "a <b>", "us", {"ours": publish.Samples([2.0]), "peer": publish.Samples([1000.0])}
+        "x", "a <b>", "us", {"ours": publish.Samples([2.0]), "incumbent": publish.Samples([1000.0])}
     )
     assert publish.table_of([row]).splitlines()[-1] == "| a &lt;b> | 2 µs | 1 ms |  | 0.00 |  |"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions as objects that are called through a pointer they carry (PEP 590), because a function
- * that is found in a library at run time is an object, not a built-in function of a module: the
- * interpreter calls built-in functions on a shorter way of their own, see the row noop_builtin. */
+ * Callable objects with the vectorcall protocol (PEP 590).
+ *
+ * A binding represents a function that it finds in a library at run time by such an object, not by
+ * a built-in function of a module.  CPython calls built-in functions on a shorter path; the row
+ * noop_builtin shows the difference. */
 #ifndef BENCHMARKS_CALL_FLOOR_CALLABLE_H_
 #define BENCHMARKS_CALL_FLOOR_CALLABLE_H_
 
@@ -22,7 +24,7 @@ static PyTypeObject CallableType = {
     .tp_call = PyVectorcall_Call,
 };
 
-/* Add a callable under this name.  Fails: -1, exception set. */
+/* Add a callable to the module under `name`.  Fails: -1, exception set. */
 static int add_callable(PyObject* module, const char* name, vectorcallfunc vectorcall) {
   CallableObject* callable = PyObject_New(CallableObject, &CallableType);
   if (callable == NULL) return -1;

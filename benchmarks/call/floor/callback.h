@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Python callables as Function objects of the ABI.
+ * Callbacks: Python callables as Function objects of the ABI.
  *
- * Either end may run on any thread with or without the GIL, so both take it. */
+ * Native code may call or release a callback on any thread, with or without the GIL; both functions
+ * acquire it. */
 #ifndef BENCHMARKS_CALL_FLOOR_CALLBACK_H_
 #define BENCHMARKS_CALL_FLOOR_CALLBACK_H_
 
@@ -15,7 +16,7 @@
 
 #define FLOOR_MAX_CALLBACK_ARGS 8
 
-/* Hand the Python exception that is set to the native caller. */
+/* Store the current Python exception as the pending error, and clear it. */
 static void report_exception(void) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -81,7 +82,7 @@ static TVMFFIObjectHandle function_from_callable(PyObject* callable) {
     raise_pending_error();
     return NULL;
   }
-  Py_INCREF(callable); /* given back by release_callable */
+  Py_INCREF(callable); /* released by release_callable */
   return handle;
 }
 

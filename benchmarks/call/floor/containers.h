@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Array and Map: made by the runtime's functions, read from the memory that the ABI lays out where
- * a reader can do without them. */
+ * Array and Map.  The runtime's global functions create them and look up map keys; array elements
+ * are read directly from the memory layout that the ABI defines. */
 #ifndef BENCHMARKS_CALL_FLOOR_CONTAINERS_H_
 #define BENCHMARKS_CALL_FLOOR_CONTAINERS_H_
 
@@ -29,7 +29,8 @@ static int find_containers(void) {
   return find_global("ffi.MapGetItem", &get_map_item);
 }
 
-/* Call `make` with values that are released here; an owned object. */
+/* Return a new reference to a container of `items`; consumes the items.  Fails: NULL, exception
+ * set. */
 static TVMFFIObjectHandle make_container(TVMFFIObjectHandle make, TVMFFIAny* items, int32_t count) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   int code = TVMFFIFunctionCall(make, items, count, &result);
@@ -39,7 +40,7 @@ static TVMFFIObjectHandle make_container(TVMFFIObjectHandle make, TVMFFIAny* ite
   return NULL;
 }
 
-/* Convert one more value.  Fails: releases those before it; -1, exception set. */
+/* Append a converted value to `items`.  Fails: releases all items; -1, exception set. */
 static int append_item(TVMFFIAny* items, int32_t* count, PyObject* value) {
   if (*count < FLOOR_MAX_NEW_ITEMS && python_to_any(value, &items[*count]) == 0) {
     ++*count;
@@ -62,7 +63,7 @@ static inline const ArrayMemory* array_memory(PyObject* self) {
   return (const ArrayMemory*)((HandleObject*)self)->handle;
 }
 
-/* An owned Array, or NULL with an exception set. */
+/* Return a new reference to an Array, or NULL with an exception set. */
 static TVMFFIObjectHandle array_from_list(PyObject* list) {
   TVMFFIAny items[FLOOR_MAX_NEW_ITEMS];
   int32_t count = 0;
@@ -140,7 +141,7 @@ static PyTypeObject ArrayType = {
 
 /* ---- Map ---------------------------------------------------------------------------------- */
 
-/* An owned Map, or NULL with an exception set. */
+/* Return a new reference to a Map, or NULL with an exception set. */
 static TVMFFIObjectHandle map_from_dict(PyObject* dict) {
   TVMFFIAny items[FLOOR_MAX_NEW_ITEMS];
   PyObject *key, *value;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pending error of the ABI becomes a Python exception.
+ * Conversion of the pending error to a Python exception.
  *
- * As the package contract asks: the class is found by kind, the Error object stays reachable as
- * `__tvm_ffi_error__`, and the traceback gets one frame per line of the native backtrace. */
+ * As in the package's contract, the kind selects the exception class, the attribute
+ * `__tvm_ffi_error__` is the Error object, and the traceback has one frame per line of the native
+ * backtrace. */
 #ifndef BENCHMARKS_CALL_FLOOR_ERROR_H_
 #define BENCHMARKS_CALL_FLOOR_ERROR_H_
 
@@ -57,7 +58,7 @@ static PyObject* class_of_kind(const TVMFFIByteArray* kind) {
   return found != NULL ? found : PyExc_RuntimeError;
 }
 
-/* Compile the line `  File "PATH", line N, in FUNCTION` to a code object at that place. */
+/* Return a code object with the position in the line `  File "PATH", line N, in FUNCTION`. */
 static PyCodeObject* parse_line(PyObject* line) {
   char path[512], function[512];
   int number;
@@ -69,7 +70,7 @@ static PyCodeObject* parse_line(PyObject* line) {
   return PyCode_NewEmpty(path, function, number);
 }
 
-/* Return a borrowed code object; each line is parsed once in the life of the process. */
+/* Return a borrowed code object.  The cache of parsed lines is never cleared. */
 static PyCodeObject* code_of_line(const char* text, size_t size) {
   PyObject* line = PyUnicode_DecodeUTF8(text, (Py_ssize_t)size, "replace");
   if (line == NULL) return NULL;
@@ -78,15 +79,15 @@ static PyCodeObject* code_of_line(const char* text, size_t size) {
     code = (PyObject*)parse_line(line);
     if (code != NULL) {
       PyDict_SetItem(frame_codes, line, code);
-      Py_DECREF(code); /* the dict keeps it */
+      Py_DECREF(code); /* the dict owns a reference */
     }
   }
   Py_DECREF(line);
   return (PyCodeObject*)code;
 }
 
-/* Prepend one frame per line to the traceback of the exception that is set.  The text names the
- * innermost call first, which is the order in which tracebacks grow. */
+/* Prepend one frame per line to the current exception's traceback.  The first line of the backtrace
+ * is the innermost call, which is the order in which tracebacks grow. */
 static void add_frames(const TVMFFIByteArray* backtrace) {
   PyObject *type, *value, *traceback;
   const char* line = backtrace->data;
@@ -94,7 +95,7 @@ static void add_frames(const TVMFFIByteArray* backtrace) {
   while (line < end) {
     const char* newline = (const char*)memchr(line, '\n', (size_t)(end - line));
     const char* stop = newline != NULL ? newline : end;
-    PyErr_Fetch(&type, &value, &traceback); /* lookups must not see a pending exception */
+    PyErr_Fetch(&type, &value, &traceback); /* no exception may be set during the lookups */
     PyCodeObject* code = code_of_line(line, (size_t)(stop - line));
     PyFrameObject* frame =
         code != NULL ? PyFrame_New(PyThreadState_Get(), code, frame_globals, NULL) : NULL;
@@ -107,7 +108,7 @@ static void add_frames(const TVMFFIByteArray* backtrace) {
   }
 }
 
-/* Set the Python exception for the error pending on this thread. */
+/* Take this thread's pending error and set the Python exception for it. */
 static void raise_pending_error(void) {
   TVMFFIObjectHandle handle = NULL;
   TVMFFIErrorMoveFromRaised(&handle);
@@ -116,18 +117,18 @@ static void raise_pending_error(void) {
     return;
   }
   const TVMFFIErrorCell* cell = &((const ErrorObject*)handle)->cell;
-  PyObject* kept = handle_wrap(&ErrorType, handle); /* keeps `cell` alive */
-  PyObject* message = kept != NULL ? text_to_python(&cell->message) : NULL;
+  PyObject* error = handle_wrap(&ErrorType, handle); /* keeps `cell` alive */
+  PyObject* message = error != NULL ? text_to_python(&cell->message) : NULL;
   PyObject* exception_class = message != NULL ? class_of_kind(&cell->kind) : NULL;
   PyObject* exception =
       exception_class != NULL ? PyObject_CallOneArg(exception_class, message) : NULL;
-  if (exception != NULL && PyObject_SetAttr(exception, error_attribute, kept) == 0) {
+  if (exception != NULL && PyObject_SetAttr(exception, error_attribute, error) == 0) {
     PyErr_SetObject(exception_class, exception);
     add_frames(&cell->backtrace);
   }
   Py_XDECREF(exception);
   Py_XDECREF(message);
-  Py_XDECREF(kept);
+  Py_XDECREF(error);
 }
 
 #endif /* BENCHMARKS_CALL_FLOOR_ERROR_H_ */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tensors for other libraries: one kind of capsule, whatever is asked for.
+ * Tensor export with the DLPack protocol: a versioned capsule, whatever the consumer requests.
  *
- * What this costs beyond the consumer's own work is the least that an exporter can cost. */
+ * It is the least work that a producer can do. */
 #ifndef BENCHMARKS_CALL_FLOOR_EXPORT_H_
 #define BENCHMARKS_CALL_FLOOR_EXPORT_H_
 
@@ -15,7 +15,7 @@
 
 static const char kVersionedCapsule[] = "dltensor_versioned";
 
-/* Free what no consumer has taken; a consumer renames the capsule. */
+/* Capsule destructor: delete the tensor unless a consumer took it and renamed the capsule. */
 static void delete_capsule(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, kVersionedCapsule)) return;
   DLManagedTensorVersioned* managed =
@@ -42,7 +42,7 @@ static PyMethodDef tensor_methods[] = {
     {0},
 };
 
-/* To be called before the type is made ready. */
+/* Set the methods of the Tensor type; call it before PyType_Ready. */
 static void add_tensor_methods(void) { TensorType.tp_methods = tensor_methods; }
 
 #endif /* BENCHMARKS_CALL_FLOOR_EXPORT_H_ */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The floor: what a careful hand-written CPython extension needs for the rows of the benchmark.
+ * The floor: a hand-written CPython extension that does the work of the benchmark's call rows.
  *
- * One callable object per signature, as such an extension would make for a function it finds in a
- * library; each checks its arguments, fills the tagged values on the C stack, calls the kernel by
- * pointer under the same GIL policy as the package, and converts the result.  benchmarks/README.md
- * says what is left out. */
+ * It has one callable object per signature, as a binding has for functions that it finds in a
+ * library.  Each checks its arguments, fills TVMFFIAny values on the C stack, calls the kernel
+ * through a pointer with the GIL policy of the package, and converts the result.
+ * benchmarks/README.md lists the work that it omits. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ static TVMFFISafeCallType kernel_raise_error;
 static TVMFFISafeCallType kernel_check_tensors;
 static TVMFFISafeCallType kernel_register_record;
 
-/* Vectorcall function whose first statement is the check of the arguments' count. */
+/* Define a vectorcall function that first checks the number of arguments. */
 #define FLOOR_FUNCTION(name, expected_nargs)                                                  \
   static PyObject* name##_body(PyObject* const* args);                                        \
   static PyObject* name(PyObject* callable, PyObject* const* args, size_t nargsf,             \
@@ -42,7 +42,7 @@ static TVMFFISafeCallType kernel_register_record;
   }                                                                                           \
   static inline PyObject* name##_body(PyObject* const* args)
 
-/* Convert an owned scalar or string result and release it. */
+/* Return a new Python object for an owned scalar or string; consumes the result. */
 static inline PyObject* take_result(TVMFFIAny* result) {
   PyObject* value = any_to_python(result);
   release_any(result);
@@ -75,7 +75,7 @@ FLOOR_FUNCTION(noop_mixed, 3) {
   return code == 0 ? take_result(&result) : NULL;
 }
 
-/* Call a kernel with one str. */
+/* Call a kernel with one str argument. */
 static inline PyObject* invoke_with_str(TVMFFISafeCallType kernel, PyObject* argument) {
   TVMFFIAny value, result;
   if (str_to_any(argument, &value) != 0) return NULL;
@@ -101,7 +101,7 @@ FLOOR_FUNCTION(raise_error, 0) {
 
 /* ---- One container ------------------------------------------------------------------------ */
 
-/* Call the no-op with an owned container, which is released. */
+/* Call the no-op with a container; consumes the reference. */
 static PyObject* invoke_with_container(int32_t type_index, TVMFFIObjectHandle container) {
   TVMFFIAny value = {.type_index = type_index}, result;
   if (container == NULL) return NULL;
@@ -168,7 +168,7 @@ FLOOR_FUNCTION(check_tensors, 3) { return invoke_with_tensors(kernel_check_tenso
 FLOOR_FUNCTION(check_numpy, 3) { return invoke_with_numpy(kernel_check_tensors, args); }
 FLOOR_FUNCTION(check_torch, 3) { return invoke_with_torch(kernel_check_tensors, args); }
 
-/* ---- Arguments by name -------------------------------------------------------------------- */
+/* ---- Keyword arguments -------------------------------------------------------------------- */
 
 static PyObject* named(PyObject* callable, PyObject* const* args, size_t nargsf,
                        PyObject* kwnames) {
@@ -188,7 +188,7 @@ static PyObject* named_torch(PyObject* callable, PyObject* const* args, size_t n
 
 /* ---- Tensors as results ------------------------------------------------------------------- */
 
-/* True when the result is a tensor; otherwise releases it and sets a TypeError. */
+/* Return 1 if the result is a tensor; otherwise release it, set a TypeError and return 0. */
 static inline int expect_tensor(const TVMFFIAny* result) {
   if (result->type_index == kTVMFFITensor) return 1;
   release_any(result);
@@ -238,7 +238,7 @@ FLOOR_FUNCTION(apply_function, 2) {
   return invoke_apply(((HandleObject*)args[0])->handle, args[1]);
 }
 
-/* apply_callable(callable, int): makes the Function for this one call. */
+/* apply_callable(callable, int): create a Function for one call. */
 FLOOR_FUNCTION(apply_callable, 2) {
   TVMFFIObjectHandle function = function_from_callable(args[0]);
   if (function == NULL) return NULL;
@@ -249,7 +249,7 @@ FLOOR_FUNCTION(apply_callable, 2) {
 
 /* ---- Set-up, not timed -------------------------------------------------------------------- */
 
-/* load(path): look up the kernels in a shared library that stays open. */
+/* load(path): look up the kernels in a shared library, which is never closed. */
 static PyObject* load(PyObject* module, PyObject* path) {
   const struct {
     const char* symbol;
@@ -274,14 +274,15 @@ static PyObject* load(PyObject* module, PyObject* path) {
   Py_RETURN_NONE;
 }
 
-/* load_numpy(): make NumPy arrays usable.  Apart, because NumPy brings threads into the process. */
+/* load_numpy(): import NumPy's C API.  Separate from `load`, because importing NumPy starts
+ * threads. */
 static PyObject* load_numpy(PyObject* module, PyObject* no_args) {
   (void)module, (void)no_args;
   import_array1(NULL);
   Py_RETURN_NONE;
 }
 
-/* register_record(): make Record usable. */
+/* register_record(): register the type that Record wraps, and look up its members. */
 static PyObject* register_record(PyObject* module, PyObject* no_args) {
   TVMFFIAny result;
   (void)module, (void)no_args;
@@ -290,7 +291,7 @@ static PyObject* register_record(PyObject* module, PyObject* no_args) {
   Py_RETURN_NONE;
 }
 
-/* set_release_gil(bool): the policy of all later calls. */
+/* set_release_gil(bool): set the GIL policy of all later calls. */
 static PyObject* set_release_gil(PyObject* module, PyObject* flag) {
   (void)module;
   int is_true = PyObject_IsTrue(flag);
@@ -299,7 +300,7 @@ static PyObject* set_release_gil(PyObject* module, PyObject* flag) {
   Py_RETURN_NONE;
 }
 
-/* use_exchange_api(cls): the tensor class of the ..._torch functions. */
+/* use_exchange_api(cls): set the tensor class of the ..._torch functions. */
 static PyObject* use_exchange_api(PyObject* module, PyObject* cls) {
   (void)module;
   PyObject* capsule = PyObject_GetAttrString(cls, "__dlpack_c_exchange_api__");
@@ -308,7 +309,7 @@ static PyObject* use_exchange_api(PyObject* module, PyObject* cls) {
   Py_DECREF(capsule);
   if (table == NULL) return NULL;
   if (((const DLPackExchangeAPI*)table)->dltensor_from_py_object_no_sync == NULL) {
-    PyErr_SetString(PyExc_ValueError, "the exchange table cannot lend tensors");
+    PyErr_SetString(PyExc_ValueError, "the exchange API has no function for borrowed tensors");
     return NULL;
   }
   exchange = (const DLPackExchangeAPI*)table;
@@ -317,7 +318,7 @@ static PyObject* use_exchange_api(PyObject* module, PyObject* cls) {
   Py_RETURN_NONE;
 }
 
-/* The no-op once more, as a built-in function: what a function known at build time costs. */
+/* The no-op as a built-in function of the module, for the row noop_builtin. */
 static PyObject* noop_builtin(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
   return noop(module, args, (size_t)nargs, NULL);
 }

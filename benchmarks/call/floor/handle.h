@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Python types that own one reference to an object of the ABI: Tensor, Function, Error.
+ * Wrapper types that own one reference to an object of the ABI, such as Tensor, Function, Error.
  *
- * They differ in name and constructor only; releasing is the same for all. */
+ * They differ only in name and constructor. */
 #ifndef BENCHMARKS_CALL_FLOOR_HANDLE_H_
 #define BENCHMARKS_CALL_FLOOR_HANDLE_H_
 
@@ -18,7 +18,7 @@ static void handle_dealloc(PyObject* self) {
   Py_TYPE(self)->tp_free(self);
 }
 
-/* Wrap an owned reference; on failure the reference is released. */
+/* Return a new wrapper; consumes the reference, also on failure.  Fails: NULL, exception set. */
 static inline PyObject* handle_wrap(PyTypeObject* type, TVMFFIObjectHandle handle) {
   HandleObject* self = PyObject_New(HandleObject, type);
   if (self == NULL) {

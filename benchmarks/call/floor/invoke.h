@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The call itself: the GIL policy, and a failing return code as a Python exception. */
+ * Calls of kernels and functions: releases the GIL, and raises the pending error. */
 #ifndef BENCHMARKS_CALL_FLOOR_INVOKE_H_
 #define BENCHMARKS_CALL_FLOOR_INVOKE_H_
 
@@ -13,7 +13,7 @@ static int releases_gil = 1; /* changed by floor.set_release_gil */
 
 static const TVMFFIAny kNoResult = {.type_index = kTVMFFINone};
 
-/* Call a kernel; `result` is overwritten with an owned value.  Fails: -1, exception set. */
+/* Call a kernel and store an owned value in `result`.  Fails: -1, exception set. */
 static inline int invoke(TVMFFISafeCallType kernel, const TVMFFIAny* args, int32_t num_args,
                          TVMFFIAny* result) {
   int code;
@@ -30,7 +30,7 @@ static inline int invoke(TVMFFISafeCallType kernel, const TVMFFIAny* args, int32
   return -1;
 }
 
-/* Call a Function under the same policy. */
+/* Same as `invoke`, but calls a Function object. */
 static inline int invoke_function(TVMFFIObjectHandle function, const TVMFFIAny* args,
                                   int32_t num_args, TVMFFIAny* result) {
   int code;

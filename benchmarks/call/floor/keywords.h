@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments by name for a function of three parameters, of which the last two have a default: what
- * an extension writes that takes them as METH_FASTCALL | METH_KEYWORDS. */
+ * Keyword arguments of a function with three parameters, the last two with defaults, as a
+ * METH_FASTCALL | METH_KEYWORDS function of an extension binds them. */
 #ifndef BENCHMARKS_CALL_FLOOR_KEYWORDS_H_
 #define BENCHMARKS_CALL_FLOOR_KEYWORDS_H_
 
@@ -22,7 +22,8 @@ static int make_parameters(void) {
   return 0;
 }
 
-static inline int place_of(PyObject* name) {
+/* Return the index of a parameter, or -1. */
+static inline int parameter_index(PyObject* name) {
   for (int i = 0; i < NUM_NAMED; ++i) {
     if (parameter_names[i] == name) return i;
   }
@@ -32,7 +33,8 @@ static inline int place_of(PyObject* name) {
   return -1;
 }
 
-/* Put the arguments into the order of the parameters.  Fails: -1, exception set. */
+/* Bind arguments to parameters: `bound` has borrowed references in the order of the parameters.
+ * Fails: -1, exception set. */
 static inline int bind_named(PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames,
                              PyObject** bound) {
   Py_ssize_t num_names = kwnames == NULL ? 0 : PyTuple_GET_SIZE(kwnames);
@@ -42,12 +44,12 @@ static inline int bind_named(PyObject* const* args, Py_ssize_t num_args, PyObjec
   }
   for (Py_ssize_t i = 0; i < NUM_NAMED; ++i) bound[i] = i < num_args ? args[i] : NULL;
   for (Py_ssize_t i = 0; i < num_names; ++i) {
-    int place = place_of(PyTuple_GET_ITEM(kwnames, i));
-    if (place < 0 || bound[place] != NULL) {
+    int index = parameter_index(PyTuple_GET_ITEM(kwnames, i));
+    if (index < 0 || bound[index] != NULL) {
       PyErr_SetString(PyExc_TypeError, "unexpected keyword argument, or one given twice");
       return -1;
     }
-    bound[place] = args[num_args + i];
+    bound[index] = args[num_args + i];
   }
   for (int i = 0; i < NUM_NAMED; ++i) {
     if (bound[i] == NULL) bound[i] = parameter_defaults[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Record: the type of `../record.h`, bound through what it registered. */
+ * Record: wrapper type of `../record.h`, which uses the registered field, method and constructor.
+ */
 #ifndef BENCHMARKS_CALL_FLOOR_RECORD_H_
 #define BENCHMARKS_CALL_FLOOR_RECORD_H_
 
@@ -14,7 +15,7 @@
 static const TVMFFIFieldInfo* record_field;
 static TVMFFIObjectHandle record_get, record_constructor; /* borrowed from the type's table */
 
-/* Look up what the type with this key registered. */
+/* Look up the field, method and constructor of the type.  Fails: -1, exception set. */
 static int find_record(const char* key_text) {
   TVMFFIByteArray key = {key_text, strlen(key_text)};
   TVMFFIByteArray constructor_name = {"__ffi_init__", strlen("__ffi_init__")};
@@ -64,7 +65,7 @@ static int64_t record_value(PyObject* self) {
   return *(int64_t*)((char*)((HandleObject*)self)->handle + record_field->offset);
 }
 
-/* Records are equal when what their fields hold is. */
+/* Compare the values of the field. */
 static PyObject* record_compare(PyObject* self, PyObject* other, int operation) {
   if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(other) != Py_TYPE(self)) {
     Py_RETURN_NOTIMPLEMENTED;
@@ -74,9 +75,9 @@ static PyObject* record_compare(PyObject* self, PyObject* other, int operation) 
 }
 
 static Py_hash_t record_hash(PyObject* self) {
-  uint64_t mixed = (uint64_t)record_value(self) * 0x9E3779B97F4A7C15u; /* of Fibonacci hashing */
+  uint64_t mixed = (uint64_t)record_value(self) * 0x9E3779B97F4A7C15u; /* Fibonacci hashing */
   Py_hash_t hash = (Py_hash_t)(mixed ^ (mixed >> 32));
-  return hash == -1 ? -2 : hash; /* -1 is Python's error */
+  return hash == -1 ? -2 : hash; /* -1 would signal an error */
 }
 
 static PyGetSetDef record_fields[] = {{"x", record_x, NULL, NULL, NULL}, {0}};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NumPy arrays, torch tensors and Tensor objects as tensors of the ABI.
+ * Conversion of NumPy arrays, torch tensors and Tensor objects to tensors of the ABI.
  *
- * An argument becomes a CallTensor on the C stack that borrows from the Python object; after
- * the call `check_not_kept` refuses a callee that kept it.  Where the callee is expected to
- * keep it (echo), an OwnedTensor on the heap holds the Python object instead. */
+ * An argument is converted to a CallTensor on the C stack, which borrows the memory of the Python
+ * object.  After the call, `check_not_kept` raises an error if the callee kept a reference.  If the
+ * callee is expected to keep it (echo), the argument is an OwnedTensor on the heap, which owns a
+ * reference to the Python object. */
 #ifndef BENCHMARKS_CALL_FLOOR_TENSOR_H_
 #define BENCHMARKS_CALL_FLOOR_TENSOR_H_
 
@@ -23,17 +24,18 @@
 typedef struct {
   TVMFFIObject header;
   DLTensor tensor;
-  int64_t strides[FLOOR_MAX_NDIM]; /* used when the producer counts them in bytes */
+  int64_t strides[FLOOR_MAX_NDIM]; /* in elements; used if the producer's strides are in bytes */
 } CallTensor;
 
 typedef struct {
   TVMFFIObject header;
   DLTensor tensor;
-  PyObject* producer; /* owned; keeps the memory alive */
+  PyObject* producer; /* owned; owns the memory */
   int64_t extents[];  /* shape, then strides */
 } OwnedTensor;
 
-_Static_assert(sizeof(npy_intp) == sizeof(int64_t), "NumPy's shapes are borrowed as they are");
+_Static_assert(sizeof(npy_intp) == sizeof(int64_t),
+               "NumPy's shapes are borrowed without a conversion");
 
 static inline void set_tensor(TVMFFIObject* object, TVMFFIAny* out) {
   out->type_index = kTVMFFITensor;
@@ -48,12 +50,12 @@ static inline void init_call_tensor(CallTensor* target) {
   target->header.deleter = NULL;
 }
 
-/* Fails when the callee still holds a reference to a tensor that is about to disappear. */
+/* Check that the callee kept no reference to a tensor on the stack.  Fails: -1, exception set. */
 static inline int check_not_kept(const CallTensor* tensors, int count) {
   for (int i = 0; i < count; ++i) {
     if (__atomic_load_n(&tensors[i].header.combined_ref_count, __ATOMIC_ACQUIRE) !=
         kNewObjectCount) {
-      PyErr_SetString(PyExc_RuntimeError, "the callee kept a tensor lent for one call");
+      PyErr_SetString(PyExc_RuntimeError, "the callee kept a reference to a borrowed tensor");
       return -1;
     }
   }
@@ -63,13 +65,13 @@ static inline int check_not_kept(const CallTensor* tensors, int count) {
 /* ---- NumPy -------------------------------------------------------------------------------- */
 
 typedef struct {
-  DLDataType dtype;  /* bits 0: the type has no counterpart */
+  DLDataType dtype;  /* bits 0: no DLPack counterpart */
   uint8_t size_log2; /* log2 of the element size in bytes */
 } ElementType;
 
 #define FLOOR_ELEMENT(code, bits, size_log2) {{code, bits, 1}, size_log2}
 
-/* Element types by NumPy's type number. */
+/* Element types, indexed by NumPy's type number. */
 static const ElementType element_types[] = {
     [NPY_BOOL] = FLOOR_ELEMENT(kDLBool, 8, 0),
     [NPY_BYTE] = FLOOR_ELEMENT(kDLInt, 8, 0),
@@ -103,7 +105,7 @@ static inline int numpy_to_any(PyObject* value, CallTensor* target, TVMFFIAny* o
   int ndim = PyArray_NDIM(array);
   /* BEHAVED: aligned, writable, in the machine's byte order. */
   if (element == NULL || ndim > FLOOR_MAX_NDIM || !PyArray_ISBEHAVED(array)) {
-    PyErr_SetString(PyExc_TypeError, "this kind of array has no DLPack counterpart");
+    PyErr_SetString(PyExc_TypeError, "the array has no DLPack counterpart");
     return -1;
   }
   const npy_intp* byte_strides = PyArray_STRIDES(array);
@@ -127,12 +129,12 @@ static inline int numpy_to_any(PyObject* value, CallTensor* target, TVMFFIAny* o
   return 0;
 }
 
-/* ---- torch, through its exchange table ---------------------------------------------------- */
+/* ---- torch, through its exchange API ------------------------------------------------------ */
 
 static PyTypeObject* exchange_type;       /* owned; set by floor.use_exchange_api */
-static const DLPackExchangeAPI* exchange; /* table of that type, immortal */
+static const DLPackExchangeAPI* exchange; /* exchange API of that type, never freed */
 
-/* The view of a torch tensor in *tensor, borrowed from `value`. */
+/* Store a view of a torch tensor in *tensor, borrowed from `value`.  Fails: -1, exception set. */
 static inline int view_exchange_tensor(PyObject* value, DLTensor* tensor) {
   if (exchange_type == NULL || !PyObject_TypeCheck(value, exchange_type))
     return fail_type("an instance of the exchange class", value);
@@ -151,7 +153,7 @@ static inline int torch_to_any(PyObject* value, CallTensor* target, TVMFFIAny* o
   return 0;
 }
 
-/* During a call with torch tensors, native code allocates tensors with torch. */
+/* Make torch's allocator the thread's allocator during a call; return the previous allocator. */
 static inline DLPackManagedTensorAllocator enter_allocator(void) {
   DLPackManagedTensorAllocator previous = NULL;
   TVMFFIEnvSetDLPackManagedTensorAllocator(exchange->managed_tensor_allocator, 0, &previous);
@@ -162,7 +164,7 @@ static inline void leave_allocator(DLPackManagedTensorAllocator previous) {
   TVMFFIEnvSetDLPackManagedTensorAllocator(previous, 0, NULL);
 }
 
-/* Return a new torch tensor over the same memory; takes over the reference to `handle`. */
+/* Return a new torch tensor over the same memory; consumes the reference to `handle`. */
 static PyObject* torch_from_tensor(TVMFFIObjectHandle handle) {
   DLManagedTensorVersioned* managed = NULL;
   void* tensor = NULL;
@@ -181,14 +183,15 @@ static PyObject* torch_from_tensor(TVMFFIObjectHandle handle) {
 static void delete_owned_tensor(void* self, int flags) {
   OwnedTensor* owned = (OwnedTensor*)self;
   if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) {
-    PyGILState_STATE state = PyGILState_Ensure(); /* the last owner may be any thread */
+    PyGILState_STATE state = PyGILState_Ensure(); /* any thread may release the last reference */
     Py_DECREF(owned->producer);
     PyGILState_Release(state);
   }
   if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) free(owned);
 }
 
-/* Return an owned tensor that copies the view's extents and keeps `producer` alive. */
+/* Return a new reference to a tensor with copies of the view's shape and strides.  It owns a
+ * reference to `producer`. */
 static TVMFFIObjectHandle own_tensor(const DLTensor* view, PyObject* producer) {
   size_t extents_size = sizeof(int64_t) * (size_t)view->ndim;
   OwnedTensor* owned = (OwnedTensor*)malloc(sizeof(OwnedTensor) + 2 * extents_size);

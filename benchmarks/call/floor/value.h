@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Scalars and strings between Python and the tagged value.
+ * Conversion of scalars and strings between Python objects and TVMFFIAny.
  *
- * Each `..._to_any` checks the type of its argument and fills all 16 bytes.  A value made from a
- * long str owns a heap object: release it with `release_any` after the call. */
+ * Each `..._to_any` checks the type of its argument and fills all 16 bytes.  A value converted from
+ * a long str owns a heap object; release it with `release_any` after the call. */
 #ifndef BENCHMARKS_CALL_FLOOR_VALUE_H_
 #define BENCHMARKS_CALL_FLOOR_VALUE_H_
 
@@ -12,15 +12,15 @@
 #include <string.h>
 #include <tvm/ffi/c_api.h>
 
-#define FLOOR_MAX_SMALL_STR 7 /* bytes of UTF-8 that fit into the tagged value itself */
+#define FLOOR_MAX_SMALL_STR 7 /* bytes of UTF-8 that fit into a TVMFFIAny */
 
-/* One strong reference; all strong references together hold one weak reference. */
+/* One strong reference, and the weak reference that all strong references share. */
 static const uint64_t kNewObjectCount = ((uint64_t)1 << 32) | 1;
 
 /* Heap string: header, view of the content, content with a final NUL. */
 typedef struct {
   TVMFFIObject header;
-  TVMFFIByteArray content; /* points at `text`, or elsewhere in strings made by others */
+  TVMFFIByteArray content; /* points to `text`; in strings made by other code, anywhere */
   char text[];
 } StringObject;
 
@@ -55,8 +55,7 @@ static inline int float_to_any(PyObject* value, TVMFFIAny* out) {
   return 0;
 }
 
-/* A long str is copied, because the callee may keep the object for longer than Python keeps
- * the str. */
+/* Copy a long str, because the callee may keep the object after the Python str is freed. */
 static int long_str_to_any(const char* text, size_t size, TVMFFIAny* out) {
   StringObject* string = (StringObject*)malloc(sizeof(StringObject) + size + 1);
   if (string == NULL) {
@@ -90,12 +89,12 @@ static inline int str_to_any(PyObject* value, TVMFFIAny* out) {
   return 0;
 }
 
-/* Release what an owned value holds. */
+/* Release the reference of an owned value. */
 static inline void release_any(const TVMFFIAny* value) {
   if (value->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(value->v_obj);
 }
 
-/* Return a new Python object for a scalar or string; the value stays the caller's. */
+/* Return a new Python object for a scalar or string; borrows the value. */
 static inline PyObject* any_to_python(const TVMFFIAny* value) {
   switch (value->type_index) {
     case kTVMFFINone:
@@ -117,7 +116,7 @@ static inline PyObject* any_to_python(const TVMFFIAny* value) {
   }
 }
 
-/* Make an owned value from whatever a callback returned. */
+/* Convert a Python object to an owned value.  Fails: -1, exception set. */
 static inline int python_to_any(PyObject* value, TVMFFIAny* out) {
   if (PyLong_CheckExact(value)) return int_to_any(value, out);
   if (PyUnicode_CheckExact(value)) return str_to_any(value, out);
