@@ -100,12 +100,12 @@ def test_what_cannot_be_kept_is_refused(kernels):
 
     kernels.call_with_lent(callback, np.zeros(3))
     assert refused
-    assert "lent for this call" in refused[0]
+    assert "borrowed for this call" in refused[0]
 
 
 def test_an_unbound_call():
     bound = type(tvm_ffi.convert(len).bind([]))()
-    with pytest.raises(ValueError, match="never bound"):
+    with pytest.raises(ValueError, match="BoundCall is empty"):
         bound()
 
 

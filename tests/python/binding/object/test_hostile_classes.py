@@ -301,7 +301,10 @@ def test_array_that_lies_about_its_strides_is_refused(kernels):
     """A stride below zero that ends between items was rounded to one that leaves the array."""
     packed = np.zeros(4, np.dtype([("a", "i1"), ("b", "i4")]))
     array = packed["b"][::-1].view(LyingArray)
-    with pytest.raises(ValueError, match=r"strides\[0\] is -5 bytes, .* item size 4"):
+    with pytest.raises(
+        ValueError,
+        match=r"strides\[0\] must be a multiple of the item size of 4 bytes, got -5 bytes",
+    ):
         kernels.extents(array)
 
 

@@ -579,7 +579,10 @@ def test_wrapper_of_another_class_that_new_returns_is_checked():
     array = tvm_ffi.Array([1, 2, 3])
     for other in (array, tvm_ffi.Tensor.__new__(tvm_ffi.Tensor), core.Error.__new__(core.Error)):
         GIVEN[0] = other
-        with pytest.raises(TypeError, match="got one of type `test.register.Replaced`"):
+        with pytest.raises(
+            TypeError,
+            match="expected an object of type `ffi.Array`, got type `test.register.Replaced`",
+        ):
             HELD[0]
     assert list(array) == [1, 2, 3]
     GIVEN[0] = 5

@@ -175,7 +175,9 @@ def test_wrapper_filled_by_what_another_one_kept_is_checked_after_that(kernels):
 
     kernels.count(other, Doing(act))
     array = tvm_ffi.Array([7])
-    with pytest.raises(TypeError, match=r"got one of type `ffi\.Map`"):
+    with pytest.raises(
+        TypeError, match=r"expected an object of type `ffi.Array`, got type `ffi\.Map`"
+    ):
         array.__move_handle_from__(other)
     assert list(array) == [7]
 
@@ -260,10 +262,10 @@ def test_function_of_what_is_no_module_is_refused():
         ({"defaults": ()}, "as many defaults"),
         ({"directions": b""}, "as many defaults"),
         ({"converters": (None, None)}, "as many defaults"),
-        ({"num_positional": 2}, "by position"),
-        ({"num_positional_only": -1}, "by position"),
-        ({"num_positional_only": 1, "num_positional": 0}, "by position"),
-        ({"names": (1,)}, "must be a str"),
+        ({"num_positional": 2}, "num_positional_only <= num_positional"),
+        ({"num_positional_only": -1}, "num_positional_only <= num_positional"),
+        ({"num_positional_only": 1, "num_positional": 0}, "num_positional_only <= num_positional"),
+        ({"names": (1,)}, "expected a str as parameter name"),
     ],
 )
 def test_argument_binder_with_inconsistent_arguments_is_refused(changes, message):

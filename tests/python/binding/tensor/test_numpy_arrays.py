@@ -248,7 +248,10 @@ def test_native_byte_order_in_any_spelling_is_accepted(echo, name):
 @pytest.mark.parametrize("field", ["b", "c"])
 def test_stride_that_is_no_multiple_of_the_item_size_is_refused(echo, field):
     records = np.zeros(4, np.dtype([("a", "i1"), ("b", "f4"), ("c", "c16")]))
-    with pytest.raises(ValueError, match=r"strides\[0\] is 21 bytes"):
+    with pytest.raises(
+        ValueError,
+        match=r"strides\[0\] must be a multiple of the item size of \d+ bytes, got 21 bytes",
+    ):
         echo(records[field])
 
 

@@ -191,7 +191,7 @@ def test_lent_tensor_is_empty_after_a_callback_that_raised(kernels):
 
 
 def test_lent_tensor_cannot_be_returned(kernels):
-    with pytest.raises(ValueError, match="lent"):
+    with pytest.raises(ValueError, match="borrowed for the call"):
         kernels.call_with_lent(lambda tensor: tensor, vector(1, 2, 3))
 
 

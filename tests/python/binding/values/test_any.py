@@ -89,5 +89,5 @@ def test_borrowed_values_are_copied_or_refused(kernels):
     with pytest.raises(TypeError, match="ObjectRValueRef can be passed as an argument only"):
         CAny(array._move())
     assert array == [1, 2]
-    with pytest.raises(BufferError, match="lent for this call"):
+    with pytest.raises(BufferError, match="borrowed for this call"):
         kernels.call_with_lent(CAny, np.zeros(3, np.float32))
