@@ -81,7 +81,7 @@ def find_cython_lib() -> str:
     """Return the path of the extension module that defines ``Function``."""
     from importlib.machinery import EXTENSION_SUFFIXES
 
-    return str(_find_file(*(f"_binding/call/function{suffix}" for suffix in EXTENSION_SUFFIXES)))
+    return str(_find_file(*(f"_binding/call/__init__{suffix}" for suffix in EXTENSION_SUFFIXES)))
 
 
 def find_windows_implib() -> str:

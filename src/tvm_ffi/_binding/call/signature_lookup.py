@@ -22,8 +22,7 @@ from tvm_ffi._binding.call import (
 from tvm_ffi._internal.lazy import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
-    from tvm_ffi.signature import Parameter, Signature
-    from tvm_ffi.signature._types import Type
+    from tvm_ffi.signature import Parameter, Signature, _types
 
 __all__ = ["binder_of_wrapper", "find_binder", "is_registered", "metadata_of", "new_binder"]
 
@@ -148,7 +147,7 @@ def _packable_default(parameter: Parameter) -> Any:
     return default
 
 
-def _converter_of(type_: Type) -> Callable[[Any], Any] | None:
+def _converter_of(type_: _types.Type) -> Callable[[Any], Any] | None:
     """Return ``float``, ``str`` or the converter of a declared container; None for other types."""
     origin = _plain_origin(type_)
     if origin == "float":
@@ -164,7 +163,7 @@ def _converter_of(type_: Type) -> Callable[[Any], Any] | None:
     return container_converter(inner)
 
 
-def _plain_origin(type_: Type) -> str | None:
+def _plain_origin(type_: _types.Type) -> str | None:
     """Return the origin of a value type; for ``Optional[T]``, the origin of T."""
     from tvm_ffi.signature import ScalarType, ValueType
 
