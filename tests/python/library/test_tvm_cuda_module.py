@@ -77,7 +77,7 @@ def test_what_ends_too_early_is_refused(load, end):
         (module(words=[b"\xff"]), "launch parameter of `add` is not UTF-8"),
         (text(b"ptx") + struct.pack("<Q", 2**63), "functions do not fit"),
         (module(words=[b"warpIdx.x"]), "warpIdx.x"),
-        (module(image=b""), "no PTX"),
+        (module(image=b""), "expected PTX, a cubin or a fatbin"),
     ],
 )
 def test_damaged_and_foreign_modules_are_refused(load, content, message):

@@ -72,7 +72,7 @@ def test_a_source_tree_is_searched(tmp_path):
     files = (
         tmp_path / "include" / "tvm" / "ffi" / "c_api.h",
         tmp_path / "build" / "tvm_ffi-config.cmake",
-        tmp_path / "runtime" / "core" / "object.cc",
+        tmp_path / "runtime" / "core" / "object_api.cc",
         wanted["find_libtvm_ffi"],
         package / "__init__.py",
     )
