@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every operation of the ABI overview, in C11.
+ * Operations of the ABI in C11: values, objects, tensors, functions, strings and errors.
  *
- * The functions between marks such as [Object.Destroy.begin] and [Object.Destroy.end] are what a
- * code generator emits or a language binding calls; documents quote them from here.  Below them,
- * the demo_ functions run each one and CHECK what it did, down to reference counts.
+ * The functions between marks such as [Object.Destroy.begin] and [Object.Destroy.end] show the code
+ * of a code generator or a language binding; the documentation quotes them.  The demo_ functions
+ * after them run each one and CHECK its effects, including reference counts.
  *
- * Ownership: an Any or a handle is owned or borrowed by the role of the variable that holds it;
- * the bits are the same.  Functions that work on both take IS_OWNING_ANY, spelled as in the
- * specification: true for an Any that holds a reference, false for a view (AnyView).
+ * Ownership: each variable of type TVMFFIAny or TVMFFIObjectHandle is either owned or borrowed; the
+ * bits are the same.  Functions for both take IS_OWNING_ANY, the name in the specification: true
+ * for an Any that owns a reference, false for a view (AnyView).
  *
- * Failure: functions that return int return 0, or -1 with the thread's error slot filled.
- *
- * One long file, because the overview is one long page and quotes one file. */
+ * Failure: functions that return int return 0, or -1 with the thread's error slot filled. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,13 +22,13 @@
 /* ---- Errors: raise, take, print ------------------------------------------------------------- */
 
 /* [Error.RaiseException.begin] */
-/* Raising: fill the thread's error slot and return -1.  The texts are copied. */
+/* Raise an error: fill the thread's error slot and return -1.  The strings are copied. */
 static int raise_out_of_memory(void) {
   TVMFFIErrorSetRaisedFromCStr("MemoryError", "example: out of memory");
   return -1;
 }
 
-/* The same with the message in parts, which the runtime joins. */
+/* Raise an error with a message that the runtime joins from parts. */
 static int raise_type_mismatch(const char* expected, const TVMFFIAny* received) {
   const char* type_key = TVMFFIGetTypeInfo(received->type_index)->type_key.data;
   const char* parts[] = {"expected `", expected, "`, got `", type_key, "`"};
@@ -40,8 +38,8 @@ static int raise_type_mismatch(const char* expected, const TVMFFIAny* received) 
 /* [Error.RaiseException.end] */
 
 /* [Error.HandleReturnCode.begin] */
-/* Take the error that a call left behind; the slot is empty afterwards.  Returns an owned Error.
- * NULL after success, and after a failure that the host language keeps to itself (code -2). */
+/* Take the pending error after a call; the slot is empty afterwards.  Returns an owned Error, or
+ * NULL after success and if the exception is pending in the host language (code -2). */
 static TVMFFIObjectHandle take_error(int return_code) {
   TVMFFIObjectHandle error = NULL;
   if (return_code != 0) TVMFFIErrorMoveFromRaised(&error);
@@ -50,7 +48,7 @@ static TVMFFIObjectHandle take_error(int return_code) {
 /* [Error.HandleReturnCode.end] */
 
 /* [Error.Print.begin] */
-/* A backtrace has the most recent call first; people expect it last. */
+/* Print a backtrace, which has the most recent call first, in reverse order, as Python does. */
 static void print_lines_reversed(FILE* stream, TVMFFIByteArray text) {
   size_t end = text.size;
   while (end > 0) {
@@ -62,12 +60,12 @@ static void print_lines_reversed(FILE* stream, TVMFFIByteArray text) {
   }
 }
 
-/* What an Error says stands behind its object header. */
+/* Return the cell of an Error, which follows the object header. */
 static const TVMFFIErrorCell* error_cell(TVMFFIObjectHandle error) {
   return (const TVMFFIErrorCell*)((const TVMFFIObject*)error + 1);
 }
 
-/* The texts need not end in NUL. */
+/* The strings of an Error are not NUL-terminated. */
 static void print_error(FILE* stream, TVMFFIObjectHandle error) {
   const TVMFFIErrorCell* cell = error_cell(error);
   if (cell->backtrace.size > 0) fprintf(stream, "Traceback (most recent call last):\n");
@@ -80,7 +78,7 @@ static void print_error(FILE* stream, TVMFFIObjectHandle error) {
 /* ---- Any: construct, destroy, extract ------------------------------------------------------- */
 
 /* [Any_AnyView.FromInt_Float.begin] */
-/* All 16 bytes are written: equality and hash compare values as bytes. */
+/* Write all 16 bytes: equality and hash compare values as bytes. */
 static TVMFFIAny any_none(void) {
   TVMFFIAny any;
   any.type_index = kTVMFFINone;
@@ -107,13 +105,13 @@ static TVMFFIAny any_from_float(double value) {
 /* [Any_AnyView.FromInt_Float.end] */
 
 /* [Any_AnyView.FromObjectPtr.begin] */
-/* object   borrowed; NULL becomes None, which is the only form of a missing object. */
+/* object   borrowed; NULL becomes None, since an Any must not contain a NULL object. */
 static TVMFFIAny any_from_object(TVMFFIObjectHandle object, bool IS_OWNING_ANY) {
   if (object == NULL) return any_none();
   TVMFFIAny any;
   any.type_index = ((const TVMFFIObject*)object)->type_index;
   any.zero_padding = 0;
-  any.v_uint64 = 0; /* a 32-bit pointer fills half of the payload only */
+  any.v_uint64 = 0; /* a 32-bit pointer uses only half of the payload */
   any.v_obj = object;
   if (IS_OWNING_ANY) TVMFFIObjectIncRef(object);
   return any;
@@ -121,7 +119,7 @@ static TVMFFIAny any_from_object(TVMFFIObjectHandle object, bool IS_OWNING_ANY) 
 /* [Any_AnyView.FromObjectPtr.end] */
 
 /* [Any_AnyView.Destroy.begin] */
-/* Values below kTVMFFIStaticObjectBegin live in the Any itself and own nothing. */
+/* Values with type indices below kTVMFFIStaticObjectBegin contain no object. */
 static void any_destroy(TVMFFIAny* any, bool IS_OWNING_ANY) {
   if (IS_OWNING_ANY && any->type_index >= kTVMFFIStaticObjectBegin) {
     TVMFFIObjectDecRef(any->v_obj);
@@ -147,7 +145,7 @@ static int any_get_float(const TVMFFIAny* any, double* out) {
     case kTVMFFIFloat:
       *out = any->v_float64;
       return 0;
-    case kTVMFFIInt: /* integers convert; other representation, so not the same bytes */
+    case kTVMFFIInt: /* integers convert; their payload is an int64_t */
     case kTVMFFIBool:
       *out = (double)any->v_int64;
       return 0;
@@ -158,8 +156,8 @@ static int any_get_float(const TVMFFIAny* any, double* out) {
 /* [Any_AnyView.GetInt_Float.end] */
 
 /* [Any_AnyView.GetDLTensor.begin] */
-/* A tensor argument is a bare DLTensor* or a Tensor object, whose DLTensor follows the header.
- * *out is borrowed from the caller or from the object. */
+/* A tensor argument is a DLTensor* or a Tensor object, whose DLTensor follows the header.
+ * *out is borrowed from the argument. */
 static int any_get_dltensor(const TVMFFIAny* any, DLTensor** out) {
   switch (any->type_index) {
     case kTVMFFIDLTensorPtr:
@@ -175,12 +173,12 @@ static int any_get_dltensor(const TVMFFIAny* any, DLTensor** out) {
 /* [Any_AnyView.GetDLTensor.end] */
 
 /* [Object.IsInstance.begin] */
-/* Is a type the ancestor type itself or derived from it?  Each type knows its ancestors, root
- * first, so an ancestor of depth d can stand in entry d only. */
+/* Return true if a type is the ancestor type or derived from it.  Entry d of type_ancestors is the
+ * ancestor of depth d, so one comparison is sufficient. */
 static bool is_instance(int32_t type_index, int32_t ancestor_index) {
   if (type_index == ancestor_index) return true;
   if (type_index < kTVMFFIStaticObjectBegin || ancestor_index < kTVMFFIStaticObjectBegin) {
-    return false; /* plain values have no ancestors */
+    return false; /* only object types have ancestors */
   }
   const TVMFFITypeInfo* type = TVMFFIGetTypeInfo(type_index);
   const TVMFFITypeInfo* ancestor = TVMFFIGetTypeInfo(ancestor_index);
@@ -190,7 +188,7 @@ static bool is_instance(int32_t type_index, int32_t ancestor_index) {
 /* [Object.IsInstance.end] */
 
 /* [Any_AnyView.GetObject.begin] */
-/* *out is borrowed: it lives as long as the Any that holds it does. */
+/* *out is borrowed until the Any is destroyed. */
 static int any_get_object(const TVMFFIAny* any, int32_t expected_type, TVMFFIObjectHandle* out) {
   if (any->type_index < kTVMFFIStaticObjectBegin || !is_instance(any->type_index, expected_type)) {
     return raise_type_mismatch(TVMFFIGetTypeInfo(expected_type)->type_key.data, any);
@@ -203,8 +201,8 @@ static int any_get_object(const TVMFFIAny* any, int32_t expected_type, TVMFFIObj
 /* ---- Objects: move, release ----------------------------------------------------------------- */
 
 /* [Object.MoveFromAny.begin] */
-/* *out receives an owned object.  An owning Any gives its reference away and becomes None; a view
- * has none to give, so a new one is made. */
+/* *out receives an owned reference.  An owning Any moves its reference and becomes None; for a
+ * view, a new reference is added. */
 static int object_move_from_any(TVMFFIAny* any, bool IS_OWNING_ANY, TVMFFIObjectHandle* out) {
   if (any->type_index < kTVMFFIStaticObjectBegin) return raise_type_mismatch("ffi.Object", any);
   *out = any->v_obj;
@@ -218,14 +216,14 @@ static int object_move_from_any(TVMFFIAny* any, bool IS_OWNING_ANY, TVMFFIObject
 /* [Object.MoveFromAny.end] */
 
 /* [Object.Destroy.begin] */
-/* object   owned; NULL is allowed.  The last reference destroys the object. */
+/* object   owned, consumed; NULL is allowed.  The last reference destroys the object. */
 static void object_release(TVMFFIObjectHandle object) { TVMFFIObjectDecRef(object); }
 /* [Object.Destroy.end] */
 
 /* ---- Tensors -------------------------------------------------------------------------------- */
 
 /* [Tensor.AccessDLTensor.begin] */
-/* tensor   a Tensor object.  The result is borrowed from it. */
+/* tensor   a Tensor object.  The result is borrowed until the tensor is released. */
 static DLTensor* tensor_borrow_dltensor(TVMFFIObjectHandle tensor) {
   return (DLTensor*)((TVMFFIObject*)tensor + 1);
 }
@@ -236,53 +234,53 @@ static int64_t num_elements(const DLTensor* tensor) {
   return count;
 }
 
-/* Address of the first element; data is the start of the allocation. */
+/* Return the address of the first element, byte_offset bytes after data. */
 static void* first_element(const DLTensor* tensor) {
   return (char*)tensor->data + tensor->byte_offset;
 }
 /* [Tensor.AccessDLTensor.end] */
 
 /* [Tensor_FromDLPack.begin] */
-/* Share a DLPack tensor; no element is copied.
+/* Convert a DLPack tensor to a Tensor without copying elements.
  *
- * from   owned; consumed by the call, whatever it returns.
- * out    receives an owned Tensor, which calls from->deleter when it dies. */
+ * from   consumed, even if the call fails.
+ * out    receives an owned Tensor, which calls from->deleter when it is destroyed. */
 static int tensor_from_dlpack(DLManagedTensorVersioned* from, TVMFFIObjectHandle* out) {
-  int32_t require_alignment = 0; /* bytes; 0: any */
+  int32_t require_alignment = 0; /* in bytes; 0 for any */
   int32_t require_contiguous = 0;
   int code = -1;
-  if (from->version.major != DLPACK_MAJOR_VERSION) { /* only the deleter may be used */
+  if (from->version.major != DLPACK_MAJOR_VERSION) { /* only the deleter is usable */
     TVMFFIErrorSetRaisedFromCStr("ValueError", "tensor of an unknown major version of DLPack");
   } else {
     code = TVMFFITensorFromDLPackVersioned(from, require_alignment, require_contiguous, out);
   }
-  if (code != 0 && from->deleter != NULL) from->deleter(from); /* not taken: still ours */
+  if (code != 0 && from->deleter != NULL) from->deleter(from); /* not consumed */
   return code;
 }
 /* [Tensor_FromDLPack.end] */
 
 /* [Tensor_Alloc.begin] */
-/* Allocate a compact row-major float32 tensor on the CPU with the allocator of the environment:
- * that of the calling framework, or the built-in one.  *out receives an owned Tensor. */
+/* Allocate a compact float32 tensor on the CPU with the current allocator: the one of the calling
+ * framework, or the built-in one.  *out receives an owned Tensor. */
 static int tensor_alloc(const int64_t* shape, int32_t ndim, TVMFFIObjectHandle* out) {
   DLTensor prototype;
-  prototype.data = NULL; /* not looked at */
+  prototype.data = NULL; /* ignored */
   prototype.device.device_type = kDLCPU;
   prototype.device.device_id = 0;
   prototype.ndim = ndim;
   prototype.dtype.code = kDLFloat;
   prototype.dtype.bits = 32;
   prototype.dtype.lanes = 1;
-  prototype.shape = (int64_t*)shape; /* read only, although the struct cannot say so */
-  prototype.strides = NULL;          /* not looked at */
+  prototype.shape = (int64_t*)shape; /* only read; the struct lacks const */
+  prototype.strides = NULL;          /* ignored */
   prototype.byte_offset = 0;
   return TVMFFIEnvTensorAlloc(&prototype, out);
 }
 /* [Tensor_Alloc.end] */
 
 /* [Tensor_ToDLPackVersioned.begin] */
-/* Lend a tensor to a consumer of DLPack.  *out keeps the tensor alive; its receiver owns it and
- * calls (*out)->deleter(*out) when done. */
+/* Export a tensor to a DLPack consumer.  *out owns a reference to the tensor; the consumer owns
+ * *out and calls (*out)->deleter(*out) to release it. */
 static int tensor_to_dlpack(TVMFFIObjectHandle tensor, DLManagedTensorVersioned** out) {
   return TVMFFITensorToDLPackVersioned(tensor, out);
 }
@@ -291,7 +289,7 @@ static int tensor_to_dlpack(TVMFFIObjectHandle tensor, DLManagedTensorVersioned*
 /* ---- Functions ------------------------------------------------------------------------------ */
 
 /* [Function.Construct.begin] */
-/* A closure: multiplies its argument by the factor it was made with. */
+/* A function with a closure: multiplies its argument by the factor in `self`. */
 static int scale_call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   double value;
   if (num_args != 1) {
@@ -303,20 +301,20 @@ static int scale_call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFF
   return 0;
 }
 
-/* out   receives an owned Function, which frees the factor when it dies. */
+/* out   receives an owned Function, which frees the factor when it is destroyed. */
 static int function_create_scale(double factor, TVMFFIObjectHandle* out) {
   double* self = malloc(sizeof(*self));
   if (self == NULL) return raise_out_of_memory();
   *self = factor;
   int code = TVMFFIFunctionCreate(self, scale_call, free, out);
-  if (code != 0) free(self); /* not taken: still ours */
+  if (code != 0) free(self); /* not consumed */
   return code;
 }
 
-/* A function without closure: returns its argument.  The argument is a view and the result is
- * owned, so a reference is added or, for a borrowed text, the content copied. */
+/* A function without a closure: returns its argument.  The argument is borrowed and the result is
+ * owned, so TVMFFIAnyViewToOwnedAny adds a reference or copies a raw string. */
 static int identity_call(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
-  (void)handle; /* without self and deleter this is the function object */
+  (void)handle; /* without a closure: the function object */
   if (num_args != 1) {
     TVMFFIErrorSetRaisedFromCStr("TypeError", "identity(value) takes exactly 1 argument");
     return -1;
@@ -330,7 +328,7 @@ static int function_create_identity(TVMFFIObjectHandle* out) {
 /* [Function.Construct.end] */
 
 /* [Function.GetGlobal.begin] */
-/* *out receives an owned Function, or NULL when nobody registered the name: not an error. */
+/* *out receives an owned Function, or NULL if the name is not registered, which is not an error. */
 static int function_get_global(const char* name, TVMFFIObjectHandle* out) {
   TVMFFIByteArray key = {name, strlen(name)};
   return TVMFFIFunctionGetGlobal(&key, out);
@@ -338,7 +336,7 @@ static int function_get_global(const char* name, TVMFFIObjectHandle* out) {
 /* [Function.GetGlobal.end] */
 
 /* [Function.SetGlobal.begin] */
-/* The table keeps a reference of its own.  A name that is taken is an error. */
+/* The function table adds its own reference.  A registered name is an error. */
 static int function_set_global(const char* name, TVMFFIObjectHandle function) {
   TVMFFIByteArray key = {name, strlen(name)};
   int allow_override = 0;
@@ -347,11 +345,11 @@ static int function_set_global(const char* name, TVMFFIObjectHandle function) {
 /* [Function.SetGlobal.end] */
 
 /* [Function.Call.begin] */
-/* Call scale(value).  Arguments are views and need no clean-up; the result is owned. */
+/* Call scale(value).  Arguments are borrowed; the result is owned. */
 static int function_call_scale(TVMFFIObjectHandle scale, int64_t value, double* out) {
   TVMFFIAny args[] = {any_from_int(value)};
-  TVMFFIAny result = any_none(); /* must not hold an object: the callee overwrites it */
-  if (TVMFFIFunctionCall(scale, args, 1, &result) != 0) return -1; /* passes the error on */
+  TVMFFIAny result = any_none(); /* not an object: the callee overwrites it */
+  if (TVMFFIFunctionCall(scale, args, 1, &result) != 0) return -1; /* the error stays pending */
   int code = any_get_float(&result, out);
   any_destroy(&result, true);
   return code;
@@ -361,7 +359,7 @@ static int function_call_scale(TVMFFIObjectHandle scale, int64_t value, double* 
 /* ---- Strings and bytes ---------------------------------------------------------------------- */
 
 /* [String.Construct.begin] */
-/* A view of a C string, for arguments: nothing is copied. */
+/* Return a borrowed value of a C string, for arguments.  Nothing is copied. */
 static TVMFFIAny any_view_of_c_str(const char* text) {
   TVMFFIAny any = any_none();
   any.type_index = kTVMFFIRawStr;
@@ -369,7 +367,7 @@ static TVMFFIAny any_view_of_c_str(const char* text) {
   return any;
 }
 
-/* A view of bytes; the byte array itself must stay alive too. */
+/* Return a borrowed value of bytes.  The byte array struct must stay valid, too. */
 static TVMFFIAny any_view_of_bytes(TVMFFIByteArray* bytes) {
   TVMFFIAny any = any_none();
   any.type_index = kTVMFFIByteArrayPtr;
@@ -377,8 +375,8 @@ static TVMFFIAny any_view_of_bytes(TVMFFIByteArray* bytes) {
   return any;
 }
 
-/* Owned values: up to 7 bytes are stored in the Any, longer ones in a new object.  NUL is a byte
- * like any other. */
+/* Create owned values: up to 7 bytes are stored in the Any, longer contents in a new object.
+ * Contents may include NUL bytes. */
 static int any_from_string(const char* data, size_t size, TVMFFIAny* out) {
   TVMFFIByteArray content = {data, size};
   return TVMFFIStringFromByteArray(&content, out);
@@ -391,7 +389,7 @@ static int any_from_bytes(const char* data, size_t size, TVMFFIAny* out) {
 /* [String.Construct.end] */
 
 /* [String.Read.begin] */
-/* *out is borrowed; for a small string it points into *any. */
+/* *out is borrowed until *any is destroyed or moved: a small string is in *any itself. */
 static int any_get_string(const TVMFFIAny* any, TVMFFIByteArray* out) {
   switch (any->type_index) {
     case kTVMFFIRawStr:
@@ -402,7 +400,7 @@ static int any_get_string(const TVMFFIAny* any, TVMFFIByteArray* out) {
       out->data = any->v_bytes;
       out->size = any->small_str_len;
       return 0;
-    case kTVMFFIStr: /* the byte array follows the header; any length, short ones too */
+    case kTVMFFIStr: /* the byte array follows the header; it may be short, too */
       *out = *(const TVMFFIByteArray*)(any->v_obj + 1);
       return 0;
     default:
@@ -428,9 +426,9 @@ static int any_get_bytes(const TVMFFIAny* any, TVMFFIByteArray* out) {
 }
 /* [String.Read.end] */
 
-/* ==== The operations above, run and checked ================================================== */
+/* ==== Checks of the operations above ========================================================= */
 
-/* End the program with status 1, saying what does not hold and which error is pending. */
+/* Print the failed condition and the pending error, and exit with status 1. */
 static void check_failed(const char* condition, int line) {
   fprintf(stderr, "example_code.c:%d: CHECK(%s) failed\n", line, condition);
   TVMFFIObjectHandle error = take_error(-1);
@@ -449,13 +447,13 @@ static bool text_equal(TVMFFIByteArray bytes, const char* text) {
   return bytes_equal(bytes, text, strlen(text));
 }
 
-/* Strong references to an object: the lower half of the counter.  A plain read will do, because
- * this program has one thread. */
+/* Return the number of strong references, the lower half of the counter.  A non-atomic read is
+ * sufficient, because this program has one thread. */
 static uint32_t strong_count(TVMFFIObjectHandle object) {
   return (uint32_t)((const TVMFFIObject*)object)->combined_ref_count;
 }
 
-/* The call failed with an error of this kind and, unless NULL, this message; clears it. */
+/* Return true if the call failed with this kind and message (NULL for any); clear the error. */
 static bool failed_with(int return_code, const char* kind, const char* message) {
   TVMFFIObjectHandle error = take_error(return_code);
   if (error == NULL) return false;
@@ -466,7 +464,7 @@ static bool failed_with(int return_code, const char* kind, const char* message) 
   return matches;
 }
 
-/* An object to play with: a Function is the simplest one. */
+/* Create an object for the checks: a Function. */
 static TVMFFIObjectHandle new_object(void) {
   TVMFFIObjectHandle object = NULL;
   CHECK(function_create_identity(&object) == 0);
@@ -474,18 +472,18 @@ static TVMFFIObjectHandle new_object(void) {
   return object;
 }
 
-/* ---- A producer of DLPack tensors ---- */
+/* ---- Producer of DLPack tensors ---- */
 
 enum { kMaxDims = 4 };
 
-/* What another library's tensor looks like; `managed` comes first so that its address is ours. */
+/* A third-party tensor.  `managed` is the first field, so both have the same address. */
 typedef struct ForeignTensor {
   DLManagedTensorVersioned managed;
   int64_t shape[kMaxDims];
   int64_t strides[kMaxDims];
 } ForeignTensor;
 
-static int num_foreign_tensors = 0; /* alive now */
+static int num_foreign_tensors = 0; /* not yet deleted */
 
 static void foreign_tensor_delete(DLManagedTensorVersioned* self) {
   free(self->dl_tensor.data);
@@ -493,7 +491,7 @@ static void foreign_tensor_delete(DLManagedTensorVersioned* self) {
   --num_foreign_tensors;
 }
 
-/* Fill in a compact row-major tensor like the prototype, except for its data. */
+/* Initialize a compact tensor with the shape, dtype and device of the prototype, without data. */
 static void foreign_tensor_init(ForeignTensor* tensor, const DLTensor* prototype) {
   DLManagedTensorVersioned* managed = &tensor->managed;
   managed->version.major = DLPACK_MAJOR_VERSION;
@@ -513,8 +511,8 @@ static void foreign_tensor_init(ForeignTensor* tensor, const DLTensor* prototype
   }
 }
 
-/* An allocator as a framework provides it, of type DLPackManagedTensorAllocator.  It reports
- * through SetError and returns -1. */
+/* An allocator of type DLPackManagedTensorAllocator, as a framework provides it.  It reports errors
+ * with SetError and returns -1. */
 static int foreign_tensor_alloc(DLTensor* prototype, DLManagedTensorVersioned** out,
                                 void* error_ctx,
                                 void (*SetError)(void* error_ctx, const char* kind,
@@ -539,13 +537,13 @@ static int foreign_tensor_alloc(DLTensor* prototype, DLManagedTensorVersioned** 
   return 0;
 }
 
-/* A foreign error sink that is not expected to be used. */
+/* SetError callback for allocations that are not expected to fail. */
 static void unexpected_error(void* error_ctx, const char* kind, const char* message) {
   (void)error_ctx;
   TVMFFIErrorSetRaisedFromCStr(kind, message);
 }
 
-/* A 2 x 3 float32 tensor of another library that holds 0, 1, ..., 5. */
+/* Create a third-party 2 x 3 float32 tensor with the elements 0, 1, ..., 5. */
 static DLManagedTensorVersioned* new_foreign_tensor(void) {
   int64_t shape[] = {2, 3};
   DLTensor prototype = {
@@ -556,7 +554,7 @@ static DLManagedTensorVersioned* new_foreign_tensor(void) {
   return tensor;
 }
 
-/* ---- Demonstrations, one per section of the overview ---- */
+/* ---- Demonstrations ---- */
 
 static void demo_any_of_numbers(void) {
   TVMFFIAny seven = any_from_int(7), half = any_from_float(0.5);
@@ -567,8 +565,8 @@ static void demo_any_of_numbers(void) {
   double number = 0;
   CHECK(any_get_int(&seven, &integer) == 0 && integer == 7);
   CHECK(any_get_float(&half, &number) == 0 && number == 0.5);
-  CHECK(any_get_float(&seven, &number) == 0 && number == 7.0); /* int converts to float ... */
-  CHECK(failed_with(any_get_int(&half, &integer), "TypeError", /* ... and not back */
+  CHECK(any_get_float(&seven, &number) == 0 && number == 7.0); /* int converts to float, */
+  CHECK(failed_with(any_get_int(&half, &integer), "TypeError", /* float does not convert to int */
                     "expected `int`, got `float`"));
 
   any_destroy(&seven, true);
@@ -585,7 +583,7 @@ static void demo_any_of_objects(void) {
 
   TVMFFIObjectHandle borrowed = NULL;
   CHECK(any_get_object(&view, kTVMFFIFunction, &borrowed) == 0 && borrowed == object);
-  CHECK(any_get_object(&view, kTVMFFIObject, &borrowed) == 0); /* an ancestor will do */
+  CHECK(any_get_object(&view, kTVMFFIObject, &borrowed) == 0); /* an ancestor type */
   CHECK(failed_with(any_get_object(&view, kTVMFFITensor, &borrowed), "TypeError",
                     "expected `ffi.Tensor`, got `ffi.Function`"));
 
@@ -602,7 +600,7 @@ static void demo_object_ownership(void) {
   TVMFFIAny owned = any_from_object(object, true), view = any_from_object(object, false);
 
   CHECK(object_move_from_any(&owned, true, &moved) == 0 && moved == object);
-  CHECK(owned.type_index == kTVMFFINone && strong_count(object) == 2); /* moved, not counted */
+  CHECK(owned.type_index == kTVMFFINone && strong_count(object) == 2); /* moved: count unchanged */
   CHECK(object_move_from_any(&view, false, &shared) == 0 && shared == object);
   CHECK(view.v_obj == object && strong_count(object) == 3);
   CHECK(failed_with(object_move_from_any(&owned, true, &moved), "TypeError",
@@ -615,7 +613,7 @@ static void demo_object_ownership(void) {
   object_release(NULL);
 }
 
-/* Register a type; a type key that exists already gives its index. */
+/* Register a type and return its index; a registered type key returns its existing index. */
 static int32_t register_type(const char* key, int32_t depth, int32_t parent) {
   TVMFFIByteArray type_key = {key, strlen(key)};
   int32_t no_static_index = -1, child_slots = 0, can_overflow = 1;
@@ -694,15 +692,15 @@ static void demo_tensor_from_unknown_dlpack(void) {
 static void demo_tensor_to_dlpack(void) {
   TVMFFIObjectHandle tensor = NULL;
   CHECK(tensor_from_dlpack(new_foreign_tensor(), &tensor) == 0);
-  DLManagedTensorVersioned* lent = NULL;
-  CHECK(tensor_to_dlpack(tensor, &lent) == 0);
+  DLManagedTensorVersioned* exported = NULL;
+  CHECK(tensor_to_dlpack(tensor, &exported) == 0);
   CHECK(strong_count(tensor) == 2);
-  CHECK(lent->version.major == DLPACK_MAJOR_VERSION);
-  CHECK(lent->dl_tensor.data == tensor_borrow_dltensor(tensor)->data);
+  CHECK(exported->version.major == DLPACK_MAJOR_VERSION);
+  CHECK(exported->dl_tensor.data == tensor_borrow_dltensor(tensor)->data);
 
-  object_release(tensor); /* the consumer's reference keeps the memory alive */
-  CHECK(num_foreign_tensors == 1 && ((const float*)lent->dl_tensor.data)[4] == 4.0f);
-  lent->deleter(lent);
+  object_release(tensor); /* the consumer still owns a reference */
+  CHECK(num_foreign_tensors == 1 && ((const float*)exported->dl_tensor.data)[4] == 4.0f);
+  exported->deleter(exported);
   CHECK(num_foreign_tensors == 0);
 }
 
@@ -726,7 +724,7 @@ static void demo_tensor_alloc_with_own_allocator(void) {
 }
 
 static void demo_tensor_alloc_built_in(void) {
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == NULL); /* nobody has set one */
+  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == NULL); /* not set */
   int64_t shape[] = {4, 5};
   TVMFFIObjectHandle tensor = NULL;
   CHECK(tensor_alloc(shape, 2, &tensor) == 0);
@@ -734,7 +732,7 @@ static void demo_tensor_alloc_built_in(void) {
 
   const DLTensor* dltensor = tensor_borrow_dltensor(tensor);
   CHECK(dltensor->strides[0] == 5 && dltensor->strides[1] == 1);
-  memset(first_element(dltensor), 0, 20 * sizeof(float)); /* ours to write */
+  memset(first_element(dltensor), 0, 20 * sizeof(float)); /* the new tensor is writable */
   object_release(tensor);
 }
 
@@ -749,7 +747,7 @@ static void demo_function_call(void) {
                     "expected `float`, got `None`"));
   CHECK(failed_with(TVMFFIFunctionCall(triple, NULL, 0, &result), "TypeError",
                     "scale(value) takes exactly 1 argument"));
-  CHECK(result.type_index == kTVMFFINone); /* untouched by a failed call */
+  CHECK(result.type_index == kTVMFFINone); /* a failed call leaves it unchanged */
   object_release(triple);
 }
 
@@ -763,13 +761,13 @@ static void demo_function_result_is_owned(void) {
   object_release(identity);
 }
 
-/* Undo function_set_global, with a function that libtvm_ffi provides. */
+/* Unregister a global function with a function of libtvm_ffi. */
 static void remove_global(const char* name) {
   TVMFFIObjectHandle remove = NULL;
   CHECK(function_get_global("ffi.FunctionRemoveGlobal", &remove) == 0 && remove != NULL);
-  TVMFFIAny arg = any_view_of_c_str(name), was_there = any_none();
-  CHECK(TVMFFIFunctionCall(remove, &arg, 1, &was_there) == 0);
-  CHECK(was_there.type_index == kTVMFFIBool && was_there.v_int64 == 1);
+  TVMFFIAny arg = any_view_of_c_str(name), was_registered = any_none();
+  CHECK(TVMFFIFunctionCall(remove, &arg, 1, &was_registered) == 0);
+  CHECK(was_registered.type_index == kTVMFFIBool && was_registered.v_int64 == 1);
   object_release(remove);
 }
 
@@ -793,9 +791,9 @@ static void demo_error(void) {
   const TVMFFIErrorCell* cell = error_cell(error);
   CHECK(text_equal(cell->kind, "MemoryError"));
   CHECK(text_equal(cell->message, "example: out of memory"));
-  CHECK(take_error(-1) == NULL); /* taken: the slot is empty */
+  CHECK(take_error(-1) == NULL); /* the slot is empty */
 
-  TVMFFIErrorSetRaised(error); /* pass it on; the slot takes a reference of its own */
+  TVMFFIErrorSetRaised(error); /* raise it again; the slot adds its own reference */
   CHECK(strong_count(error) == 2);
   TVMFFIObjectHandle again = take_error(-1);
   CHECK(again == error);
@@ -804,7 +802,7 @@ static void demo_error(void) {
   object_release(error);
 }
 
-/* The three forms of a string as they arrive from callers: all read alike. */
+/* Strings from callers have three forms; any_get_string reads all of them. */
 static void demo_string(void) {
   TVMFFIAny raw = any_view_of_c_str("kernel"), small, heap;
   CHECK(any_from_string("kernel", 6, &small) == 0 && small.type_index == kTVMFFISmallStr);
@@ -841,12 +839,12 @@ static void demo_bytes(void) {
   any_destroy(&heap, true);
 }
 
-/* What a callee does with a borrowed text that it wants to keep. */
+/* Convert borrowed strings and bytes to owned values, as a callee does to retain them. */
 static void demo_view_to_owned(void) {
   char buffer[] = "borrowed text";
   TVMFFIAny view = any_view_of_c_str(buffer), owned;
   CHECK(TVMFFIAnyViewToOwnedAny(&view, &owned) == 0 && owned.type_index == kTVMFFIStr);
-  buffer[0] = 'X'; /* the owner of the view may do that */
+  buffer[0] = 'X'; /* the owned value is a copy */
   TVMFFIByteArray text;
   CHECK(any_get_string(&owned, &text) == 0 && text_equal(text, "borrowed text"));
   any_destroy(&owned, true);

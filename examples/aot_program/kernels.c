@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stands for what a compiler writes ahead of time: two kernels of a model `lenet`, and a function
- * that registers them before main.  The prefix keeps the kernels of several models apart. */
+ * Kernels as a compiler generates them ahead of time: two kernels of a model `lenet`, and a
+ * function that registers them before main.  The prefix distinguishes the kernels of several
+ * models. */
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
-/* The tensor in an argument, which is one on the caller's stack or an object; NULL for others. */
+/* Return the tensor of an argument, a DLTensor* or a Tensor object; NULL for other types. */
 static const DLTensor* tensor_of(const TVMFFIAny* arg) {
   if (arg->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)arg->v_ptr;
   if (arg->type_index == kTVMFFITensor) return (const DLTensor*)(arg->v_obj + 1);
   return NULL;
 }
 
-/* The compact float32 vector in an argument; NULL and an error when it is something else. */
+/* Return the compact float32 vector of an argument; raise an error and return NULL for others. */
 static const DLTensor* vector_of(const TVMFFIAny* arg, const char* error) {
   const DLTensor* tensor = tensor_of(arg);
   if (tensor == NULL || tensor->device.device_type != kDLCPU || tensor->ndim != 1 ||
@@ -30,7 +31,7 @@ static float* data_of(const DLTensor* tensor) {
 
 /* relu(x, y): y = max(x, 0). */
 int __tvm_ffi_lenet_relu(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
-  (void)self, (void)result; /* the result is None already */
+  (void)self, (void)result; /* the caller has set the result to None */
   if (num_args != 2) {
     TVMFFIErrorSetRaisedFromCStr("TypeError", "relu(x, y) takes 2 arguments");
     return -1;

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program that contains its kernels and the runtime: no Python, no library opened at run time.
- * It reaches functions in the three ways that generated code uses. */
+ * Ahead-of-time program: contains its kernels and the runtime, without Python or shared libraries.
+ * It calls functions by symbol, through the system library, and through the function table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
 
-/* ---- Errors: a failed call returns -1 and leaves an Error object in the thread's slot ----------
+/* ---- Errors: a failed call returns -1; the Error object is in the thread's error slot ----------
  */
 
-static void print_error(const char* what) {
+static void print_error(const char* call) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);
   if (error == NULL) {
-    printf("%s failed without an error\n", what);
+    printf("%s failed without an error\n", call);
     return;
   }
   const TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(error);
-  printf("%s  %.*s: %.*s\n", what, (int)cell->kind.size, cell->kind.data, (int)cell->message.size,
+  printf("%s  %.*s: %.*s\n", call, (int)cell->kind.size, cell->kind.data, (int)cell->message.size,
          cell->message.data);
   TVMFFIObjectDecRef(error);
 }
 
-static void stop(const char* what) {
-  print_error(what);
+static void stop(const char* call) {
+  print_error(call);
   exit(EXIT_FAILURE);
 }
 
-/* ---- 1. The symbol of a kernel, which is known when the program is compiled --------------------
+/* ---- 1. Symbols: kernels that are known when the program is compiled ---------------------------
  */
 
 int __tvm_ffi_lenet_relu(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
@@ -52,7 +52,7 @@ static TVMFFIAny call_global(const char* name, const TVMFFIAny* args, int32_t nu
   TVMFFIObjectHandle function = NULL;
   if (TVMFFIFunctionGetGlobal(&text, &function) != 0) stop(name);
   if (function == NULL) {
-    fprintf(stderr, "there is no global function %s\n", name);
+    fprintf(stderr, "no global function is named %s\n", name);
     exit(EXIT_FAILURE);
   }
   int status = TVMFFIFunctionCall(function, (TVMFFIAny*)args, num_args, &result);
@@ -88,7 +88,7 @@ static void call_by_name(DLTensor* y) {
   TVMFFIObjectDecRef(module.v_obj);
 }
 
-/* ---- 3. Global functions: what the program offers to the code in it ----------------------------
+/* ---- 3. Global functions: functions of the program for its kernels -----------------------------
  */
 
 static int scale(void* factor, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
@@ -107,7 +107,7 @@ static void call_a_global_function(void) {
   TVMFFIObjectHandle function = NULL;
   TVMFFIByteArray name = {"aot_program.scale", 17};
   if (TVMFFIFunctionCreate(&factor, &scale, NULL, &function) != 0) stop("create");
-  int status = TVMFFIFunctionSetGlobal(&name, function, 0); /* the table takes its own reference */
+  int status = TVMFFIFunctionSetGlobal(&name, function, 0); /* the table adds its own reference */
   TVMFFIObjectDecRef(function);
   if (status != 0) stop("register");
   TVMFFIAny arg = {.type_index = kTVMFFIInt};

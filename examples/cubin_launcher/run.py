@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call the compiled function from Python:  ``python run.py LIBRARY``.
 
-Without PyTorch or without a CUDA device, only the checks of the arguments are shown.
+Without PyTorch or a CUDA device, the program only shows the argument checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tvm_ffi
 
 
 def run_torch(module: tvm_ffi.Module) -> None:
-    """Call ``scale`` on each CUDA device: one image serves them all."""
+    """Call ``scale`` on each CUDA device; all use the same device image."""
     try:
         import torch
     except ImportError:
@@ -32,13 +32,13 @@ def run_torch(module: tvm_ffi.Module) -> None:
 
 
 def run_wrong_device(module: tvm_ffi.Module) -> None:
-    """Show that memory of the CPU is refused."""
+    """Show that arrays in host memory are refused."""
     try:
         module.scale(np.zeros(4, np.float32), 2.5, np.zeros(4, np.float32))
     except ValueError as error:
         print(f"NumPy    raised ValueError: {error}")
     else:
-        raise SystemExit("scale took arrays on the CPU; it must raise ValueError")
+        raise SystemExit("expected scale to raise ValueError for host arrays")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host code: scale(x, factor, y) computes y = factor * x with a kernel out of a cubin.
+// Host code: scale(x, factor, y) computes y = factor * x with a kernel of an embedded device image.
 //
-// A C++ compiler is enough for this file.  The kernel comes with the library, in an image that was
-// compiled before; it is loaded when the function is called for the first time.
+// The file needs only a C++ compiler.  The device image is precompiled and linked into the library;
+// the first call of the function loads it.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/extra/cuda/cubin_launcher.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr DLDataType kFloat32{kDLFloat, 32, 1};
 
-// The first element, after a check that there is a vector we can compute on.
+// Checks that a tensor is a compact float32 vector on a CUDA device; returns its address.
 float* VectorData(ffi::TensorView tensor, const char* name) {
   TVM_FFI_CHECK(tensor.device().device_type == kDLCUDA, ValueError)
       << "`" << name << "` must be a CUDA tensor";
@@ -35,16 +35,16 @@ void Scale(ffi::TensorView x, float factor, ffi::TensorView y) {
   TVM_FFI_CHECK_EQ(y.size(0), size, ValueError) << "`x` and `y` must have one length";
   TVM_FFI_CHECK_EQ(y.device().device_id, device.device_id, ValueError)
       << "`x` and `y` must be on one device";
-  if (size == 0) return;  // CUDA refuses a launch of no blocks
+  if (size == 0) return;  // CUDA refuses a launch without blocks
 
-  // One kernel object serves all devices; the launch takes place on the current one.
+  // One kernel object serves all devices; the kernel is launched on the current device.
   ffi::CUDADeviceGuard guard(device.device_id);
   static const ffi::CubinKernel kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(scale, "scale_f32");
   cudaStream_t stream =
       static_cast<cudaStream_t>(TVMFFIEnvGetStream(device.device_type, device.device_id));
   constexpr unsigned kThreads = 256;
   unsigned blocks = static_cast<unsigned>((size + kThreads - 1) / kThreads);
-  void* args[] = {&from, &factor, &to, &size};  // the parameters of scale_f32, in order
+  void* args[] = {&from, &factor, &to, &size};  // in the order of the parameters of scale_f32
   TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(
       kernel.Launch(args, ffi::dim3(blocks), ffi::dim3(kThreads), stream));
 }

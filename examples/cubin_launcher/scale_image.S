@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Puts the compiled device code into an object file, under the names that TVM_FFI_EMBED_CUBIN(scale)
- * refers to.  The assembler looks for the file where -Wa,-I says. */
+ * Embeds the device image in an object file, between the symbols of TVM_FFI_EMBED_CUBIN(scale).
+ * The assembler searches for the image in the folders of -Wa,-I. */
     .section .rodata
     .balign 64
     .globl __tvm_ffi__cubin_scale

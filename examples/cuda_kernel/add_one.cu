@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CUDA kernel and the function around it: add_one(x, y) computes y = x + 1.
+// CUDA kernel and its host function: add_one(x, y) computes y = x + 1.
 //
-// It takes compact float32 vectors on one CUDA device, and runs on the stream that is current there
-// for the calling thread.
+// The arguments are compact float32 vectors on one CUDA device.  The kernel runs on the calling
+// thread's current stream of that device.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -20,7 +20,7 @@ __global__ void AddOneKernel(const float* x, float* y, int64_t size) {
   if (i < size) y[i] = x[i] + 1.0f;
 }
 
-// The first element, after a check that there is a vector we can compute on.
+// Checks that a tensor is a compact float32 vector on a CUDA device; returns its address.
 float* VectorData(ffi::TensorView tensor, const char* name) {
   TVM_FFI_CHECK(tensor.device().device_type == kDLCUDA, ValueError)
       << "`" << name << "` must be a CUDA tensor";
@@ -38,16 +38,16 @@ void AddOne(ffi::TensorView x, ffi::TensorView y) {
   TVM_FFI_CHECK_EQ(y.size(0), size, ValueError) << "`x` and `y` must have one length";
   TVM_FFI_CHECK_EQ(y.device().device_id, device.device_id, ValueError)
       << "`x` and `y` must be on one device";
-  if (size == 0) return;  // CUDA refuses a launch of no blocks
+  if (size == 0) return;  // CUDA refuses a launch without blocks
 
   ffi::CUDADeviceGuard guard(device.device_id);
-  // Never owned: whoever made it current keeps it alive.  PyTorch's current stream arrives here.
+  // Borrowed: the caller owns the stream.  For PyTorch tensors it is PyTorch's current stream.
   cudaStream_t stream =
       static_cast<cudaStream_t>(TVMFFIEnvGetStream(device.device_type, device.device_id));
   constexpr int kThreads = 256;
   AddOneKernel<<<static_cast<unsigned>((size + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       from, to, size);
-  TVM_FFI_CHECK_CUDA_ERROR(cudaGetLastError());  // of the launch; it does not wait for the kernel
+  TVM_FFI_CHECK_CUDA_ERROR(cudaGetLastError());  // an error of the launch, without waiting
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call the compiled kernel from Python:  ``python run.py LIBRARY``.
 
-Without PyTorch or without a CUDA device, only the checks of the arguments are shown.
+Without PyTorch or a CUDA device, the program only shows the argument checks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tvm_ffi
 
 
 def find_torch() -> Any:
-    """Return PyTorch when it can use a CUDA device, and say so when it cannot."""
+    """Return PyTorch if it can use a CUDA device; else print the reason and return None."""
     try:
         import torch
     except ImportError:
@@ -28,7 +28,7 @@ def find_torch() -> Any:
 
 
 def run_default_stream(module: tvm_ffi.Module, torch: Any) -> None:
-    """Call ``add_one`` on PyTorch's current stream; it is passed without being mentioned."""
+    """Call ``add_one`` on PyTorch's current stream, which is set automatically."""
     x = torch.arange(1.0, 5.0, device="cuda")
     y = torch.zeros_like(x)
     module.add_one(x, y)
@@ -37,7 +37,7 @@ def run_default_stream(module: tvm_ffi.Module, torch: Any) -> None:
 
 
 def run_other_stream(module: tvm_ffi.Module, torch: Any) -> None:
-    """Fill, add and read on a stream of our own: in order there, whatever others do."""
+    """Fill, add and sum on another stream, which runs the three kernels in order."""
     x = torch.empty(1 << 20, device="cuda")
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -50,13 +50,13 @@ def run_other_stream(module: tvm_ffi.Module, torch: Any) -> None:
 
 
 def run_wrong_device(module: tvm_ffi.Module) -> None:
-    """Show that memory of the CPU is refused."""
+    """Show that arrays in host memory are refused."""
     try:
         module.add_one(np.zeros(4, np.float32), np.zeros(4, np.float32))
     except ValueError as error:
         print(f"NumPy    raised ValueError: {error}")
     else:
-        raise SystemExit("add_one took arrays on the CPU; it must raise ValueError")
+        raise SystemExit("expected add_one to raise ValueError for host arrays")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kind of modules in C++: a polynomial, whose coefficients are the whole of its content.
+// Custom module in C++: a polynomial, which is serialized as its coefficients.
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/extra/module.h>
@@ -23,7 +23,7 @@ class PolynomialObj : public ModuleObj {
   const char* kind() const override { return "example.polynomial"; }
   int GetPropertyMask() const override { return Module::kBinarySerializable | Module::kRunnable; }
 
-  // A function keeps alive what it needs of the module: all of it.
+  // The function owns a reference to the module, whose coefficients it reads.
   Optional<Function> GetFunction(const String& name) override {
     if (name != "evaluate") return std::nullopt;
     return Function::FromTyped(
@@ -61,7 +61,7 @@ Module New(const Array<double>& coefficients) {
       make_object<PolynomialObj>(std::vector<double>(coefficients.begin(), coefficients.end())));
 }
 
-// The opposite of SaveToBytes; what comes from a file may be damaged.
+// Inverse of SaveToBytes; bytes from a file may be corrupt.
 Module LoadFromBytes(const Bytes& bytes) {
   TVM_FFI_CHECK_EQ(bytes.size() % sizeof(double), 0u, ValueError)
       << "bytes of a polynomial are doubles";
@@ -70,7 +70,7 @@ Module LoadFromBytes(const Bytes& bytes) {
   return Module(make_object<PolynomialObj>(std::move(coefficients)));
 }
 
-// Libraries that embed a polynomial find the loader once this library is loaded.
+// Registers the loader for libraries that embed a polynomial.  Load this library before them.
 TVM_FFI_STATIC_INIT_BLOCK() {
   reflection::GlobalDef().def("ffi.Module.load_from_bytes.example.polynomial", LoadFromBytes);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use a kind of modules from C++ and one from Python together:  ``python run.py LIBRARY``."""
+"""Use custom modules in C++ and in Python together:  ``python run.py LIBRARY``."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from tvm_ffi.module import CustomModule
 
 
 class Scaled(CustomModule, kind="example.scaled"):
-    """Multiplies what an imported module evaluates."""
+    """Multiplies the result of an imported module by a factor."""
 
     def __init__(self, factor: int) -> None:
         self.factor = factor
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the module's own function of this name."""
+        """Return the function of this name in this module."""
         return self.scaled if name == "scaled" else None
 
     def scaled(self, x: float) -> Any:
-        """Return what the imported polynomial has at x, times the factor."""
+        """Return the factor times the value of the imported polynomial at x."""
         evaluate = self.get_function("evaluate", query_imports=True)
         return self.factor * evaluate(x)
 
     def save_to_bytes(self) -> bytes:
-        """Return the factor, all that there is to know."""
+        """Return the factor as bytes."""
         return self.factor.to_bytes(8, "little")
 
     @classmethod
     def load_from_bytes(cls, data: bytes) -> Scaled:
-        """Make the module that `save_to_bytes` was asked of."""
+        """Create a module from the bytes of `save_to_bytes`."""
         return cls(int.from_bytes(data, "little"))
 
 
 def load(kind: str, data: bytes) -> tvm_ffi.Module:
-    """Make a module from bytes, as the loader of a library does that embeds it."""
+    """Create a module from bytes, as the loader of a library with embedded modules does."""
     loader = tvm_ffi.get_global_func(f"ffi.Module.load_from_bytes.{kind}")
     module: tvm_ffi.Module = loader(data)
     return module
 
 
 def main(path: str) -> None:
-    """Make modules of both kinds, let one import the other, and send them through bytes."""
+    """Create modules of both kinds, import one into the other, and copy both through bytes."""
     library = tvm_ffi.load_module(path)
     polynomial = library.new_polynomial([1, 2, 3])
     print("kind    ", polynomial.kind, polynomial.get_property_mask())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run PTX through the CUDA driver:  ``python run.py``.
 
-Without PyTorch or without a CUDA device, only what needs neither is shown.
+Without PyTorch or a CUDA device, the program only shows the argument checks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCALE = cuda.Kernel(
 
 
 def run_torch(module: tvm_ffi.Module) -> None:
-    """Call the kernel on each device, on PyTorch's current stream."""
+    """Call the kernel on each CUDA device, on PyTorch's current stream."""
     try:
         import torch
     except ImportError:
@@ -42,7 +42,7 @@ def run_torch(module: tvm_ffi.Module) -> None:
 
 
 def run_errors(module: tvm_ffi.Module) -> None:
-    """Show how wrong arguments are refused; the driver is not asked."""
+    """Show the errors for wrong arguments, which are raised before the driver is called."""
     array = np.zeros(4, np.float32)
     for arguments in [(array, 2.5, array, 4, 1), (None, 2.5, None, 4, 0), (None, 2.5, None)]:
         try:

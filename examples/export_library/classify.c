@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * classify(scores) returns the label of the largest score.
+ * Kernel that calls an imported module: classify(scores) returns the label of the largest score.
  *
- * The kernel knows no labels: it asks the function `label` of a module that its library imports,
- * whatever that module is made of. */
+ * The function `label` of a module that the library imports returns the label. */
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
-/* The loader stores the module of this library here, for questions about its imports. */
+/* load_module stores the module of this library here; lookups in its imports need it. */
 TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;
 
 static int fail(const char* message) {
@@ -15,13 +14,13 @@ static int fail(const char* message) {
   return -1;
 }
 
-/* Return the tensor behind an argument, a Tensor object or a bare DLTensor*; NULL for others. */
+/* Return the tensor of an argument, a Tensor object or a DLTensor*; NULL for other types. */
 static const DLTensor* as_tensor(const TVMFFIAny* value) {
   if (value->type_index == kTVMFFITensor) return (const DLTensor*)(value->v_obj + 1);
   return value->type_index == kTVMFFIDLTensorPtr ? value->v_ptr : NULL;
 }
 
-/* Whether the kernel can read it: a compact float32 vector with elements, on the CPU. */
+/* Return true if the tensor is a compact float32 vector on the CPU and not empty. */
 static int is_readable(const DLTensor* t) {
   return t->dtype.code == kDLFloat && t->dtype.bits == 32 && t->dtype.lanes == 1 &&
          t->device.device_type == kDLCPU && t->ndim == 1 && t->shape[0] > 0 &&

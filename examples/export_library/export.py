@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Put a compiled kernel and labels into one library:  ``python export.py OBJECT LIBRARY``."""
+"""Export a compiled kernel and labels to one library:  ``python export.py OBJECT LIBRARY``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tvm_ffi
 
 
 def main(kernel: str, path: str) -> None:
-    """Link the kernel; its module shall import the labels."""
+    """Link the kernel to a library whose module imports the labels."""
     labels = Labels(["cat", "dog", "squirrel"])
     tvm_ffi.export_library(path, objects=kernel, imports=[labels], functions=["classify"])
     print("written")

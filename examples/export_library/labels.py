@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kind of modules: names for numbers.  Importing this registers the loader of the kind."""
+"""Custom module with labels.  Importing this Python module registers the loader of its kind."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tvm_ffi.module import CustomModule
 
 
 class Labels(CustomModule, kind="example.labels"):
-    """Has one function: ``label(index)`` returns a name."""
+    """Module with one function: ``label(index)`` returns a name."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the module's own function of this name."""
+        """Return the function of this name in this module."""
         return self.label if name == "label" else None
 
     def label(self, index: int) -> str:
@@ -23,10 +23,10 @@ class Labels(CustomModule, kind="example.labels"):
         return self.names[index]
 
     def save_to_bytes(self) -> bytes:
-        """Return what `load_from_bytes` reads: one name per line."""
+        """Return the names, one per line."""
         return "\n".join(self.names).encode()
 
     @classmethod
     def load_from_bytes(cls, data: bytes) -> Labels:
-        """Make the module that was saved."""
+        """Create a module from the bytes of `save_to_bytes`."""
         return cls(data.decode().split("\n"))

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use the library that export.py made:  ``python run.py LIBRARY``."""
+"""Use the library that export.py wrote:  ``python run.py LIBRARY``."""
 
 from __future__ import annotations
 
 import sys
 
-import labels  # noqa: F401  (registers what makes labels from bytes)
+import labels  # noqa: F401  (registers the loader of labels)
 import numpy as np
 
 import tvm_ffi
 
 
 def main(path: str) -> None:
-    """Load one file, and show what came with it."""
+    """Load the library; print its imports and call the kernel."""
     module = tvm_ffi.load_module(path)
     print(module.kind, "imports", [imported.kind for imported in module.imports])
     print("classify([0.1, 0.2, 0.7]) is", module.classify(np.array([0.1, 0.2, 0.7], np.float32)))

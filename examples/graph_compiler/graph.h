@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the C of a graph is made of: values as arguments, tensors in the allocator of the caller. */
+ * Helper functions of the generated C code: argument values, calls and tensor allocation. */
 #ifndef GRAPH_H_
 #define GRAPH_H_
 
@@ -33,7 +33,7 @@ static inline TVMFFIAny graph_tensor(TVMFFIObjectHandle tensor) {
   return any;
 }
 
-/* Call a symbol that writes into its last argument; what it returns beside is dropped. */
+/* Call a function that writes its output to the last argument; release its result. */
 static inline int graph_call(graph_function function, const TVMFFIAny* args, int32_t num_args) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   int code = function(NULL, args, num_args, &result);

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph whose only kind of node calls a function of the ABI, and two ways to run it.
+"""Graph whose nodes call TVM FFI functions: an executor and a compiler to C.
 
-Functions write into their last argument, which the graph allocates.  `Graph.run` calls them through
-a module; `Graph.wrapper` and `Graph.source` are the same as C, ahead of time, for a library that
-calls the symbols of the functions.
+Functions write their output to their last argument, which the graph allocates.  `Graph.run` calls
+the functions of a module; `Graph.wrapper` and `Graph.source` return C code that calls the symbols.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from tvm_ffi.signature import Signature, TensorType, evaluate
 
 @dataclass(frozen=True)
 class Value:
-    """A tensor of the graph: an input, or what a call writes."""
+    """A tensor of the graph: an input or the output of a call."""
 
     name: str
     type: TensorType
@@ -44,9 +43,9 @@ class Graph:
     Parameters
     ----------
     name : str
-        Name of the function that the graph becomes.
+        Name of the compiled function.
     inputs : list of str
-        Its parameters, as in ``"x: float32[n, 16]"``; extents are numbers, names and expressions.
+        Parameters, such as ``"x: float32[n, 16]"``; extents are numbers, names or expressions.
     """
 
     name: str
@@ -64,9 +63,9 @@ class Graph:
     def call_tvm_ffi(
         self, function: str, *arguments: Argument, out: str, name: str | None = None
     ) -> Value:
-        """Add a call, and return what it writes: a new tensor of the type `out`."""
+        """Add a call and return its output, a tensor of type `out`."""
         name = name or f"v{len(self.calls)}"
-        # Behind the inputs, which say what the names in its shape are.
+        # The inputs come first, because they bind the extent names in the shape of the output.
         parameters = [*self.inputs, f"{name}: {out}"]
         parameter = Signature.parse(f"{function}({', '.join(parameters)})").parameters[-1]
         if not isinstance(parameter.type, TensorType) or parameter.type.shape is None:
@@ -77,28 +76,30 @@ class Graph:
 
     @property
     def signature(self) -> Signature:
-        """What the graph takes; the last call's tensor is the caller's."""
+        """Signature of the compiled function; the caller passes the output of the last call."""
         if self.result is None:
             raise ValueError(f"graph {self.name} has no calls")
         output = f"{self.result.name}: out {_text(self.result.type)}"
         return Signature.parse(f"{self.name}({', '.join([*self.inputs, output])})")
 
-    # ---- through a module ------------------------------------------------------------------------
+    # ---- Executor --------------------------------------------------------------------------------
 
     def run(self, module: Any, *inputs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Call the functions of a module, one after the other, and return the last tensor."""
+        """Call the functions of a module in order and return the last output."""
         names = [parameter.name for parameter in self.signature.parameters]
         tensors: dict[str, np.ndarray[Any, Any]] = dict(zip(names, inputs))
         extents = self._extents(tensors)
         for call in self.calls:
             shape = [evaluate(extent, extents) for extent in call.output.type.shape or ()]
             tensors[call.output.name] = np.empty(shape, str(call.output.type.dtype))
-            arguments = [_of(tensors, argument) for argument in (*call.arguments, call.output)]
+            arguments = [
+                _value_of(tensors, argument) for argument in (*call.arguments, call.output)
+            ]
             module[call.function](*arguments)
         return tensors[names[-1]]
 
     def _extents(self, tensors: dict[str, np.ndarray[Any, Any]]) -> dict[str, int]:
-        """Return the extents of the inputs that have names."""
+        """Return the values of the extent names, from the shapes of the inputs."""
         known: dict[str, int] = {}
         for parameter in self.signature.parameters[:-1]:
             if isinstance(parameter.type, TensorType):
@@ -106,10 +107,10 @@ class Graph:
                 known.update((name, extent) for name, extent in extents if isinstance(name, str))
         return known
 
-    # ---- as C ------------------------------------------------------------------------------------
+    # ---- Compiler to C ---------------------------------------------------------------------------
 
     def wrapper(self) -> codegen.Wrapper:
-        """Return the function that callers find: it checks its arguments, and calls `source`."""
+        """Return the exported function, which checks its arguments and calls that of `source`."""
         tensors = [f"{parameter.name}.tensor" for parameter in self.signature.parameters]
         arguments = [*tensors, *self._symbolic_extents()]
         return codegen.make_wrapper(
@@ -117,7 +118,7 @@ class Graph:
         )
 
     def source(self) -> str:
-        """Return the calls as C, for the symbols of the functions."""
+        """Return a C function that runs the calls through the symbols of the functions."""
         owned = self._owned()
         parameters = [f"DLTensor* {parameter.name}" for parameter in self.signature.parameters]
         parameters += [f"int64_t e{i}" for i in range(len(self._symbolic_extents()))]
@@ -133,7 +134,7 @@ class Graph:
         return "\n".join([*lines, "  return code;", "}", ""])
 
     def _steps(self, index: int, call: Call) -> list[str]:
-        """Return the statements of one call: allocate, call, release what nobody reads later."""
+        """Return the statements of a call: allocate the output, call, release unused tensors."""
         steps = []
         if call is not self.calls[-1]:
             steps.append(f"if ((code = {self._allocation(call.output)}) != 0) goto done;")
@@ -149,7 +150,7 @@ class Graph:
         return [*steps, "if (code != 0) goto done;", *(f"graph_release(&{v.name});" for v in done)]
 
     def _owned(self) -> list[Value]:
-        """Return the tensors that the graph allocates: all but the last one."""
+        """Return the tensors that the graph allocates: all outputs except the last one."""
         return [call.output for call in self.calls[:-1]]
 
     def _allocation(self, value: Value) -> str:
@@ -168,7 +169,7 @@ class Graph:
         return f"graph_{'float' if isinstance(argument, float) else 'int'}({argument!r})"
 
     def _symbolic_extents(self) -> list[str]:
-        """Return the extents of the graph's tensors that are not numbers, each once."""
+        """Return the distinct extents of allocated tensors that are not constants."""
         shapes = [call.output.type.shape or () for call in self.calls[:-1]]
         texts = (str(extent) for shape in shapes for extent in shape)
         return [text for text in dict.fromkeys(texts) if not text.isdigit()]
@@ -177,7 +178,7 @@ class Graph:
 _PROTOTYPE = "int __tvm_ffi_{}(void*, const TVMFFIAny*, int32_t, TVMFFIAny*);"
 
 
-def _of(tensors: dict[str, Any], argument: Argument) -> Any:
+def _value_of(tensors: dict[str, Any], argument: Argument) -> Any:
     return tensors[argument.name] if isinstance(argument, Value) else argument
 
 

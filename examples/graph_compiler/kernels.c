@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels as somebody wrote them who knows of no ABI: addresses and sizes, nothing is checked. */
+ * C kernels without ABI code: they receive addresses and sizes, and check nothing. */
 #include <math.h>
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The compiled graph in a program without Python, which is linked to the library and calls the
- * symbol. */
+ * Program without Python that is linked with the compiled graph and calls its symbol. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tvm/ffi/c_api.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph in Python: node by node through the module, and as the function that it became."""
+"""Run the graph node by node, and call the function that it was compiled to."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels from text in C, C++ and, where there is a GPU and nvcc, CUDA."""
+"""Inline kernels in C, C++ and, with a GPU and nvcc, CUDA."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from tvm_ffi import cpp
 
-# C: the function of the ABI itself.  Compiles in a tenth of a second.
+# C: the exported function.  Compiles in a tenth of a second.
 HALVE_C = """
 int __tvm_ffi_halve(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)handle;
@@ -22,7 +22,7 @@ int __tvm_ffi_halve(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFF
 }
 """
 
-# C++: functions of any type, exported by name.
+# C++: a function with C++ types, exported by name.
 ADD_CPP = """
 void add_one(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   TVM_FFI_CHECK(x.ndim() == 1 && x.IsContiguous() && y.IsContiguous(), ValueError)
@@ -34,7 +34,7 @@ void add_one(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 }
 """
 
-# CUDA: on the caller's stream.
+# CUDA: a kernel on the caller's stream.
 FILL_CUDA = """
 __global__ void fill_kernel(float* x, int64_t n, float value) {
   int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def call_cuda() -> str:
-    """Call a kernel on the GPU, if there is one."""
+    """Call a CUDA kernel and return its result, or the reason why it cannot run."""
     if shutil.which("nvcc") is None:
         return "no nvcc, skipped"
     try:

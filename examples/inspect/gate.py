@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decide whether a library may replace the released one:  ``python gate.py RELEASED CANDIDATE``.
+"""Check that a library can replace its previous release:  ``python gate.py RELEASED CANDIDATE``.
 
-Nothing is loaded, so the libraries may be for any machine.  Exit status 1 when a rule is broken.
+The libraries are not loaded, so they can be built for any machine.  The exit status is 1 if the
+candidate breaks a rule.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from collections.abc import Iterator
 
 from tvm_ffi.inspection import LibraryReport, compare_libraries, inspect_library, version_key
 
-# What the machines of our users have.
+# Symbol versions of the oldest supported system.
 NEWEST_VERSIONS = {"GLIBC": "2.34", "GLIBCXX": "3.4.30"}
 
 
 def broken_rules(released: LibraryReport, candidate: LibraryReport) -> Iterator[str]:
-    """Say in what the candidate falls short."""
+    """Yield a message for each rule that the candidate breaks."""
     yield from candidate.problems
     difference = compare_libraries(released, candidate)
     for name in difference.functions_removed:

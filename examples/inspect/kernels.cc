@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two releases of a library: the second has one more kernel, and a parameter more in another.
+// Two releases of a library: the second adds a kernel, and a parameter to another kernel.
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1  // before the first header
 
 #include <tvm/ffi/function.h>

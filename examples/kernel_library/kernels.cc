@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of three kernels that says what they are: signatures and documentation travel in it.
+// Library of three kernels with their metadata: types and documentation.
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1  // before the first header
 
 #include <tvm/ffi/container/shape.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show what a library says about its kernels, then call them:  ``python run.py LIBRARY``."""
+"""Print the metadata of a library's kernels and call them:  ``python run.py LIBRARY``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tvm_ffi
 
 
 def describe(schema: dict[str, Any]) -> str:
-    """Return the type that a schema stands for, as a reader would write it."""
+    """Return the text of a type schema."""
     if "named_args" in schema:
         parts = schema["named_args"]
         params = ", ".join(map(describe, parts["params"]))
@@ -27,7 +27,7 @@ def print_kernel(module: tvm_ffi.Module, name: str) -> None:
     """Print the signature and the documentation of one kernel."""
     metadata = module.get_function_metadata(name)
     if metadata is None:
-        raise SystemExit(f"{name} has no metadata; was the library built without it?")
+        raise SystemExit(f"{name} has no metadata: build the library with it")
     print(f"{name}{describe(json.loads(metadata['type_schema']))}")
     doc = module.get_function_doc(name)
     print(f"    {doc if doc is not None else '(not documented)'}")

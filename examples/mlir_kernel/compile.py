@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a library of a kernel in MLIR: python compile.py KERNEL.mlir LIBRARY.so."""
+"""Compile an MLIR kernel to a library:  ``python compile.py KERNEL.mlir LIBRARY.so``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIGNATURE = "saxpy(x: float32[n], y: inout float32[n], a: float32 = 1.0) doc 'y 
 
 
 def read(text: str) -> Any:
-    """Return the module that a text of MLIR is, as one of llvmlite."""
+    """Parse MLIR text and return it as an llvmlite module."""
     context = Context()
     context.load_dialect(Builtin)
     context.load_dialect(LLVM)
@@ -30,10 +30,10 @@ def read(text: str) -> Any:
 
 
 def main() -> None:
-    """Compile the kernel, and write it with its wrapper."""
+    """Compile the kernel and its wrapper, and write the library."""
     source, library = map(Path, sys.argv[1:])
     module = read(source.read_text(encoding="utf-8"))
-    # `saxpy` of the module takes two addresses, the number of elements and a factor.
+    # The parameters of `saxpy` in the module: two addresses, number of elements, factor.
     llvm.emit_wrapper(module, SIGNATURE, "saxpy", arguments=["x", "y", "n", "a"])
     print(tvm_ffi.export_library(library, llvm.jit(module)).name, "written")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls the kernel, in a process that knows nothing of MLIR: python run.py LIBRARY.so."""
+"""Call the kernel in a process without MLIR:  ``python run.py LIBRARY.so``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel for GPUs.  The program below is compiled, never run: it has PTX written."""
+"""GPU kernel.  The program is compiled but not run: its compilation writes the PTX."""
 
 from max.gpu import global_idx
 from max.gpu.host import DeviceContext

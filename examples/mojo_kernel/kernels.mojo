@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two kernels: a function of the ABI, and one that C could have written."""
+"""Two kernels: an exported TVM FFI function, and a function with a C calling convention."""
 
 from std.ffi import external_call
 
-# An address from elsewhere, behind which may be written.
+# A mutable address that Mojo does not track.
 comptime Address[T: AnyType] = Pointer[T, MutUntrackedOrigin]
 
 # [wrapped.begin]
@@ -11,15 +11,15 @@ comptime Address[T: AnyType] = Pointer[T, MutUntrackedOrigin]
 def scale(
     x: Address[Float32], y: Address[Float32], n: Int64, factor: Float32
 ) abi("C"):
-    """Multiply each element; whoever calls has checked the arguments."""
+    """Multiply each element; the wrapper checks the arguments."""
     for i in range(Int(n)):
         y[unsafe_offset=i] = factor * x[unsafe_offset=i]
 
 
 # [wrapped.end]
 # [relu.begin]
-comptime DLTENSOR_PTR = 7  # a tensor that is lent
-comptime TENSOR = 70  # one that is an object, with its description behind the header
+comptime DLTENSOR_PTR = 7  # DLTensor*
+comptime TENSOR = 70  # a Tensor object, whose DLTensor follows the header
 comptime HEADER_BYTES = 24
 comptime CPU = 1
 comptime FLOAT = 2
@@ -46,11 +46,11 @@ struct Tensor:
     var dtype_bits: UInt8
     var dtype_lanes: UInt16
     var shape: Address[Int64]
-    var strides: UInt64  # an address, which may be NULL
+    var strides: UInt64  # an address or NULL
     var byte_offset: UInt64
 
     def is_float32_vector(self) -> Bool:
-        """Whether it is one that lies compactly in memory of the host."""
+        """Return True for a compact float32 vector in host memory."""
         if self.device_type != CPU or self.ndim != 1:
             return False
         if self.dtype_code != FLOAT or self.dtype_bits != 32 or self.dtype_lanes != 1:
@@ -64,13 +64,13 @@ struct Tensor:
 
 
 def refuse(kind: StaticString, message: StaticString) -> Int32:
-    """Raise; both texts end with a NUL, as literals do."""
+    """Raise an error; string literals end with NUL, as the C function requires."""
     external_call["TVMFFIErrorSetRaisedFromCStr", NoneType](kind.unsafe_ptr(), message.unsafe_ptr())
     return -1
 
 
 def address_of_tensor(value: Value) -> UInt64:
-    """Return the address of the tensor in an argument; 0 when it is none."""
+    """Return the address of the DLTensor of an argument; 0 for other types."""
     if value.type_index == DLTENSOR_PTR:
         return value.payload
     if value.type_index == TENSOR:
@@ -98,7 +98,7 @@ def relu(
         return refuse("ValueError", "relu(x, y): `y` must be as long as `x`")
     for i in range(Int(n)):
         y.elements()[unsafe_offset=i] = max(x.elements()[unsafe_offset=i], 0)
-    return 0  # the result is None already
+    return 0  # the caller has set the result to None
 
 
 # [relu.end]

@@ -12,7 +12,7 @@ from tvm_ffi import codegen
 
 
 def run_relu(library: str) -> None:
-    """Call the function of the ABI; a text file beside the library gives it names."""
+    """Call the exported function; a text file next to the library contains its signature."""
     relu = tvm_ffi.load_module(library).relu
     x, y = np.array([-1, 2, -3, 4], np.float32), np.empty(4, np.float32)
     relu(y=y, x=x)
@@ -25,7 +25,7 @@ def run_relu(library: str) -> None:
 
 
 def run_scale(library: str) -> None:
-    """Wrap the function that knows nothing of the ABI: its signature gives names and checks."""
+    """Wrap the C function; the signature provides parameter names and checks."""
     text = "scale(x: float32*[n], y: out float32*[n], n: int64, factor: float32 = 2.0)"
     scale = codegen.wrap_library(library, [text]).scale
     x, y = np.array([1, 2, 3], np.float32), np.empty(3, np.float32)
@@ -40,7 +40,7 @@ def run_scale(library: str) -> None:
 
 
 def run_scale_on_torch(library: str) -> None:
-    """Write results into a PyTorch tensor, or say that PyTorch is missing."""
+    """Call the exported function with PyTorch tensors, if PyTorch is installed."""
     try:
         import torch
     except ImportError:

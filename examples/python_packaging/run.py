@@ -10,7 +10,7 @@ import pair_extension
 
 
 def main() -> None:
-    """Call the functions; make, change and pass an object."""
+    """Call the functions; create, modify and pass an object."""
     y = np.empty(3, dtype=np.float32)
     pair_extension.add_one(np.array([1, 2, 3], dtype=np.float32), y)
     print("add_one wrote", y.tolist())
@@ -22,7 +22,7 @@ def main() -> None:
     print("swapped:", pair, " mirrored:", pair_extension.mirror(pair))
 
     mistakes: list[Callable[[], object]] = [
-        lambda: pair_extension.IntPair("x", 1),  # type: ignore[arg-type]  # type checkers see it
+        lambda: pair_extension.IntPair("x", 1),  # type: ignore[arg-type]  # a type error
         lambda: pair_extension.mirror(None),  # type: ignore[arg-type]
     ]
     for wrong in mistakes:

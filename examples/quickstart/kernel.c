@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The smallest useful kernel: add_one(x, y) computes y = x + 1.
+ * Minimal kernel: add_one(x, y) computes y = x + 1.
  *
- * It takes compact float32 vectors on the CPU and refuses other layouts, so the computation is a
- * plain C loop.  ../stable_c_abi shows the kernel that takes strided views as well. */
+ * It accepts only compact float32 vectors on the CPU, so the computation is a simple loop.  The
+ * kernel in ../stable_c_abi also accepts strided views. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <tvm/ffi/c_api.h>
 
-/* Raise an error of the given kind; becomes the Python exception of that name. */
+/* Raise an error; in Python, the kind is the name of the exception. */
 static int fail(const char* kind, const char* format, ...) {
   char message[160];
   va_list values;
@@ -19,7 +19,7 @@ static int fail(const char* kind, const char* format, ...) {
   return -1;
 }
 
-/* Check one argument: a Tensor object or a bare DLTensor* of the only layout we compute on. */
+/* Check an argument and return its DLTensor: a Tensor object or a DLTensor*, compact float32. */
 static int read_vector(const TVMFFIAny* value, const char* name, DLTensor** out) {
   DLTensor* t = NULL;
   if (value->type_index == kTVMFFITensor) t = (DLTensor*)(value->v_obj + 1); /* after the header */
@@ -44,10 +44,10 @@ static int read_vector(const TVMFFIAny* value, const char* name, DLTensor** out)
   return 0;
 }
 
-/* Every function has this signature; __tvm_ffi_NAME is what load_module finds as NAME. */
+/* All exported functions have this C type; module.NAME calls the symbol __tvm_ffi_NAME. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_add_one(void* handle, const TVMFFIAny* args, int32_t num_args,
                                          TVMFFIAny* result) {
-  (void)handle; /* the closure; exported functions have none */
+  (void)handle; /* the closure; NULL for exported functions */
   DLTensor *x = NULL, *y = NULL;
   if (num_args != 2) return fail("TypeError", "add_one(x, y) takes 2 arguments, got %d", num_args);
   if (read_vector(&args[0], "x", &x) != 0 || read_vector(&args[1], "y", &y) != 0) return -1;

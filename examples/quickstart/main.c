@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel called from C, without Python:  main LIBRARY
+ * Minimal caller in C, without Python:  main LIBRARY
  *
- * The shortest correct caller: it stops at the first error, so the steps stand in one line each.
- * ../stable_c_abi/src/load.c shows how a program that goes on after an error does it. */
+ * The program exits at the first error.  ../stable_c_abi/src/load.c shows a program that continues
+ * after an error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
 
-/* Print the error that a call left behind and end the program. */
+/* Print the pending error and exit. */
 static void stop(void) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);
@@ -19,14 +19,14 @@ static void stop(void) {
   exit(EXIT_FAILURE);
 }
 
-/* Call a Function; the value that comes back is owned. */
+/* Call a Function; the result is owned. */
 static TVMFFIAny call(TVMFFIObjectHandle function, TVMFFIAny* args, int32_t num_args) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   if (TVMFFIFunctionCall(function, args, num_args, &result) != 0) stop();
   return result;
 }
 
-/* Call a function that libtvm_ffi itself provides, by name. */
+/* Call a global function of libtvm_ffi; the result is owned. */
 static TVMFFIAny call_builtin(const char* name, TVMFFIAny* args, int32_t num_args) {
   TVMFFIObjectHandle function = NULL;
   if (TVMFFIFunctionGetGlobal(&(TVMFFIByteArray){name, strlen(name)}, &function) != 0) stop();
@@ -35,7 +35,7 @@ static TVMFFIAny call_builtin(const char* name, TVMFFIAny* args, int32_t num_arg
   return result;
 }
 
-/* Call add_one(x, y) on plain C arrays; the two DLTensor structs describe them. */
+/* Call add_one(x, y) with C arrays, described by two DLTensors; returns true if y is correct. */
 static int run_add_one(TVMFFIObjectHandle add_one) {
   float input[] = {1, 2, 3, 4}, output[4] = {0};
   int64_t shape[] = {4}, strides[] = {1};

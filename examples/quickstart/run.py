@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call the compiled kernel from Python:  ``python run.py LIBRARY``.
 
-Arrays are passed as they are: the kernel reads and writes their own memory.  The proof is in the
-results, which appear in arrays that were made before the call.
+Arrays are passed without a copy: the kernel writes its results to the memory of existing arrays.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import tvm_ffi
 
 
 def run_numpy(module: tvm_ffi.Module) -> None:
-    """Call ``add_one`` on NumPy arrays, one of them a view into a larger array."""
+    """Call ``add_one`` with NumPy arrays; the output is a view of a larger array."""
     x = np.array([1, 2, 3, 4], dtype=np.float32)
     buffer = np.zeros(8, dtype=np.float32)
     module.add_one(x, buffer[2:6])
@@ -24,7 +23,7 @@ def run_numpy(module: tvm_ffi.Module) -> None:
 
 
 def run_torch(module: tvm_ffi.Module) -> None:
-    """Call ``add_one`` in place on a PyTorch tensor, or say that PyTorch is missing."""
+    """Call ``add_one`` in place with a PyTorch tensor, if PyTorch is installed."""
     try:
         import torch
     except ImportError:
@@ -37,13 +36,13 @@ def run_torch(module: tvm_ffi.Module) -> None:
 
 
 def run_wrong_dtype(module: tvm_ffi.Module) -> None:
-    """Show that an error raised in C is an ordinary Python exception."""
+    """Show that an error raised in C is a Python exception."""
     try:
         module.add_one(np.zeros(4), np.zeros(4))
     except TypeError as error:
         print(f"float64  raised TypeError: {error}")
     else:
-        raise SystemExit("add_one took float64 arrays; it must raise TypeError")
+        raise SystemExit("expected add_one to raise TypeError for float64 arrays")
 
 
 if __name__ == "__main__":

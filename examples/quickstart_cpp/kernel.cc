@@ -33,5 +33,5 @@ void AddOne(TensorView x, TensorView y) {
 
 }  // namespace quickstart
 
-// Arguments are converted and checked by their C++ types; what is thrown becomes an error there.
+// The macro converts arguments to the C++ parameter types, and exceptions to errors.
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, quickstart::AddOne);

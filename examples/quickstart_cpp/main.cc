@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call the compiled kernel from C++:  main LIBRARY
+// Caller of the compiled kernel in C++:  main LIBRARY
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/module.h>
 
@@ -11,7 +11,7 @@ using tvm::ffi::Function;
 using tvm::ffi::Module;
 using tvm::ffi::Tensor;
 
-// Memory for tensors; see ../tensor_allocators for more.
+// Allocator of tensor memory; ../tensor_allocators shows others.
 struct HeapMemory {
   void AllocData(DLTensor* t) { t->data = std::malloc(tvm::ffi::GetDataSize(*t)); }
   void FreeData(DLTensor* t) { std::free(t->data); }

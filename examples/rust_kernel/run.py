@@ -13,7 +13,7 @@ import tvm_ffi
 
 
 def run_numpy(module: tvm_ffi.Module) -> None:
-    """Call ``softmax`` by position and by name; arrays are used where they are."""
+    """Call ``softmax`` with positional and keyword arguments, without copying arrays."""
     x = np.log(np.array([[1, 3], [2, 2]], np.float32))
     y = np.empty_like(x)
     module.softmax(x, y)
@@ -24,7 +24,7 @@ def run_numpy(module: tvm_ffi.Module) -> None:
 
 
 def run_torch(module: tvm_ffi.Module) -> None:
-    """Call the same kernel on PyTorch tensors, or say that PyTorch is missing."""
+    """Call ``softmax`` with PyTorch tensors, if PyTorch is installed."""
     try:
         import torch
     except ImportError:
@@ -37,7 +37,7 @@ def run_torch(module: tvm_ffi.Module) -> None:
 
 
 def run_failures(module: tvm_ffi.Module) -> None:
-    """Show what becomes of arguments that do not fit, of an ``Err`` and of a panic."""
+    """Show the exceptions for wrong arguments, an ``Err`` and a panic."""
     x = np.zeros((2, 3), np.float32)
     calls: list[Callable[[], object]] = [
         lambda: module.softmax(x, np.zeros((2, 4), np.float32)),

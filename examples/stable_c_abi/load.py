@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call the kernel of ``src/add_one_cpu.c`` from Python, on NumPy and PyTorch arrays.
+"""Call the kernel of ``src/add_one_cpu.c`` from Python with NumPy arrays and PyTorch tensors.
 
-The C loader ``src/load.c`` in another language: the same library, the same function, and arrays
-that the kernel reads and writes where they are.
+The Python equivalent of ``src/load.c``.  The kernel reads and writes the memory of the arrays.
 
-    python load.py [LIBRARY]      LIBRARY defaults to build/add_one_cpu.so beside this file
+    python load.py [LIBRARY]      LIBRARY defaults to build/add_one_cpu.so in this folder
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import tvm_ffi
 
 
 def call_with_numpy(module: tvm_ffi.Module) -> None:
-    """Write ``x + 1`` for every other element of a NumPy array, read backwards."""
+    """Call the kernel with a NumPy view that has a negative stride."""
     x = np.arange(10, dtype=np.float32)[::-2]
     y = np.zeros_like(x)
     module.add_one_cpu(x, y)
@@ -27,7 +26,7 @@ def call_with_numpy(module: tvm_ffi.Module) -> None:
 
 
 def call_with_torch(module: tvm_ffi.Module) -> None:
-    """Write ``x + 1`` for a column of a PyTorch matrix, or say that PyTorch is missing."""
+    """Call the kernel with a column of a PyTorch matrix, if PyTorch is installed."""
     try:
         import torch
     except ImportError:
@@ -41,7 +40,7 @@ def call_with_torch(module: tvm_ffi.Module) -> None:
 
 
 def show_errors(module: tvm_ffi.Module) -> None:
-    """Show that what the kernel refuses arrives as a Python exception of the kernel's kind."""
+    """Show the exceptions for arguments that the kernel refuses."""
     x = np.zeros(3, dtype=np.float32)
     for bad, kind in [
         (None, TypeError),
@@ -58,7 +57,7 @@ def show_errors(module: tvm_ffi.Module) -> None:
 
 
 def main(path: Path) -> None:
-    """Load the library and run every part."""
+    """Load the library and run all calls."""
     module = tvm_ffi.load_module(path)
     call_with_numpy(module)
     call_with_torch(module)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Build the kernel and the loader with bare compiler commands, then run the loader.
-# Needs a C11 compiler called `cc` and `tvm-ffi-config`, which the Python package installs.
+# Build the kernel and the loader with compiler commands, then run the loader.
+# Needs a C11 compiler named `cc` and `tvm-ffi-config`, which the Python package installs.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p build

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three ways to give a tensor memory: an allocator of one's own, a pool that is reused, and the
-// allocator that the calling framework has set.
+// Tensor allocators: aligned memory, a memory pool, and the allocator of the calling framework.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
@@ -20,19 +19,19 @@ using tvm::ffi::Tensor;
 constexpr DLDataType kFloat32 = {kDLFloat, 32, 1};
 constexpr DLDevice kCPU = {kDLCPU, 0};
 
-// Memory at multiples of `alignment` bytes, a power of two.  AllocData gets the extra arguments of
-// FromNDAlloc; FreeData is called once, by whoever drops the last reference, on any thread.
+// Memory at multiples of `alignment` bytes, a power of two.  AllocData receives the extra arguments
+// of FromNDAlloc; FreeData runs once, on the thread that releases the last reference.
 struct AlignedMemory {
   void AllocData(DLTensor* t, size_t alignment) {
     size_t size = tvm::ffi::GetDataSize(*t);
-    // aligned_alloc wants a multiple of the alignment; 0 bytes are a tensor, too.
+    // aligned_alloc requires a size that is a multiple of the alignment; a tensor may have 0 bytes.
     t->data = std::aligned_alloc(alignment, (size / alignment + 1) * alignment);
     if (t->data == nullptr) throw std::bad_alloc();
   }
   void FreeData(DLTensor* t) { std::free(t->data); }
 };
 
-// Blocks come back to the pool and serve the next tensor of the same size.
+// Memory pool that reuses the block of a released tensor for the next tensor of the same size.
 class Pool {
  public:
   void* Take(size_t size) {
@@ -59,7 +58,7 @@ class Pool {
     for (const auto& entry : free_) count += entry.second.size();
     return static_cast<int64_t>(count);
   }
-  // Never destroyed: tensors may die after the program's static objects.
+  // Never destroyed: tensors may be released after the destruction of static objects.
   static Pool& Global() {
     static auto* pool = new Pool();
     return *pool;
@@ -82,8 +81,8 @@ Tensor NewAligned(Shape shape, int64_t alignment) {
 
 Tensor NewPooled(Shape shape) { return Tensor::FromNDAlloc(PooledMemory(), shape, kFloat32, kCPU); }
 
-// Called with a PyTorch tensor, for example, memory comes from PyTorch's allocator, and the result
-// arrives as a PyTorch tensor.
+// Uses the current allocator.  If the argument is a PyTorch tensor, this is PyTorch's allocator,
+// and the caller receives a PyTorch tensor.
 Tensor NewLike(Tensor prototype) {
   return Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, prototype.shape(), prototype.dtype(),
                               prototype.device());

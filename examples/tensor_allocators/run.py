@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make tensors with the allocators of the library:  ``python run.py LIBRARY``."""
+"""Create tensors with the allocators of the library:  ``python run.py LIBRARY``."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import tvm_ffi
 
 
 def run_aligned(module: tvm_ffi.Module) -> None:
-    """Ask for memory at multiples of 4096 bytes."""
+    """Allocate a tensor whose address is a multiple of 4096 bytes."""
     tensor = module.new_aligned(tvm_ffi.Shape((3, 5)), 4096)
     address = np.from_dlpack(tensor).ctypes.data
     print(f"aligned  {tuple(tensor.shape)}, address % 4096 = {address % 4096}")
 
 
 def run_pooled(module: tvm_ffi.Module) -> None:
-    """Show that the memory of a dead tensor serves the next one."""
+    """Show that the pool reuses the memory of a released tensor."""
     first = np.from_dlpack(module.new_pooled(tvm_ffi.Shape((1024,))))
     address = first.ctypes.data
     print("pooled   free blocks while in use:", module.count_free_blocks(), end="")
-    del first  # NumPy held the last reference
+    del first  # the NumPy array owns the last reference
     print(", after:", module.count_free_blocks(), end="")
     again = np.from_dlpack(module.new_pooled(tvm_ffi.Shape((1024,))))
     print(", reused:", again.ctypes.data == address)
 
 
 def run_environment(module: tvm_ffi.Module) -> None:
-    """Let the framework of the argument allocate, or say that PyTorch is missing."""
+    """Allocate with PyTorch's allocator, if PyTorch is installed."""
     try:
         import torch
     except ImportError:

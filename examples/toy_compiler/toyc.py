@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiler for elementwise expressions: python toyc.py KERNELS.toy LIBRARY.so.
+"""Compiler for elementwise expressions:  ``python toyc.py KERNELS.toy LIBRARY.so``.
 
-A line of the language is a signature, a colon, and what is written to each element:
+A line of a program is a signature, a colon, and an assignment that is computed for each element:
 
     axpy(x: float32[n], y: inout float32[n], a: float32 = 1.0): y = a * x + y
 
-This file reads expressions and writes their instructions; `tvm_ffi.codegen.llvm` does the rest.
+This file parses expressions and generates their instructions; `tvm_ffi.codegen.llvm` generates the
+wrappers.
 """
 
 from __future__ import annotations
@@ -33,36 +34,36 @@ COMPARISONS = {"min": "<", "max": ">"}
 
 
 class Kernel:
-    """The loop of one line of a program."""
+    """Generator of the loop for one line of a program."""
 
     def __init__(
         self, module: ir.Module, signature: tvm_ffi.Signature, target: str, expression: ast.expr
     ) -> None:
         self.signature, self.target, self.expression = signature, target, expression
         types = [parameter.type for parameter in signature.parameters]
-        dtypes = {str(getattr(one, "dtype", None)) for one in types}
-        shapes = {one.shape for one in types if isinstance(one, TensorType)}
-        is_optional = any(getattr(one, "is_optional", True) for one in types)
+        dtypes = {str(getattr(type_, "dtype", None)) for type_ in types}
+        shapes = {type_.shape for type_ in types if isinstance(type_, TensorType)}
+        is_optional = any(getattr(type_, "is_optional", True) for type_ in types)
         if len(dtypes) != 1 or not dtypes <= FLOATS.keys() or is_optional:
-            raise ValueError(f"{signature.name}: all parameters are float32, or all are float64")
+            raise ValueError(f"{signature.name}: expected only float32 or only float64 parameters")
         shape = shapes.pop() if len(shapes) == 1 else None
         if shape is None or {"_", "..."} & {*map(str, shape)}:
-            raise ValueError(f"{signature.name}: the signature must give all tensors one shape")
+            raise ValueError(f"{signature.name}: expected tensors of one shape with named extents")
         self.element = FLOATS[dtypes.pop()]
-        if target not in (one.name for one in signature.parameters if one.is_written):
-            raise ValueError(f"{signature.name}: '{target}' is no parameter that is written")
+        if target not in (other.name for other in signature.parameters if other.is_written):
+            raise ValueError(f"{signature.name}: expected an output parameter, got '{target}'")
         if f"kernel_of_{signature.name}" in module.globals:
-            raise ValueError(f"{signature.name}: another kernel has this name")
+            raise ValueError(f"{signature.name}: the name is used by another kernel")
         self.function = ir.Function(module, self.function_type(), f"kernel_of_{signature.name}")
 
     def function_type(self) -> Any:
-        """Return the type of the function: addresses, numbers, the number of elements."""
+        """Return the type of the function: addresses and numbers, then the number of elements."""
         types = {TensorType: POINTER, ScalarType: self.element}
-        given = [types[type(parameter.type)] for parameter in self.signature.parameters]
-        return ir.FunctionType(ir.VoidType(), [*given, INT64])
+        parameters = [types[type(parameter.type)] for parameter in self.signature.parameters]
+        return ir.FunctionType(ir.VoidType(), [*parameters, INT64])
 
     def write(self) -> None:
-        """Write a loop over all elements."""
+        """Generate a loop over all elements."""
         begin, head, body, end = (self.function.append_basic_block() for _ in range(4))
         self.code = ir.IRBuilder(begin)
         self.code.branch(head)
@@ -72,32 +73,32 @@ class Kernel:
         is_inside = self.code.icmp_signed("<", self.index, self.function.args[-1])
         self.code.cbranch(is_inside, body, end)
         self.code.position_at_end(body)
-        self.code.store(self.value(self.expression), self.place(self.target))
+        self.code.store(self.value(self.expression), self.address(self.target))
         self.index.add_incoming(self.code.add(self.index, INT64(1)), body)
         self.code.branch(head)
         self.code.position_at_end(end)
         self.code.ret_void()
 
-    def place(self, name: str) -> Any:
-        """Return the address of a tensor's element."""
+    def address(self, name: str) -> Any:
+        """Return the address of the current element of a tensor."""
         return self.code.gep(self.argument(name), [self.index], source_etype=self.element)
 
     def argument(self, name: str) -> Any:
-        """Return what is passed for a parameter."""
+        """Return the function argument of a parameter."""
         names = [parameter.name for parameter in self.signature.parameters]
         if name not in names:
-            raise ValueError(f"{self.signature.name}: there is no parameter '{name}'")
+            raise ValueError(f"{self.signature.name}: unknown parameter '{name}'")
         return self.function.args[names.index(name)]
 
     def value(self, node: ast.expr) -> Any:
-        """Write what calculates an expression."""
+        """Generate the instructions of an expression and return its value."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
             return ir.Constant(self.element, float(str(node.value)))
         if isinstance(node, ast.Name):
             argument = self.argument(node.id)
             if argument.type != POINTER:
                 return argument
-            return self.code.load(self.place(node.id), typ=self.element)
+            return self.code.load(self.address(node.id), typ=self.element)
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             return OPERATORS[type(node.op)](
                 self.code, self.value(node.left), self.value(node.right)
@@ -110,11 +111,11 @@ class Kernel:
                 left, right = map(self.value, node.args)
                 is_left = self.code.fcmp_ordered(comparison, left, right)
                 return self.code.select(is_left, left, right)
-        raise ValueError(f"{self.signature.name}: `{ast.unparse(node)}` has no meaning here")
+        raise ValueError(f"{self.signature.name}: unsupported expression `{ast.unparse(node)}`")
 
 
 def compile_line(module: ir.Module, line: str) -> None:
-    """Put the kernel of a line into a module, and its wrapper."""
+    """Add the kernel of a line and its wrapper to a module."""
     text, _, statement = line.rpartition("):")
     signature = tvm_ffi.Signature.parse(text + ")")
     try:
@@ -132,7 +133,7 @@ def compile_line(module: ir.Module, line: str) -> None:
 
 
 def compile_program(text: str) -> llvm.JitModule:
-    """Return a program, ready to be called."""
+    """Compile a program and return a module that can be called."""
     module = ir.Module("toy")
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.startswith("#"):

@@ -2,8 +2,8 @@
 //! Declarations of the C ABI: `tvm/ffi/c_api.h`, `tvm/ffi/extra/c_env_api.h` and `dlpack/dlpack.h`.
 //!
 //! All names are those of the headers, which document meaning, ownership and thread safety.
-//! `tests/abi/test_rust_layout.py` compares sizes, offsets, values and prototypes with the contract.
-//! The file uses no other module of the crate.
+//! `tests/abi/test_rust_layout.py` compares sizes, offsets, values and prototypes with the
+//! contract. The file uses no other module of the crate.
 
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, missing_docs)]
 

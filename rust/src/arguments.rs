@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Argument tuples: of calls by Rust ([`ArgumentList`]), and parameters of Rust functions and closures
-//! ([`Callable`]).
+//! Argument tuples: of calls by Rust ([`ArgumentList`]), and parameters of Rust functions and
+//! closures ([`Callable`]).
 
 use crate::any::{Any, AnyView};
 use crate::convert::{Argument, FromArgument, IntoArgument, IntoResult, Mismatch};

@@ -42,8 +42,8 @@ impl Array {
 
     /// Return the values.
     pub fn values(&self) -> &[AnyView<'_>] {
-        // SAFETY: in an Array, a TVMFFISeqCell follows the header.  Its elements are valid while the
-        // array is; an array with more than one reference is never modified, and `self` is one.
+        // SAFETY: in an Array, a TVMFFISeqCell follows the header.  Its elements are valid while
+        // the array is; an array with more than one reference is never modified, and `self` is one.
         unsafe { sequence_values(self.object.cell::<TVMFFISeqCell>()) }
     }
 

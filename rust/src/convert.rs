@@ -9,8 +9,8 @@
 //! | [`IntoArgument`] | to the ABI, borrowed where possible | arguments of calls |
 //! | [`IntoResult`] | to the ABI, owned | return types: an [`IntoAny`], or a `Result` of one |
 //!
-//! The module implements the traits for Rust's own types; the crate's types implement them where they
-//! are defined.
+//! The module implements the traits for Rust's own types; the crate's types implement them where
+//! they are defined.
 
 use crate::abi;
 use crate::any::{integer, plain, Any, AnyView, NONE};
@@ -54,8 +54,8 @@ pub trait FromArgument<'a>: Sized {
     /// Convert an argument.
     ///
     /// # Safety
-    /// While the result lives, no other code writes the memory that it reads, or accesses the memory
-    /// that it writes.
+    /// While the result lives, no other code writes the memory that it reads, or accesses the
+    /// memory that it writes.
     ///
     /// # Errors
     /// A [`Mismatch`] if the argument has another type, or a value that does not fit.
@@ -186,8 +186,8 @@ impl<'a> AnyView<'a> {
     /// Convert to a Rust type, which may borrow the memory that the value points to.
     ///
     /// # Safety
-    /// While the result lives, no other code writes the memory that it reads, or accesses the memory
-    /// that it writes. Note that other arguments may share the memory.
+    /// While the result lives, no other code writes the memory that it reads, or accesses the
+    /// memory that it writes. Note that other arguments may share the memory.
     ///
     /// # Errors
     /// TypeError or ValueError if the value does not convert to `T`.

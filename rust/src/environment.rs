@@ -31,7 +31,8 @@ pub unsafe fn with_stream<R>(
     impl Drop for Restore {
         fn drop(&mut self) {
             let Self(device, stream) = *self;
-            // SAFETY: the previous stream is still valid.  The call cannot fail: the device has a slot.
+            // SAFETY: the previous stream is still valid.  The call cannot fail: the device has a
+            // slot.
             unsafe {
                 abi::TVMFFIEnvSetStream(
                     device.device_type,
@@ -56,7 +57,8 @@ pub unsafe fn with_stream<R>(
     Ok(body())
 }
 
-/// Check for signals of the host language, such as Ctrl-C. Call this function regularly in long loops.
+/// Check for signals of the host language, such as Ctrl-C. Call this function regularly in long
+/// loops.
 ///
 /// # Errors
 /// If the host language has raised an exception. Return the error to the caller, which owns the

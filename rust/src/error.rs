@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors across the ABI: an error raised in any language is an [`Error`] in Rust, and an `Err` that
-//! a Rust function returns is raised in its caller.
+//! Errors across the ABI: an error raised in any language is an [`Error`] in Rust, and an `Err`
+//! that a Rust function returns is raised in its caller.
 
 use std::borrow::Cow;
 use std::ffi::c_int;

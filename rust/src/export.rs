@@ -2,8 +2,8 @@
 //! Exported functions: the macro [`export!`](crate::export!), and the functions that its expansion
 //! uses.
 //!
-//! The expansion defines ABI symbols for the function, its metadata and its documentation, and rows of
-//! the section `tvm_ffi_exports`, which tools read without running the library.
+//! The expansion defines ABI symbols for the function, its metadata and its documentation, and rows
+//! of the section `tvm_ffi_exports`, which tools read without running the library.
 
 use std::ffi::{c_char, c_int, CStr};
 
@@ -79,8 +79,8 @@ macro_rules! export {
                 num_args: i32,
                 result: *mut $crate::abi::TVMFFIAny,
             ) -> ::std::ffi::c_int {
-                // SAFETY: the arguments are valid until the call returns.  Before the body runs, they
-                // are checked against the signature and for shared memory.
+                // SAFETY: the arguments are valid until the call returns.  Before the body runs,
+                // they are checked against the signature and for shared memory.
                 unsafe {
                     $crate::export::call(
                         SIGNATURE,
@@ -189,8 +189,8 @@ impl Row {
 #[cfg_attr(target_os = "linux", link_section = "tvm_ffi_exports")]
 static ABI: Row = Row::new("\0", "abi\0", "0.1.16\0");
 
-/// Return doc comment lines without the space before each, and without newlines at the end. The rest
-/// of the array is filled with NUL.
+/// Return doc comment lines without the space before each, and without newlines at the end. The
+/// rest of the array is filled with NUL.
 pub const fn documentation<const N: usize>(lines: &str) -> [u8; N] {
     let bytes = lines.as_bytes();
     let mut text = [0; N];
@@ -226,8 +226,8 @@ pub const fn text_of(bytes: &'static [u8]) -> &'static str {
 /// Run an exported function: check the arguments against its signature, then run `body`.
 ///
 /// # Safety
-/// `call` contains the arguments of a packed call: an array that is valid until the function returns,
-/// its length, and the result slot.
+/// `call` contains the arguments of a packed call: an array that is valid until the function
+/// returns, its length, and the result slot.
 pub unsafe fn call(
     signature: &'static Signature,
     types: &'static [ParameterType],

@@ -21,7 +21,8 @@ pub(crate) unsafe fn owned(handle: *mut c_void) -> ObjectRef {
     unsafe { ObjectRef::from_owned(handle) }.expect("a successful call returns an object")
 }
 
-/// Implement the conversions of a struct with the single field `object: ObjectRef`, for one type index.
+/// Implement the conversions of a struct with the single field `object: ObjectRef`, for one type
+/// index.
 macro_rules! handle {
     ($type:ident, $index:ident, $name:literal) => {
         $crate::handle::passed_as_object! { $type }

@@ -38,16 +38,17 @@
 //!   written one; [`TensorCells`] and `&[Cell<T>]` may share memory. Tensors inside containers are
 //!   not checked.
 //! - *A callee may write every tensor argument*: a call does not say which tensors are read-only.
-//!   Therefore [`TensorView::read_only`], which passes a [`TensorView`], is `unsafe`: the caller must
-//!   know that the callee only reads. A [`TensorMut`] and a [`Tensor`] are passed without `unsafe`.
+//!   Therefore [`TensorView::read_only`], which passes a [`TensorView`], is `unsafe`: the caller
+//!   must know that the callee only reads. A [`TensorMut`] and a [`Tensor`] are passed without
+//!   `unsafe`.
 //! - Clones of a [`Tensor`] share their elements. Safe methods therefore copy elements; borrowing
 //!   them is `unsafe`. Tensors, and values that may contain one, are not `Send`; functions, modules
 //!   and errors are `Send` and `Sync`.
 //! - Foreign data is checked before it is used: type indices, ranks, negative extents, sizes above
 //!   the address space, NULL and unaligned addresses, invalid UTF-8. Addresses cannot be checked
 //!   further and are trusted.
-//! - A panic does not leave Rust: the caller receives a RuntimeError. A panic in the destructor of a
-//!   closure is discarded. With `panic = "abort"`, a panic ends the process.
+//! - A panic does not leave Rust: the caller receives a RuntimeError. A panic in the destructor of
+//!   a closure is discarded. With `panic = "abort"`, a panic ends the process.
 
 pub mod abi;
 mod any;

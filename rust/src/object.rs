@@ -8,9 +8,10 @@ use crate::abi::{self, TVMFFIObject};
 
 /// A strong reference to an ABI object.
 ///
-/// Cloning increments the reference count, dropping decrements it; the last strong reference runs the
-/// object's deleter. The type is not `Send`, since some objects are bound to a thread. Typed
-/// references to other objects, such as [`Function`](crate::Function) and [`Error`](crate::Error), are.
+/// Cloning increments the reference count, dropping decrements it; the last strong reference runs
+/// the object's deleter. The type is not `Send`, since some objects are bound to a thread. Typed
+/// references to other objects, such as [`Function`](crate::Function) and [`Error`](crate::Error),
+/// are.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ObjectRef {
@@ -72,8 +73,8 @@ impl Clone for ObjectRef {
 
 impl Drop for ObjectRef {
     fn drop(&mut self) {
-        // SAFETY: `self` owns one reference.  Deleters do not unwind: C++ deleters must not throw, and
-        // the deleters of this crate catch panics.
+        // SAFETY: `self` owns one reference.  Deleters do not unwind: C++ deleters must not throw,
+        // and the deleters of this crate catch panics.
         unsafe { abi::TVMFFIObjectDecRef(self.as_ptr()) };
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Descriptions of Rust parameter types as constants, for comparison with signatures at compile time.
+//! Descriptions of Rust parameter types as constants, for comparison with signatures at compile
+//! time.
 
 use crate::abi::DLDataType;
 
@@ -74,7 +75,8 @@ impl ParameterType {
         Self::new(Sort::Other, name)
     }
 
-    /// Return the type that accepts every value; the function may pass a tensor to code that writes it.
+    /// Return the type that accepts every value; the function may pass a tensor to code that writes
+    /// it.
     pub const fn any() -> Self {
         Self { access: Access::Cells, ..Self::new(Sort::Any, "Any") }
     }

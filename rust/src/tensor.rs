@@ -16,9 +16,9 @@ use crate::tensor_view::{TensorMut, TensorView};
 
 /// A reference to a tensor object.
 ///
-/// Clones, and references in other languages, share the elements. Safe methods therefore copy elements
-/// ([`to_vec`](Tensor::to_vec), [`copy_from_slice`](Tensor::copy_from_slice)); borrowing them
-/// ([`view`](Tensor::view)) is `unsafe`. For the same reason the type is not `Send`.
+/// Clones, and references in other languages, share the elements. Safe methods therefore copy
+/// elements ([`to_vec`](Tensor::to_vec), [`copy_from_slice`](Tensor::copy_from_slice)); borrowing
+/// them ([`view`](Tensor::view)) is `unsafe`. For the same reason the type is not `Send`.
 ///
 /// ```
 /// use pytvmffi::Tensor;
@@ -71,8 +71,8 @@ impl Tensor {
         };
         let owner = Box::into_raw(Box::new(Owner { tensor, shape, strides, elements }));
         let mut out = std::ptr::null_mut();
-        // SAFETY: if the call succeeds, the deleter owns the box; else it is freed here.  The vectors
-        // in the box never grow, so their addresses stay valid.
+        // SAFETY: if the call succeeds, the deleter owns the box; else it is freed here.  The
+        // vectors in the box never grow, so their addresses stay valid.
         unsafe {
             let tensor = std::ptr::addr_of_mut!((*owner).tensor);
             (*tensor).manager_ctx = owner.cast();
@@ -132,7 +132,8 @@ impl Tensor {
         let description = tensor.description();
         description.check_slice::<T>()?;
         if !description.is_empty() {
-            // SAFETY: the new memory has `len` elements; all bits 0 is a valid value of every Element.
+            // SAFETY: the new memory has `len` elements; all bits 0 is a valid value of every
+            // Element.
             unsafe { description.address().cast::<T>().write_bytes(0, description.len()) };
         }
         Ok(tensor)
@@ -175,8 +176,8 @@ impl Tensor {
     /// Overwrite the elements from a slice, in row-major order.
     ///
     /// # Errors
-    /// ValueError unless the elements have dtype `T`, are compact, aligned and in host memory, and the
-    /// slice has the same number of elements.
+    /// ValueError unless the elements have dtype `T`, are compact, aligned and in host memory, and
+    /// the slice has the same number of elements.
     pub fn copy_from_slice<T: Element>(&self, elements: &[T]) -> Result<()> {
         let description = self.description();
         description.check_slice::<T>()?;

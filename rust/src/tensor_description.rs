@@ -20,8 +20,8 @@ const MAX_SHOWN: usize = 8;
 
 /// Shape, strides, dtype, device and address of a tensor, borrowed for `'a`.
 ///
-/// Its constructor has checked that no extent is negative and that the size of the elements in bytes
-/// fits the address space.
+/// Its constructor has checked that no extent is negative and that the size of the elements in
+/// bytes fits the address space.
 #[derive(Clone, Copy)]
 pub struct TensorDescription<'a> {
     tensor: DLTensor,
@@ -31,8 +31,8 @@ pub struct TensorDescription<'a> {
 /// Return the `DLTensor` of an argument, a Tensor or a `DLTensor*`; None if it is not a tensor.
 pub(crate) fn tensor_in<'a>(argument: &AnyView<'a>) -> Option<&'a DLTensor> {
     let view = argument.resolved();
-    // SAFETY: in a Tensor, a DLTensor follows the header; the payload of the other type is an address
-    // or NULL.  Both are valid while the argument is.
+    // SAFETY: in a Tensor, a DLTensor follows the header; the payload of the other type is an
+    // address or NULL.  Both are valid while the argument is.
     unsafe {
         match view.type_index() {
             abi::kTVMFFITensor => {
@@ -187,7 +187,8 @@ impl<'a> TensorDescription<'a> {
         true
     }
 
-    /// Return the address of the first element, `byte_offset` included, for kernels in C or on a GPU.
+    /// Return the address of the first element, `byte_offset` included, for kernels in C or on a
+    /// GPU.
     ///
     /// The address can be NULL if the tensor has no elements.
     pub fn as_ptr(&self) -> *const c_void {

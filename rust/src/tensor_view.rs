@@ -35,7 +35,8 @@ pub struct TensorMut<'a> {
 
 /// A tensor borrowed for `'a` with read and write access to single elements.
 ///
-/// Other references may write the same elements, so input and output of a function can be one tensor.
+/// Other references may write the same elements, so input and output of a function can be one
+/// tensor.
 #[derive(Clone, Copy)]
 pub struct TensorCells<'a> {
     description: TensorDescription<'a>,
@@ -65,7 +66,8 @@ macro_rules! described {
             unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
                 let tensor =
                     tensor_in(argument).ok_or_else(|| Mismatch::expected("Tensor", argument))?;
-                // SAFETY: the tensor lives as long as the argument; the caller guarantees the access.
+                // SAFETY: the tensor lives as long as the argument; the caller guarantees the
+                // access.
                 unsafe { Self::from_raw(tensor) }
             }
         }
@@ -87,8 +89,8 @@ impl<'a> TensorView<'a> {
     /// Borrow a `DLTensor` received from C.
     ///
     /// # Safety
-    /// Shape and strides are NULL or arrays of `ndim` numbers. They and the elements live for `'a`, and
-    /// no code writes the elements during `'a`.
+    /// Shape and strides are NULL or arrays of `ndim` numbers. They and the elements live for `'a`,
+    /// and no code writes the elements during `'a`.
     ///
     /// # Errors
     /// A [`Mismatch`] if rank, shape or size are invalid.
@@ -131,16 +133,17 @@ impl<'a> TensorView<'a> {
         if self.is_empty() {
             return Ok(&[]); // the address may be NULL
         }
-        // SAFETY: `check_slice` and `from_raw` have checked dtype, device, layout, address and size;
-        // the creator of the view guarantees that the elements live and are not written for 'a.
+        // SAFETY: `check_slice` and `from_raw` have checked dtype, device, layout, address and
+        // size; the creator of the view guarantees that the elements live and are not written for
+        // 'a.
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), self.len()) })
     }
 
     /// Return one element, of a tensor with any strides.
     ///
     /// # Errors
-    /// IndexError if the index is out of range; ValueError unless the elements have dtype `T` and are in
-    /// host memory.
+    /// IndexError if the index is out of range; ValueError unless the elements have dtype `T` and
+    /// are in host memory.
     pub fn get<T: Element>(&self, index: &[usize]) -> Result<T> {
         let address = self.element_address::<T>(index)?;
         // SAFETY: the address of an element of the tensor.
@@ -215,8 +218,8 @@ impl<'a> TensorMut<'a> {
     /// Return the elements.
     ///
     /// # Safety
-    /// `check_slice` has succeeded, no other code accesses the elements during `'b`, and `'b` ends no
-    /// later than `'a`.
+    /// `check_slice` has succeeded, no other code accesses the elements during `'b`, and `'b` ends
+    /// no later than `'a`.
     unsafe fn slice_mut<'b, T: Element>(&mut self) -> &'b mut [T] {
         if self.is_empty() {
             return &mut [];

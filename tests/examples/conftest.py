@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tests of the examples copy them, read their READMEs and run commands."""
+"""Fixtures that copy examples, read the code blocks of their READMEs and run commands."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CC = shlex.split(os.environ.get("CC") or "cc")
-# The environment's own programs come first, also when it is not activated.
+# Programs of the Python environment come first, even if it is not activated.
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory, build_once) -> dict[str, str]:
-    """Return variables with which `cc` is the chosen compiler and `python` this interpreter."""
+    """Return variables in which `cc` is the configured compiler and `python` this interpreter."""
     folder = tmp_path_factory.mktemp("bin")
     for name, command in {"cc": CC, "python": [sys.executable]}.items():
         program = shutil.which(command[0]) or command[0]
@@ -31,13 +31,13 @@ def environment(tmp_path_factory, build_once) -> dict[str, str]:
         script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
     search = os.pathsep.join([str(folder), SEARCH])
-    cache = str(build_once("cache", lambda folder: None))  # not the user's
+    cache = str(build_once("cache", lambda folder: None))  # instead of the user's cache
     return {**os.environ, "PATH": search, "LC_ALL": "C", "TVM_FFI_CACHE_DIR": cache}
 
 
 @pytest.fixture
 def run(environment):
-    """Return a function that runs a command and returns its output; status 0 is expected."""
+    """Return a function that runs a command, checks its exit status and returns its output."""
 
     def run(
         *command: str | Path, cwd: Path, status: int = 0, timeout_s: float = 60, **variables: str
@@ -60,10 +60,10 @@ def run(environment):
 
 @pytest.fixture
 def example(tmp_path):
-    """Return a function that copies an example, without what was built in it."""
+    """Return a function that copies an example without its build folder."""
 
     def copy(name: str) -> Path:
-        target = tmp_path / "a copy" / name  # commands that forget to quote a path fail
+        target = tmp_path / "a copy" / name  # commands with unquoted paths fail
         shutil.copytree(EXAMPLES / name, target, ignore=shutil.ignore_patterns("build"))
         return target
 
@@ -72,7 +72,7 @@ def example(tmp_path):
 
 @pytest.fixture
 def readme_blocks():
-    """Return a function that returns the fenced blocks of one language in an example's README."""
+    """Return a function that returns the code blocks of one language in an example's README."""
 
     def blocks(name: str, language: str) -> list[str]:
         text = (EXAMPLES / name / "README.md").read_text(encoding="utf-8")

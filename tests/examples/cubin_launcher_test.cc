@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host code of examples/cubin_launcher over the stand-in CUDA library: what it launches, where,
-// and what it refuses.  Device memory is never touched by the host, so any address will do.
+// Host code of examples/cubin_launcher with the fake CUDA library: launches and argument checks.
+// The host does not access device memory, so the tests use arbitrary addresses.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// A vector of device memory, 16 bytes behind where its memory begins.
+// A vector in device memory with a byte offset of 16.
 struct DeviceVector {
   explicit DeviceVector(int64_t size, int device_id = 0, uintptr_t address = 0x10000)
       : shape(size), tensor{reinterpret_cast<void*>(address),
@@ -44,7 +44,7 @@ std::string Refusal(DeviceVector& x, DeviceVector& y) {
   return text.substr(text.rfind('`') == std::string::npos ? 0 : text.find('`'));
 }
 
-TEST_CASE("launches on the current stream of the tensors device") {
+TEST_CASE("the kernel is launched on the current stream of the device of the tensors") {
   fake_cuda::Reset();
   DeviceVector x(1000, 1, 0x10000), y(1000, 1, 0x20000);
   TVMFFIEnvSetStream(kDLCUDA, 0, reinterpret_cast<void*>(0x111), nullptr);
@@ -63,7 +63,7 @@ TEST_CASE("launches on the current stream of the tensors device") {
   CHECK_EQ(fake_cuda::CurrentDevice(), 0);
 }
 
-TEST_CASE("passes addresses with their offset") {
+TEST_CASE("kernel arguments are addresses that include the byte offset") {
   fake_cuda::Reset();
   DeviceVector x(3, 0, 0x10000), y(3, 0, 0x20000);
   uintptr_t from = 0, to = 0;
@@ -82,14 +82,14 @@ TEST_CASE("passes addresses with their offset") {
   CHECK_EQ(size, 3);
 }
 
-TEST_CASE("nothing is launched for an empty vector") {
+TEST_CASE("no kernel is launched for an empty vector") {
   fake_cuda::Reset();
   DeviceVector x(0), y(0);
   Scale(x, 2, y);
   CHECK(fake_cuda::Launches().empty());
 }
 
-TEST_CASE("other tensors are refused") {
+TEST_CASE("tensors with other types, shapes or devices are refused") {
   fake_cuda::Reset();
   DeviceVector good(3), on_cpu(3), doubles(3), matrix(3), strided(3), longer(4), elsewhere(3, 1);
   on_cpu.tensor.device.device_type = kDLCPU;
@@ -106,7 +106,7 @@ TEST_CASE("other tensors are refused") {
   CHECK(fake_cuda::Launches().empty());
 }
 
-TEST_CASE("failed launch is an error and the device comes back") {
+TEST_CASE("a failed launch is an error and restores the current device") {
   fake_cuda::Reset();
   DeviceVector x(3, 2), y(3, 2);
   fake_cuda::FailOnce("cudaLaunchKernel", 1);

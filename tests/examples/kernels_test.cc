@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of examples/, called as a runtime calls them: every layout that they take gives the
-// right elements and touches no others; every argument that they refuse is named.
+// Kernels of examples/, called through their C symbols: they write exactly the elements of the
+// output for every supported layout, and their errors name the refused argument.
 #include <doctest/doctest.h>
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -18,7 +18,7 @@ int __tvm_ffi_add_one_cpu(void* handle, const TVMFFIAny* args, int32_t num_args,
 
 namespace {
 
-// A float32 CPU vector over memory that belongs to the test.
+// A float32 CPU vector in memory that the test owns.
 struct Vector : DLTensor {
   Vector(float* memory, int64_t size, int64_t stride) : extent(size), step(stride) {
     data = memory;
@@ -41,7 +41,7 @@ int Call(TVMFFISafeCallType kernel, const TVMFFIAny& x, const TVMFFIAny& y) {
   TVMFFIAny args[] = {x, y};
   TVMFFIAny result = GarbageAny();
   int code = kernel(nullptr, args, 2, &result);
-  // All 16 bytes are written on success, none on failure.
+  // The kernel writes all 16 bytes of the result on success, and none on failure.
   CHECK(SameBytes(result, code == 0 ? None() : GarbageAny()));
   return code;
 }
@@ -58,7 +58,7 @@ constexpr TVMFFISafeCallType kKernels[] = {__tvm_ffi_add_one, __tvm_ffi_add_one_
 
 }  // namespace
 
-TEST_CASE("strides and offset of views") {
+TEST_CASE("kernels use strides and byte offset of a view") {
   for (TVMFFISafeCallType kernel : kKernels) {
     float values[] = {9, 1, 2, 3};
     Vector x(values, 3, 1);
@@ -76,7 +76,7 @@ TEST_CASE("strides and offset of views") {
                "add_one(x, y): `x` must be compact, got stride 2");
 }
 
-TEST_CASE("only the elements of the output are written") {
+TEST_CASE("kernels write only the elements of the output") {
   float source[] = {1, 2, 3}, target[] = {9, 0, 9, 0, 9, 0, 9};
   Vector x(source, 3, 1), y(target, 3, 2);
   y.byte_offset = sizeof(float);
@@ -84,7 +84,7 @@ TEST_CASE("only the elements of the output are written") {
   CHECK((std::vector<float>(target, target + 7) == std::vector<float>{9, 2, 9, 3, 9, 4, 9}));
 }
 
-TEST_CASE("in place") {
+TEST_CASE("input and output may be the same tensor") {
   for (TVMFFISafeCallType kernel : kKernels) {
     float values[] = {1, 2, 3};
     Vector x(values, 3, 1);
@@ -93,14 +93,14 @@ TEST_CASE("in place") {
   }
 }
 
-TEST_CASE("empty tensors may have no memory") {
+TEST_CASE("empty tensors may have a NULL address") {
   for (TVMFFISafeCallType kernel : kKernels) {
     Vector empty(nullptr, 0, 1);
     CHECK_EQ(Call(kernel, empty.view(), empty.view()), 0);
   }
 }
 
-TEST_CASE("tensor objects") {
+TEST_CASE("kernels accept Tensor objects") {
   for (TVMFFISafeCallType kernel : kKernels) {
     float values[] = {1, 2, 3};
     Vector x(values, 3, 1);
@@ -114,7 +114,7 @@ TEST_CASE("tensor objects") {
   }
 }
 
-TEST_CASE("wrong counts") {
+TEST_CASE("wrong numbers of arguments are refused") {
   TVMFFIAny result = None();
   CHECK_RAISES(__tvm_ffi_add_one(nullptr, nullptr, 0, &result), "TypeError",
                "add_one(x, y) takes 2 arguments, got 0");
@@ -122,7 +122,7 @@ TEST_CASE("wrong counts") {
                "add_one_cpu(x, y): arguments: expected 2, got 0");
 }
 
-TEST_CASE("what is no tensor") {
+TEST_CASE("arguments that are not tensors are refused") {
   float values[] = {1, 2, 3};
   Vector x(values, 3, 1);
   TVMFFIAny null_tensor = Pointer(kTVMFFIDLTensorPtr, nullptr);
@@ -138,7 +138,7 @@ TEST_CASE("what is no tensor") {
                "argument 1 `y`: expected a Tensor or DLTensor*, got NULL");
 }
 
-TEST_CASE("wrong types of elements") {
+TEST_CASE("wrong dtypes are refused") {
   float values[] = {1, 2, 3};
   Vector x(values, 3, 1);
   struct {
@@ -156,7 +156,7 @@ TEST_CASE("wrong types of elements") {
   }
 }
 
-TEST_CASE("wrong shapes and devices") {
+TEST_CASE("wrong shapes and devices are refused") {
   float values[] = {1, 2, 3, 4};
   int64_t two_by_two[] = {2, 2}, steps[] = {2, 1};
   Vector x(values, 3, 1), longer(values, 4, 1), matrix(values, 0, 1), scalar(values, 0, 1);
@@ -187,7 +187,7 @@ TEST_CASE("wrong shapes and devices") {
                "argument 1 `y`: expected the length of `x`, 3, got length 4");
 }
 
-TEST_CASE("memory that cannot be read") {
+TEST_CASE("NULL and misaligned addresses are refused") {
   float values[] = {1, 2, 3, 4};
   Vector x(values, 3, 1), missing(nullptr, 3, 1), misaligned(values, 3, 1);
   misaligned.byte_offset = 2;

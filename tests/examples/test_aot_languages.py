@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program with kernels of several languages and the runtime in it."""
+"""The ahead-of-time program with kernels in several languages."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .test_aot_program import SYSTEM_LIBRARIES, needed_libraries, undefined_symb
 
 NAME = "aot_program/languages"
 CRATE = Path(__file__).resolve().parents[2] / "rust"
-# Of each language: what it cannot do without, and whether that is here.
+# The program or package that each language needs, and the languages whose program is missing.
 NEEDS = {"c": "cc", "mojo": "mojo", "numba": "numba", "rust": "cargo", "triton": "triton"}
 MISSING = {
     language
-    for language, what in NEEDS.items()
-    if shutil.which(what) is None and importlib.util.find_spec(what) is None
+    for language, name in NEEDS.items()
+    if shutil.which(name) is None and importlib.util.find_spec(name) is None
 }
 
 pytestmark = [
@@ -49,7 +49,7 @@ def expected_here(language: str) -> str:
 
 @pytest.fixture
 def folder(example):
-    """Return a copy of the example, with what it depends on by its path."""
+    """Return a copy of the example, with the crate that its Cargo.toml refers to by path."""
     folder = example("aot_program") / "languages"
     (folder.parents[2] / "rust").symlink_to(CRATE)
     return folder
@@ -62,12 +62,12 @@ def test_commands_of_the_readme(folder, run, readme_blocks):
     assert [line for line in output.splitlines() if "left out" in line] == [
         f"{language:8} left out: no {NEEDS[language]}" for language in NEEDS if language in MISSING
     ]
-    there = [language for language in NEEDS if language not in MISSING]
-    assert output.endswith("".join(map(expected_here, there)))
+    available = [language for language in NEEDS if language not in MISSING]
+    assert output.endswith("".join(map(expected_here, available)))
 
 
 @pytest.mark.parametrize("language", NEEDS)
-def test_each_language_alone_needs_the_system_only(folder, run, language):
+def test_a_program_with_one_language_needs_only_system_libraries(folder, run, language):
     if language in MISSING:
         pytest.skip(f"no {NEEDS[language]}")
     run("python", "build.py", "build", language, cwd=folder, timeout_s=300)
@@ -75,11 +75,11 @@ def test_each_language_alone_needs_the_system_only(folder, run, language):
     assert run(program, cwd=folder) == expected_here(language)
     assert needed_libraries(run, program) <= SYSTEM_LIBRARIES | {"ld-linux-x86-64.so.2"}
     undefined = undefined_symbols(run, program)
-    assert ("dlopen" in undefined) == (language == "triton")  # which opens the driver
+    assert ("dlopen" in undefined) == (language == "triton")  # Triton kernels load the driver
     assert not any(name.startswith(("Py", "_Py")) for name in undefined)
 
 
-def test_a_language_that_is_named_has_to_be_there(folder, run):
+def test_an_unknown_language_is_a_usage_error(folder, run):
     output = run("python", "build.py", "build", "cobol", cwd=folder, status=1)
     assert "usage: " in output
     assert "[c|mojo|numba|rust|triton]" in output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program that contains its kernels and the runtime: what is in it, and what is not."""
+"""The ahead-of-time program: its README, shared libraries and undefined symbols."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 
 NAME = "aot_program"
 EXPECTED = (Path(__file__).parent / "expected" / f"{NAME}.txt").read_text(encoding="utf-8")
-# What a C++ program needs in any case; dlopen and its kin would be undefined symbols of it.
+# Shared libraries that every C++ program may need.
 SYSTEM_LIBRARIES = {"libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0"}
 SYSTEM_LIBRARIES |= {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}
+# Undefined symbols of a program that loads libraries.
 LOADING = {"dlopen", "dlmopen", "dlsym", "dlvsym"}
 
 pytestmark = [
@@ -57,7 +58,7 @@ def test_commands_of_the_readme(example, run, readme_blocks, index):
     assert len(readme_blocks(NAME, "sh")) == 2
 
 
-def test_the_program_opens_no_library_and_has_no_python(build, run):
+def test_the_program_loads_no_library_and_uses_no_python(build, run):
     program = build("--minimallibs")
     assert needed_libraries(run, program) <= SYSTEM_LIBRARIES
     assert not undefined_symbols(run, program) & LOADING
@@ -65,16 +66,16 @@ def test_the_program_opens_no_library_and_has_no_python(build, run):
     assert run(program, cwd=program.parent) == EXPECTED
 
 
-def test_the_whole_runtime_opens_libraries(build, run):
-    """The difference between the two lists of flags; without it the test above shows nothing."""
+def test_a_program_with_the_complete_runtime_loads_libraries(build, run):
+    """The counterpart of the previous test: the flags make the difference."""
     program = build("--staticlibs")
     assert needed_libraries(run, program) <= SYSTEM_LIBRARIES
     assert undefined_symbols(run, program) & LOADING == {"dlopen", "dlsym"}
     assert run(program, cwd=program.parent) == EXPECTED
 
 
-def test_a_static_program_needs_nothing(build, run):
-    """Not even a dynamic loader; the C library would warn if the program could open libraries."""
+def test_a_static_program_needs_no_shared_library(build, run):
+    """The program has no dynamic loader; the linker would warn about calls of dlopen."""
     try:
         program = build("--minimallibs", "-static", "-Wl,--fatal-warnings")
     except AssertionError as error:

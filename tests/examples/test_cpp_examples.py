@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ examples: built by the commands of their READMEs, and printing what these show."""
+"""The C++ examples: the commands of their READMEs print the shown output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = (
     "tensor_allocators",
 )
 
-# What an example imports besides tvm_ffi.
+# Packages that an example imports besides tvm_ffi.
 PACKAGES = {"inline_module": ("numpy",), "inspect": ("rich",)}
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 TORCH_LINE = "PyTorch  made a torch.Tensor of [2, 3]\n"
@@ -45,8 +45,8 @@ def test_commands_of_the_readme(example, run, readme_blocks, name):
 
 
 @needs_cxx
-def test_the_quickstart_says_what_is_missing(example, run):
-    """A library without the function, or none at all, ends in an error that names it."""
+def test_the_quickstart_reports_a_missing_library(example, run):
+    """The error names the library; without an argument, the program prints its usage."""
     folder = example("quickstart_cpp")
     flags = run("tvm-ffi-config", "--cxxflags", "--ldflags", "--libs", cwd=folder).split()
     libdir = run("tvm-ffi-config", "--libdir", cwd=folder).strip()

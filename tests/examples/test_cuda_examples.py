@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CUDA examples: built by the commands of their READMEs with nvcc, and run where a GPU is.
+"""The CUDA examples: built with nvcc by the commands of their READMEs, and run on a GPU.
 
-What the host code does with streams, devices and arguments is tested without either, see
-cubin_launcher_test.cc beside this.
+cubin_launcher_test.cc tests streams, devices and arguments of the host code without nvcc and a GPU.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ ON_A_DEVICE = {
 
 @cache
 def reason_without_a_device() -> str | None:
-    """Return what the examples print when they cannot compute; None when they can."""
+    """Return the message of the examples if no GPU is usable; else None."""
     if importlib.util.find_spec("torch") is None:
         return "PyTorch  not installed, skipped\n"
     import torch
@@ -45,7 +44,7 @@ def reason_without_a_device() -> str | None:
 
 
 @pytest.mark.parametrize("name", ON_A_DEVICE)
-def test_the_readme_shows_what_is_printed(readme_blocks, name):
+def test_the_readme_shows_the_output(readme_blocks, name):
     assert readme_blocks(name, "") == [ON_A_DEVICE[name]]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples as their users meet them: copied elsewhere, built by the commands of their READMEs.
+"""The C examples: copied to another folder and built by the commands of their READMEs.
 
-`ctest` runs the same C programs linked to an instrumented library, see CMakeLists.txt beside this.
+`ctest` runs the same C programs with an instrumented library, see CMakeLists.txt in this folder.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ OTHER_NAMES = (
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
-# Imported by each interpreter that finds it in PYTHONPATH: `import torch` then fails.
+# A sitecustomize module in PYTHONPATH, which makes `import torch` fail.
 HIDE_TORCH = "import sys\n\nsys.modules['torch'] = None\n"
 NO_TORCH_LINE = "PyTorch  not installed, skipped\n"
 
@@ -54,11 +54,11 @@ SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", 
 needs_cc = pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}")
 needs_cmake = pytest.mark.skipif(shutil.which("cmake", path=SEARCH) is None, reason="no cmake")
 
-# ---- What is printed, written by hand ------------------------------------------------------------
+# ---- Expected output, written by hand ------------------------------------------------------------
 
 
 def expected(name: str) -> str:
-    """Return the output of a C program, which ctest compares with the same file."""
+    """Return the expected output of a C program; ctest uses the same file."""
     return (HERE / "expected" / f"{name}.txt").read_text(encoding="utf-8")
 
 
@@ -93,12 +93,12 @@ def expected_of_run_py(torch: bool) -> str:
     )
 
 
-# ---- Tools; the others are in conftest.py --------------------------------------------------------
+# ---- Fixtures; conftest.py defines others --------------------------------------------------------
 
 
 @pytest.fixture
 def without_torch(tmp_path):
-    """Return the variables of an environment in which PyTorch seems not to be installed."""
+    """Return environment variables that make `import torch` fail."""
     folder = tmp_path / "without_torch"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(HIDE_TORCH, encoding="utf-8")
@@ -108,7 +108,7 @@ def without_torch(tmp_path):
 
 # ---- The READMEs ---------------------------------------------------------------------------------
 
-# What each block of commands prints in the end; before that a build may print anything.
+# The end of the output of each command block; builds may print text before it.
 README_OUTPUTS = {
     "abi_overview": [expected("abi_overview")] * 2,
     "export_library": [expected("export_library")],
@@ -129,7 +129,7 @@ def test_every_example_is_tested():
     [(name, index) for name, outputs in README_OUTPUTS.items() for index in range(len(outputs))],
 )
 def test_commands_of_the_readme(example, run, readme_blocks, name, index):
-    """Each block works by itself in a fresh copy."""
+    """Each block runs alone in a fresh copy."""
     block = readme_blocks(name, "sh")[index]
     if "cmake" in block and shutil.which("cmake", path=SEARCH) is None:
         pytest.skip("no cmake")
@@ -141,7 +141,7 @@ def test_commands_of_the_readme(example, run, readme_blocks, name, index):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_commands_of_the_readme_are_left_out(readme_blocks, name):
+def test_all_commands_of_the_readme_are_tested(readme_blocks, name):
     assert len(readme_blocks(name, "sh")) == len(README_OUTPUTS[name])
 
 
@@ -153,12 +153,12 @@ def test_no_commands_of_the_readme_are_left_out(readme_blocks, name):
         ("stable_c_abi", [expected("load"), expected_of_load_py(torch=True)]),
     ],
 )
-def test_the_readme_shows_what_is_printed(readme_blocks, name, shown):
+def test_the_readme_shows_the_output(readme_blocks, name, shown):
     assert readme_blocks(name, "") == shown
 
 
-def test_regions_that_documents_quote():
-    """Each region named in the README is in the code once, and each in the code is named."""
+def test_the_readme_lists_the_regions_of_the_code():
+    """Each region is listed in the README and occurs once in the code."""
     readme = (EXAMPLES / "abi_overview" / "README.md").read_text(encoding="utf-8")
     table = "\n".join(line for line in readme.splitlines() if line.startswith("|"))
     named = sorted(re.findall(r"`([\w.]+)`", table))
@@ -200,7 +200,7 @@ def test_python_without_pytorch(
 
 
 def build_library(run, folder: Path, source: str, library: str) -> None:
-    """Compile a kernel in the shortest way: nothing is linked."""
+    """Compile a kernel to a library without linking other libraries."""
     (folder / "build").mkdir()
     flags = [f"-I{path}" for path in libinfo.include_paths()]
     command = ["cc", "-std=c11", "-shared", "-fPIC", source, *flags, "-o", f"build/{library}"]
@@ -211,7 +211,7 @@ def build_library(run, folder: Path, source: str, library: str) -> None:
 
 
 def configure(run, folder: Path, *options: str, status: int = 0) -> str:
-    """Let CMake find the package by tvm_ffi_ROOT alone."""
+    """Run CMake, which finds the package only by tvm_ffi_ROOT."""
     root = run("tvm-ffi-config", "--cmakedir", cwd=folder).strip()
     settings = [f"-Dtvm_ffi_ROOT={root}", "-DTVM_FFI_CONFIG=OFF", *options]
     return run("cmake", "-S", ".", "-B", "build", *settings, cwd=folder, status=status)
@@ -228,7 +228,7 @@ def configure(run, folder: Path, *options: str, status: int = 0) -> str:
     ],
     ids=["both", "kernel", "load"],
 )
-def test_cmake_builds_what_is_asked_for(example, run, options, built):
+def test_cmake_builds_the_selected_targets(example, run, options, built):
     folder = example("stable_c_abi")
     configure(run, folder, *options)
     run("cmake", "--build", "build", cwd=folder)
@@ -240,7 +240,7 @@ def test_cmake_builds_what_is_asked_for(example, run, options, built):
 
 @needs_cc
 @needs_cmake
-def test_cmake_refuses_other_names(example, run):
+def test_cmake_refuses_unknown_target_names(example, run):
     output = configure(run, example("stable_c_abi"), "-DEXAMPLE_NAME=both", status=1)
     assert 'EXAMPLE_NAME must be kernel, load or empty, got "both"' in " ".join(output.split())
 
@@ -258,7 +258,7 @@ def test_strict_c11_without_warnings(run, tmp_path, source):
 
 @pytest.fixture
 def sanitized(run, tmp_path):
-    """Return a function that compiles sources with sanitizers and links the installed library."""
+    """Return a function that compiles a source with sanitizers and the installed library."""
     sanitizers = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     (tmp_path / "probe.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
     try:
@@ -287,14 +287,14 @@ def sanitized(run, tmp_path):
     ],
     ids=["abi_overview", "quickstart", "stable_c_abi"],
 )
-def test_sanitizers_find_nothing(sanitized, run, tmp_path, program, kernel, output):
-    """As a user would run them, with the library as it is installed."""
+def test_sanitizers_report_no_errors(sanitized, run, tmp_path, program, kernel, output):
+    """Only the example is instrumented, not the installed library."""
     command = [sanitized(program, "program")]
     if kernel is not None:
         command.append(sanitized(kernel, "kernel.so", "-shared", "-fPIC"))
     options = {
         "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
-        "LSAN_OPTIONS": "use_stacks=0",  # what dead frames left there would hide leaks
+        "LSAN_OPTIONS": "use_stacks=0",  # pointers in dead frames would hide leaks
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
     assert run(*command, cwd=tmp_path, **options) == output

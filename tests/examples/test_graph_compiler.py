@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph compiler: its README, and what happens to a graph whose nodes fail or are odd."""
+"""The graph compiler example: its README, failing nodes, and unusual graphs."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compile
 
 @pytest.fixture
 def graph_module(example, monkeypatch):
-    """Return the example's module `graph`, and its folder."""
+    """Return the example's module `graph` and its folder."""
     folder = example(NAME)
     spec = importlib.util.spec_from_file_location("graph_of_example", folder / "graph.py")
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses look there
+    monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses need the entry
     spec.loader.exec_module(module)
     return module, folder
 
 
 @pytest.fixture
 def build(graph_module):
-    """Return a function that compiles a graph and its functions, which are in C."""
+    """Return a function that compiles a graph and its C functions."""
     _, folder = graph_module
 
     def build(graph, functions, kernels):
@@ -68,7 +68,7 @@ COPY = codegen.make_wrapper(
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_a_node_that_fails_ends_the_graph_and_leaks_nothing(graph_module, build, failing):
+def test_a_failing_node_stops_the_graph(graph_module, build, failing):
     graph = graph_module[0].Graph("chain", ["x: float32[n]"])
     value = graph["x"]
     for position in range(3):
@@ -81,7 +81,7 @@ def test_a_node_that_fails_ends_the_graph_and_leaks_nothing(graph_module, build,
     assert y.tolist() == [0] * 5 if failing < 2 else y.tolist() == [1] * 5
 
 
-def test_extents_are_expressions_and_tensors_may_be_empty(graph_module, build):
+def test_extents_can_be_expressions_and_tensors_can_be_empty(graph_module, build):
     pad = """
     #include <stdint.h>
     void pad_f32(const float* x, float* y, int64_t n, int64_t m) {
@@ -123,11 +123,11 @@ def test_a_graph_of_one_call_and_numbers_as_arguments(graph_module, build):
     assert y.tolist() == graph.run(module).tolist() == [0.5] * 3
 
 
-def test_what_is_no_graph(graph_module):
+def test_invalid_graphs_are_refused(graph_module):
     graph = graph_module[0].Graph("wrong", ["x: float32[n]", "a: int"])
     with pytest.raises(ValueError, match="graph wrong has no calls"):
         graph.wrapper()
-    with pytest.raises(KeyError, match="'a'"):  # no tensor
+    with pytest.raises(KeyError, match="'a'"):  # not a tensor
         graph["a"]
     with pytest.raises(TypeError, match="out must be a tensor with a shape, got 'int'"):
         graph.call_tvm_ffi("f", out="int")

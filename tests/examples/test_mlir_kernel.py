@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example with MLIR."""
+"""The MLIR example: the commands of its README print the shown output."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way of a kernel's author, from a file in C to a wheel in somebody else's environment."""
+"""`tvm-ffi new`: from a C file to a wheel that is installed in another environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import tvm_ffi._new_package
 
 SOFTMAX = Path(tvm_ffi._new_package.__file__).parent / "template" / "softmax.c"
 
-# By name, with and without the default; [0, ln 3] has the softmax [1/4, 3/4].
+# Calls with keyword arguments and defaults; the softmax of [0, ln 3] is [1/4, 3/4].
 CALL = """\
 import numpy as np
 import tvm_ffi
@@ -36,7 +36,7 @@ softmax(torch.tensor([[1.0, 3.0]]).log(), y=out, temperature=1)
 torch.testing.assert_close(out, torch.tensor([[0.25, 0.75]]))
 """
 
-# In the fresh environment there is no NumPy.
+# Runs in a fresh environment without NumPy.
 USE = """\
 import inspect, sys
 import softmax_kernels, tvm_ffi
@@ -48,7 +48,7 @@ except TypeError as error:
 print({module.__file__.startswith(sys.prefix) for module in (softmax_kernels, tvm_ffi)})
 """
 
-# What an application's author may write, and what they may not.
+# An application; the type checker must report the last two calls.
 APPLICATION = """\
 import numpy as np
 import torch
@@ -80,12 +80,12 @@ pytestmark = [
 
 @pytest.fixture
 def offline(run):
-    """Return a function that does what the README of a new package says, without a network."""
+    """Return a function that runs the commands of a new package's README without a network."""
 
     def build(folder: Path) -> str:
         text = (folder / "README.md").read_text(encoding="utf-8")
         commands = text.split("```sh\n")[1].split("```")[0]
-        # No index has pytest and NumPy here, and this environment has them.
+        # This environment has pytest and NumPy; without a network, pip cannot install them.
         commands = re.sub(r"(dist/\*\.whl) .*", r"\1", commands)
         site = folder / "site"
         return run(
@@ -111,15 +111,16 @@ def test_a_softmax_in_c_becomes_a_wheel(run, offline, tmp_path):
 
     run("tvm-ffi", "new", "softmax-kernels", cwd=tmp_path)
     folder = tmp_path / "softmax-kernels"
-    said = offline(folder)
-    assert "8 passed" in said
-    assert "Success: no issues found in 2 source files" in said
+    output = offline(folder)
+    assert "8 passed" in output
+    assert "Success: no issues found in 2 source files" in output
     (folder / "site" / "application.py").write_text(APPLICATION, encoding="utf-8")
-    said = run("python", "-m", "mypy", "--strict", "application.py", cwd=folder / "site", status=1)
-    wrong = [line for line in said.splitlines() if ": error: " in line]
-    assert [line.split(":")[1] for line in wrong] == (["8", "9"] if has_torch else ["2", "8", "9"])
-    assert "did you mean" in wrong[0].lower()
-    assert 'Missing positional argument "y"' in wrong[1]
+    command = ["python", "-m", "mypy", "--strict", "application.py"]
+    output = run(*command, cwd=folder / "site", status=1)
+    errors = [line for line in output.splitlines() if ": error: " in line]
+    assert [line.split(":")[1] for line in errors] == (["8", "9"] if has_torch else ["2", "8", "9"])
+    assert "did you mean" in errors[0].lower()
+    assert 'Missing positional argument "y"' in errors[1]
 
     write_installed_wheel(folder / "dist")
     environment = tmp_path / "environment"
@@ -128,10 +129,12 @@ def test_a_softmax_in_c_becomes_a_wheel(run, offline, tmp_path):
     options = ["--no-index", "--find-links", folder / "dist", "--disable-pip-version-check"]
     command = ["python", "-m", "pip", "--python", python, "install", *options, "softmax-kernels"]
     run(*command, cwd=tmp_path, PYTHONPATH="")
-    default, refusal, places = run(python, "-c", USE, cwd=tmp_path, PYTHONPATH="").splitlines()
+    default, error, is_in_environment = run(
+        python, "-c", USE, cwd=tmp_path, PYTHONPATH=""
+    ).splitlines()
     assert default == "1.0"
-    assert "did you mean 'temperature'?" in refusal
-    assert places == "{True}"
+    assert "did you mean 'temperature'?" in error
+    assert is_in_environment == "{True}"
 
 
 def test_a_file_in_cpp_becomes_a_package(run, offline, tmp_path):

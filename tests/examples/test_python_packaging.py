@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packaged extension: a wheel, installed where nothing else is."""
+"""The packaging example: its wheel is installed in an empty environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from installed_wheel import write_installed_wheel
 
 NAME = "python_packaging"
 
-# Both wheels come from this interpreter, so the environment needs no NumPy.
+# Runs in a fresh environment with the two wheels, without NumPy.
 USE = """
 import pair_extension, sys, tvm_ffi
 pair = pair_extension.IntPair(3, 4)
@@ -36,7 +36,7 @@ def test_the_wheel_works_in_a_fresh_environment(example, run, readme_blocks, tmp
     (commands,) = readme_blocks(NAME, "sh")
     (shown,) = readme_blocks(NAME, "")
     output = run("sh", "-euc", commands, cwd=folder, timeout_s=300)
-    assert output.endswith(shown)  # what pip prints comes first
+    assert output.endswith(shown)  # after the output of pip
 
     (wheel,) = (folder / "build" / "dist").glob("*.whl")
     assert re.fullmatch(r"pair_extension-0\.1\.0-py3-none-linux_\w+\.whl", wheel.name)
@@ -49,7 +49,7 @@ def test_the_wheel_works_in_a_fresh_environment(example, run, readme_blocks, tmp
     environment = tmp_path / "environment"
     run("python", "-m", "venv", "--without-pip", environment, cwd=tmp_path)
     python = environment / "bin" / "python"
-    # With its dependency, which the wheel itself asks for, and from these two files alone.
+    # pip installs the dependency from the other wheel in the folder.
     options = ["--no-index", "--find-links", wheel.parent, "--disable-pip-version-check"]
     command = ["python", "-m", "pip", "--python", python, "install", *options, "pair-extension"]
     output = run(*command, cwd=tmp_path, PYTHONPATH="")

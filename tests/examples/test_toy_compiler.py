@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The toy language: the README of its compiler, and programs that are none."""
+"""The toy compiler example: its README, expressions, and errors for invalid programs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_compiler_is_short(example):
         ("y = 7", [7, 7, 7]),
     ],
 )
-def test_expressions_mean_what_they_say(compile_program, expression, expected):
+def test_expressions_are_computed_for_each_element(compile_program, expression, expected):
     kernels = compile_program(f"# a comment\n\n{HEAD}: {expression}\n")
     y = np.zeros(3, np.float32)
     kernels.f(np.array([1, 2, 3], np.float32), y, a=2)
@@ -53,24 +53,39 @@ def test_expressions_mean_what_they_say(compile_program, expression, expected):
 @pytest.mark.parametrize(
     ("program", "text"),
     [
-        (f"{HEAD}: x = y", "line 1: f: 'x' is no parameter that is written"),
-        (f"\n{HEAD}: y = z", "line 2: f: there is no parameter 'z'"),
-        (f"{HEAD}: y = x ** 2", r"f: `x \*\* 2` has no meaning here"),
-        (f"{HEAD}: y = sin(x)", r"f: `sin\(x\)` has no meaning here"),
-        (f"{HEAD}: y = '1'", "f: `'1'` has no meaning here"),
+        (f"{HEAD}: x = y", "line 1: f: expected an output parameter, got 'x'"),
+        (f"\n{HEAD}: y = z", "line 2: f: unknown parameter 'z'"),
+        (f"{HEAD}: y = x ** 2", r"f: unsupported expression `x \*\* 2`"),
+        (f"{HEAD}: y = sin(x)", r"f: unsupported expression `sin\(x\)`"),
+        (f"{HEAD}: y = '1'", "f: unsupported expression `'1'`"),
         (f"{HEAD}: x", "f: expected NAME = EXPRESSION"),
         (f"{HEAD}: y = x y", "f: expected NAME = EXPRESSION"),
         (f"{HEAD}: y = x = y", "f: expected NAME = EXPRESSION"),
-        ("f(x: float32[n], y: out float32[m]): y = x", "must give all tensors one shape"),
-        ("f(x: float32[_], y: out float32[_]): y = x", "must give all tensors one shape"),
-        ("f(x: float32[...], y: out float32[...]): y = x", "must give all tensors one shape"),
-        ("f(x: float32[n], y: out float64[n]): y = x", "all parameters are float32, or all are"),
-        ("f(x: float32[n] | None, y: out float32[n]): y = x", "all parameters are float32, or"),
-        ("f(n: int, y: out float32[n]): y = n", "all parameters are float32, or all are float64"),
+        (
+            "f(x: float32[n], y: out float32[m]): y = x",
+            "expected tensors of one shape with named extents",
+        ),
+        (
+            "f(x: float32[_], y: out float32[_]): y = x",
+            "expected tensors of one shape with named extents",
+        ),
+        (
+            "f(x: float32[...], y: out float32[...]): y = x",
+            "expected tensors of one shape with named extents",
+        ),
+        (
+            "f(x: float32[n], y: out float64[n]): y = x",
+            "expected only float32 or only float64 parameters",
+        ),
+        (
+            "f(x: float32[n] | None, y: out float32[n]): y = x",
+            "expected only float32 or only float64",
+        ),
+        ("f(n: int, y: out float32[n]): y = n", "expected only float32 or only float64 parameters"),
         ("f(x float32): y = x", "line 1: "),
-        (f"{HEAD}: y = x\n{HEAD}: y = x", "line 2: f: another kernel has this name"),
+        (f"{HEAD}: y = x\n{HEAD}: y = x", "line 2: f: the name is used by another kernel"),
     ],
 )
-def test_what_is_no_program_is_refused(compile_program, program, text):
+def test_invalid_programs_are_refused(compile_program, program, text):
     with pytest.raises(SystemExit, match=text):
         compile_program(program)

@@ -4,6 +4,7 @@
 An edge is a path that begins with `crate::`, `$crate::` or `super::`, in a `use` declaration or
 elsewhere, and a `pub use` of a submodule. A name that the root re-exports, such as `crate::Any`, is
 an edge to the file that defines it. Comments do not count: documentation may link to higher layers.
+Neither do calls of methods, which need no path.
 """
 
 from __future__ import annotations

@@ -56,11 +56,11 @@ fn repeat(text: &str, bytes: Bytes<'_>, count: u8) -> (String, i64) {
 }
 export!(repeat, "repeat(text: str, bytes: bytes, count: uint8 = 2) -> (text: str, size: int)");
 
-fn describe(dtype: DataType, device: Device, flag: bool, shape: Option<Shape>) -> String {
+fn summarize(dtype: DataType, device: Device, flag: bool, shape: Option<Shape>) -> String {
     let shape = shape.map_or("no shape".to_string(), |shape| format!("{shape:?}"));
     format!("{dtype} {device} {flag} {shape}")
 }
-export!(describe, "describe(d: dtype, e: Device, f: bool, s: ffi.Shape | None = None) -> str");
+export!(summarize, "summarize(d: dtype, e: Device, f: bool, s: ffi.Shape | None = None) -> str");
 
 fn apply(function: Function, values: Vec<i64>) -> Result<Vec<i64>> {
     values.into_iter().map(|value| function.call((value,))).collect()

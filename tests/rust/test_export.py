@@ -103,9 +103,9 @@ def test_arguments_and_results_are_converted(library):
         "long enough for an object",
         0,
     ]
-    text = library.describe(tvm_ffi.dtype("int8"), tvm_ffi.device("cuda:1"), 1)
+    text = library.summarize(tvm_ffi.dtype("int8"), tvm_ffi.device("cuda:1"), 1)
     assert text == "int8 cuda:1 true no shape"
-    text = library.describe(tvm_ffi.dtype("int8"), tvm_ffi.device("cpu"), False, (2, 3))
+    text = library.summarize(tvm_ffi.dtype("int8"), tvm_ffi.device("cpu"), False, (2, 3))
     assert text == "int8 cpu:0 false [2, 3]"
     assert library.look_up({"a": [1]}, "a")[0] == 1
 
@@ -182,7 +182,7 @@ def test_a_python_exception_passes_through_rust_unchanged(library):
             "apply() argument 'values': type conversion failed for Array[int]: element [1]",
         ),
         (lambda f: f.repeat("x", b"", 256), "repeat() argument 'count': 256 does not fit uint8"),
-        (lambda f: f.describe("int8", 1, True), "'d': expected dtype, got str"),
+        (lambda f: f.summarize("int8", 1, True), "'d': expected dtype, got str"),
         (lambda f: f.look_up({"a": 1}, "b"), '"b"'),
     ],
 )

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A function of C that knows nothing of the ABI; build.py has the wrapper printed. */
+ * C function without ABI code; build.py generates its wrapper. */
 #include <stdint.h>
 
 void axpy(double a, const double* x, double* y, int64_t n);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function as C has them; build.py has the wrapper printed."""
+"""Mojo function with a C calling convention; build.py generates its wrapper."""
 
 comptime Address = Pointer[Float64, MutUntrackedOrigin]
 

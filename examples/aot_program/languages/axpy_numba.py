@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel in Python, compiled by Numba into an object file without Python."""
+"""Python kernel that Numba compiles to an object file, which does not need Python."""
 
 from __future__ import annotations
 

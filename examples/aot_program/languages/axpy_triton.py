@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel in Triton, compiled for two architectures; the function that launches it is C."""
+"""Triton kernel for two architectures; its launch plan is generated as C."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Link kernels of several languages and the runtime into one program.
+"""Link kernels in several languages and the runtime into one program.
 
-``python build.py FOLDER [LANGUAGE...]`` writes ``FOLDER/axpy``.  Languages without a compiler here
-are left out, with a line that says so; those that are named have to be there.
+``python build.py FOLDER [LANGUAGE...]`` writes ``FOLDER/axpy``.  Without LANGUAGE, languages whose
+compilers are missing are left out with a message; with it, a missing compiler is an error.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from tvm_ffi.codegen import c
 
 HERE = Path(__file__).resolve().parent
-# One for each language; they differ in nothing but the name.
+# The signature of each kernel; {} is the language.
 SIGNATURE = "axpy_{}(a: float, x: float64*[n] on cpu, y: inout float64*[n] on cpu)"
 
 
 class MissingCompilerError(Exception):
-    """A language cannot be built here."""
+    """The compiler of a language is not installed."""
 
 
 def run(*command: str | Path, cwd: Path = HERE) -> str:
@@ -32,15 +32,15 @@ def run(*command: str | Path, cwd: Path = HERE) -> str:
 
 
 def compile_c(source: Path, folder: Path) -> str:
-    """Compile a file of C, and return the object file."""
-    made = folder / f"{source.stem}.o"
+    """Compile a C file and return the path of the object file."""
+    output = folder / f"{source.stem}.o"
     flags = run("tvm-ffi-config", "--cflags").split()
-    run("cc", "-std=c11", "-O2", *flags, "-c", source, "-o", made)
-    return str(made)
+    run("cc", "-std=c11", "-O2", *flags, "-c", source, "-o", output)
+    return str(output)
 
 
-def print_wrapper(language: str, callee: str, folder: Path) -> Path:
-    """Write what makes a function of the ABI of one that takes addresses and numbers."""
+def write_wrapper(language: str, callee: str, folder: Path) -> Path:
+    """Write the generated wrapper of a C function to a file and return its path."""
     wrapper = folder / f"wrapper_{language}.c"
     text = c.wrapper(SIGNATURE.format(language), callee, arguments=["a", "x", "y", "n"])
     wrapper.write_text(text, encoding="utf-8")
@@ -48,33 +48,33 @@ def print_wrapper(language: str, callee: str, folder: Path) -> Path:
 
 
 def build_c(folder: Path) -> list[str]:
-    """Compile a function of C, and the wrapper that is printed for it."""
-    sources = [HERE / "axpy.c", print_wrapper("c", "axpy", folder)]
+    """Compile the C function and its generated wrapper."""
+    sources = [HERE / "axpy.c", write_wrapper("c", "axpy", folder)]
     return [compile_c(source, folder) for source in sources]
 
 
 def build_mojo(folder: Path) -> list[str]:
-    """Compile a function of Mojo, and the wrapper that is printed for it."""
+    """Compile the Mojo function and its generated wrapper."""
     if shutil.which("mojo") is None:
         raise MissingCompilerError("no mojo")
-    made = folder / "axpy_mojo.o"
-    run("mojo", "build", "--emit", "object", "axpy.mojo", "-o", made)
-    return [str(made), compile_c(print_wrapper("mojo", "axpy_in_mojo", folder), folder)]
+    output = folder / "axpy_mojo.o"
+    run("mojo", "build", "--emit", "object", "axpy.mojo", "-o", output)
+    return [str(output), compile_c(write_wrapper("mojo", "axpy_in_mojo", folder), folder)]
 
 
 def build_numba(folder: Path) -> list[str]:
-    """Compile a function of Python; the wrapper is compiled with it, by LLVM."""
+    """Compile the Python function together with its wrapper, with LLVM."""
     if importlib.util.find_spec("numba") is None:
         raise MissingCompilerError("no numba")
     from axpy_numba import axpy
 
-    made = folder / "axpy_numba.o"
-    made.write_bytes(vars(axpy)["module"].object_code())
-    return [str(made)]
+    output = folder / "axpy_numba.o"
+    output.write_bytes(vars(axpy)["module"].object_code())
+    return [str(output)]
 
 
 def build_rust(folder: Path) -> list[str]:
-    """Compile a crate into an archive, which has Rust's standard library in it."""
+    """Build the crate as an archive, which contains the Rust standard library."""
     if shutil.which("cargo") is None:
         raise MissingCompilerError("no cargo")
     target = folder / "rust"
@@ -84,17 +84,17 @@ def build_rust(folder: Path) -> list[str]:
 
 
 def build_triton(folder: Path) -> list[str]:
-    """Compile a kernel of Triton; the C that launches it has the device code in it."""
+    """Compile the Triton kernel; its launch plan is C source with embedded device code."""
     if importlib.util.find_spec("triton") is None:
         raise MissingCompilerError("no triton")
     from axpy_triton import plan
 
     source = folder / "axpy_triton.c"
     source.write_text(c.source_of([plan]), encoding="utf-8")
-    return [compile_c(one, folder) for one in (source, HERE / "gpu_memory.c")]
+    return [compile_c(path, folder) for path in (source, HERE / "gpu_memory.c")]
 
 
-# What each language adds to the command that links.
+# Functions that build the kernel of a language and return the files to link.
 LANGUAGES: dict[str, Callable[[Path], list[str]]] = {
     "c": build_c,
     "mojo": build_mojo,
@@ -106,7 +106,7 @@ ON_GPU = {"triton"}
 
 
 def build(folder: Path, chosen: list[str]) -> None:
-    """Build the parts, and link the program."""
+    """Build the kernels and link the program."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[str]] = {}
     for language in chosen or LANGUAGES:

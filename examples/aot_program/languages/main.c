@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program with kernels of several languages and the runtime in it.
+ * Ahead-of-time program with kernels in several languages.
  *
- * Each language has a kernel axpy_LANGUAGE(a, x, y): y += a * x.  Which ones are linked, and where
- * their tensors are, is said by the command that compiles this file:
- * -DLANGUAGES='X(c, host) X(triton, gpu)'. */
+ * Each language has a kernel axpy_LANGUAGE(a, x, y): y += a * x.  The macro LANGUAGES lists the
+ * linked kernels and the memory of their tensors: -DLANGUAGES='X(c, host) X(triton, gpu)'. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +16,10 @@
 #define LANGUAGES X(c, host)
 #endif
 
-/* ---- Kernels: each is a symbol, and found by name in the system library ------------------------
+/* ---- Kernels: symbols that constructors register in the system library -------------------------
  */
 
-#define X(language, where)                                                             \
+#define X(language, space)                                                             \
   int __tvm_ffi_axpy_##language(void* handle, const TVMFFIAny* args, int32_t num_args, \
                                 TVMFFIAny* result);                                    \
   __attribute__((constructor)) static void register_##language(void) {                 \
@@ -32,9 +31,9 @@ LANGUAGES
 
 static const struct {
   const char* name;
-  const memory* where;
+  const memory* space;
 } languages[] = {
-#define X(language, where) {#language, &where},
+#define X(language, space) {#language, &space},
     LANGUAGES
 #undef X
 };
@@ -42,10 +41,10 @@ static const struct {
 /* ---- Memory ------------------------------------------------------------------------------------
  */
 
-static void* lend_host(size_t bytes) { return malloc(bytes); }
+static void* allocate_host(size_t bytes) { return malloc(bytes); }
 static int wait_host(void) { return 0; }
 
-const memory host = {kDLCPU, lend_host, wait_host, free};
+const memory host = {kDLCPU, allocate_host, wait_host, free};
 
 /* ---- Calls -------------------------------------------------------------------------------------
  */
@@ -104,25 +103,25 @@ static int call_kernel(TVMFFIObjectHandle axpy, DLDeviceType device, double* x_d
   return TVMFFIFunctionCall(axpy, args, 3, &result);
 }
 
-static void run_kernel(TVMFFIObjectHandle axpy, const memory* where, const double* numbers) {
-  double* x = where->lend(2 * LENGTH * sizeof(double));
+static void run_kernel(TVMFFIObjectHandle axpy, const memory* space, const double* numbers) {
+  double* x = space->allocate(2 * LENGTH * sizeof(double));
   if (x == NULL) {
     printf("no GPU\n");
     return;
   }
   double* y = x + LENGTH;
   memcpy(x, numbers, 2 * LENGTH * sizeof(double));
-  if (call_kernel(axpy, where->device, x, y, LENGTH) != 0) {
+  if (call_kernel(axpy, space->device, x, y, LENGTH) != 0) {
     print_error();
-  } else if (where->wait() != 0) {
+  } else if (space->wait() != 0) {
     printf("the kernel failed\n");
   } else {
     printf("y = [%g, %g, %g]\n", y[0], y[1], y[2]);
   }
-  where->give_back(x);
+  space->release(x);
 }
 
-static void run(TVMFFIAny module, const char* language, const memory* where) {
+static void run(TVMFFIAny module, const char* language, const memory* space) {
   double numbers[2 * LENGTH] = {1, 2, 3, 1, 1, 1};
   char name[32];
   snprintf(name, sizeof(name), "axpy_%s", language);
@@ -133,9 +132,9 @@ static void run(TVMFFIAny module, const char* language, const memory* where) {
     exit(EXIT_FAILURE);
   }
   printf("%-8s ", language);
-  run_kernel(axpy.v_obj, where, numbers);
-  /* An error in the words of all languages, for which no kernel has to run. */
-  if (call_kernel(axpy.v_obj, where->device, numbers, numbers + LENGTH, LENGTH - 1) != 0) {
+  run_kernel(axpy.v_obj, space, numbers);
+  /* Wrappers in all languages raise the same error; the kernel does not run. */
+  if (call_kernel(axpy.v_obj, space->device, numbers, numbers + LENGTH, LENGTH - 1) != 0) {
     printf("%-8s ", "");
     print_error();
   }
@@ -145,7 +144,7 @@ static void run(TVMFFIAny module, const char* language, const memory* where) {
 int main(void) {
   TVMFFIAny module = call("ffi.SystemLib", NULL, 0);
   for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); ++i) {
-    run(module, languages[i].name, languages[i].where);
+    run(module, languages[i].name, languages[i].space);
   }
   TVMFFIObjectDecRef(module.v_obj);
   return EXIT_SUCCESS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the tensors of a kernel are. */
+ * Memory for the tensors of a kernel: host memory or GPU memory. */
 #ifndef MEMORY_H_
 #define MEMORY_H_
 
@@ -9,11 +9,11 @@
 
 typedef struct {
   DLDeviceType device;
-  /* Lend memory that both the program and the kernel can use; NULL when there is none. */
-  void* (*lend)(size_t bytes);
-  /* Wait until kernels are done; 0, or what the driver says. */
+  /* Allocate memory that program and kernel can access; NULL on failure. */
+  void* (*allocate)(size_t bytes);
+  /* Wait for the launched kernels; returns 0 or an error code of the driver. */
   int (*wait)(void);
-  void (*give_back)(void* memory);
+  void (*release)(void* memory);
 } memory;
 
 extern const memory host;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function that is exported, functions and a class that are registered.
+// Exported function, global function and registered class of a Python package.
 //
-// Exported functions belong to the loaded module; registered ones are found by name from any
-// language in the process.
+// An exported function is a function of the loaded module; a global function is found by name from
+// any language in the process.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -48,7 +48,7 @@ class IntPair : public ffi::ObjectRef {
 };
 
 IntPair Mirror(const IntPair& pair) {
-  if (!pair.defined()) TVM_FFI_THROW(ValueError) << "there is no pair to mirror";
+  if (!pair.defined()) TVM_FFI_THROW(ValueError) << "expected a pair, got None";
   return IntPair(pair->b, pair->a);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kernels in Rust.  What their signatures say is checked before they run.
+//! Rust kernels.  Each call checks its arguments against the signature before the kernel runs.
 
 use pytvmffi::{export, Error, Result, Tensor, TensorMut, TensorView};
 
@@ -9,7 +9,7 @@ fn softmax(x: TensorView<'_>, mut y: TensorMut<'_>, temperature: f64) -> Result<
         let text = format!("softmax() argument 'temperature': must be > 0, got {temperature}");
         return Err(Error::value_error(text));
     }
-    let columns = (x.shape()[1] as usize).max(1); // chunks of 0 elements are none
+    let columns = (x.shape()[1] as usize).max(1); // chunks_exact refuses 0
     let scale = 1.0 / temperature as f32;
     let rows = x.as_slice::<f32>()?.chunks_exact(columns);
     for (x, y) in rows.zip(y.as_mut_slice::<f32>()?.chunks_exact_mut(columns)) {
@@ -24,7 +24,7 @@ fn softmax(x: TensorView<'_>, mut y: TensorMut<'_>, temperature: f64) -> Result<
 }
 
 export! {
-    /// Exponentials of each row, divided by their sum.
+    /// Write the softmax of each row of x to y.
     softmax,
     "softmax(x: float32*[n, m] on cpu, y: out float32*[n, m] on cpu, temperature: float = 1.0)"
 }
@@ -34,12 +34,12 @@ export! {
 fn largest(x: &[f64], count: usize) -> Result<Tensor> {
     let mut values = x.to_vec();
     values.sort_by(|one, other| other.total_cmp(one));
-    // A count that is too large is a panic, which callers see as RuntimeError.
+    // A count above n panics; the caller receives a RuntimeError.
     Tensor::from_slice(&values[..count], &[count as i64])
 }
 
 export! {
-    /// The largest elements, in descending order.
+    /// Return the largest elements, in descending order.
     largest, "largest(x: float64*[n] on cpu, count: uint64) -> float64[_]"
 }
 // [largest.end]

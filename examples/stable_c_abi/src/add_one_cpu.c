@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The callee: add_one_cpu(x, y) computes y = x + 1 for float32 vectors on the CPU.
+ * Callee: add_one_cpu(x, y) computes y = x + 1 for float32 vectors on the CPU.
  *
- * The complete reference for a function exported through the ABI: it reads both kinds of tensor
- * argument, trusts nothing the caller chose, honours strides and byte_offset, and says in every
- * error which function, which parameter, what was expected and what came.  x and y may be the
- * same tensor. */
+ * Reference implementation of an exported function.  It accepts both kinds of tensor argument,
+ * checks every property of its arguments, and uses strides and byte_offset.  Every error names the
+ * function, the parameter, the expected and the actual value.  x and y may be the same tensor. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,8 +12,8 @@
 
 /* [aux.begin] */
 /* Raise `kind` with the message "add_one_cpu(x, y): PARAM: expected EXPECTED, got RECEIVED".
- * The parts are joined by the runtime, so constant pieces are stored once.  Returns -1, which is
- * what a function returns after it has filled the error slot. */
+ * The runtime joins the parts, so constant parts are stored once.  Returns -1, the return code of
+ * a function that has filled the error slot. */
 static int raise_mismatch(const char* kind, const char* param, const char* expected,
                           const char* received) {
   const char* parts[] = {"add_one_cpu(x, y): ", param, ": expected ", expected, ", got ", received};
@@ -22,7 +21,7 @@ static int raise_mismatch(const char* kind, const char* param, const char* expec
   return -1;
 }
 
-/* The same for a received value that is a number behind a label, such as "ndim 2". */
+/* Call raise_mismatch with a label and a number as the received value, such as "ndim 2". */
 static int raise_mismatch_number(const char* kind, const char* param, const char* expected,
                                  const char* label, int64_t number) {
   char received[64];
@@ -30,32 +29,32 @@ static int raise_mismatch_number(const char* kind, const char* param, const char
   return raise_mismatch(kind, param, expected, received);
 }
 
-/* The same for a received dtype.  Its name comes back as a small string inside the Any or as a
- * heap string that we own; both end in NUL. */
+/* Call raise_mismatch with the name of a dtype as the received value.  The runtime returns the name
+ * as a small string in the Any or as an owned string object; both end with NUL. */
 static int raise_mismatch_dtype(const char* param, DLDataType dtype) {
   TVMFFIAny name;
-  if (TVMFFIDataTypeToString(&dtype, &name) != 0) { /* its error is replaced by ours */
+  if (TVMFFIDataTypeToString(&dtype, &name) != 0) { /* the next error replaces its error */
     return raise_mismatch_number("TypeError", param, "dtype float32", "dtype code ", dtype.code);
   }
-  int on_heap = name.type_index == kTVMFFIStr; /* its byte array follows the object header */
+  int on_heap = name.type_index == kTVMFFIStr; /* a byte array follows the header */
   raise_mismatch("TypeError", param, "dtype float32",
                  on_heap ? ((const TVMFFIByteArray*)(name.v_obj + 1))->data : name.v_bytes);
   if (on_heap) TVMFFIObjectDecRef(name.v_obj);
   return -1;
 }
 
-/* Address of the first element.  `data` is the start of the allocation, so a view such as x[2:]
- * may carry its start in byte_offset alone. */
+/* Return the address of the first element.  `data` may be the start of the allocation: a view such
+ * as x[2:] can differ from x only in byte_offset. */
 static float* first_element(const DLTensor* tensor) {
   return (float*)((char*)tensor->data + tensor->byte_offset);
 }
 
-/* Step between elements, in elements.  Before DLPack 1.2 no strides meant compact. */
+/* Return the stride in elements.  NULL strides mean compact; DLPack before 1.2 allowed them. */
 static int64_t stride_elements(const DLTensor* tensor) {
   return tensor->strides == NULL ? 1 : tensor->strides[0];
 }
 
-/* Lend the DLTensor of an argument, which arrives as a bare pointer or inside a Tensor object. */
+/* Borrow the DLTensor of an argument, which is a DLTensor* or a Tensor object. */
 static int borrow_tensor(const TVMFFIAny* value, const char* param, const DLTensor** out) {
   const char* expected = "a Tensor or DLTensor*";
   switch (value->type_index) {
@@ -72,7 +71,7 @@ static int borrow_tensor(const TVMFFIAny* value, const char* param, const DLTens
   }
 }
 
-/* Elements must be there and readable as float; an empty tensor may have no memory at all. */
+/* Check that the address is not NULL and is aligned for float; an empty tensor may be NULL. */
 static int check_memory(const DLTensor* tensor, const char* param) {
   if (tensor->shape[0] == 0) return 0;
   if (tensor->data == NULL) {
@@ -86,7 +85,7 @@ static int check_memory(const DLTensor* tensor, const char* param) {
   return 0;
 }
 
-/* Lend an argument that must be a float32 vector on the CPU. */
+/* Borrow the DLTensor of an argument that must be a float32 vector on the CPU. */
 static int borrow_vector(const TVMFFIAny* value, const char* param, const DLTensor** out) {
   const DLTensor* tensor = NULL;
   if (borrow_tensor(value, param, &tensor) != 0) return -1;
@@ -114,7 +113,7 @@ static int check_same_length(const DLTensor* x, const DLTensor* y) {
 /* [aux.end] */
 
 /* [example.begin] */
-/* The prefix __tvm_ffi_ makes the symbol a function of the library, named by what follows. */
+/* The symbol of a function is the prefix __tvm_ffi_ and the name of the function. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_add_one_cpu(void* handle, const TVMFFIAny* args, int32_t num_args,
                                              TVMFFIAny* result) {
   (void)handle; /* closure of the callee; NULL for an exported symbol */
@@ -136,7 +135,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_add_one_cpu(void* handle, const TVMFFIAny* args
     target[i * target_stride] = source[i * source_stride] + 1.0f;
   }
 
-  /* Step 3. Set the result: None.  All 16 bytes are written; the caller reads them all. */
+  /* Step 3. Set the result to None.  Write all 16 bytes: the caller reads all of them. */
   result->type_index = kTVMFFINone;
   result->zero_padding = 0;
   result->v_int64 = 0;

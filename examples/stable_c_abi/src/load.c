@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The caller: loads a library, takes the function add_one_cpu out of it and calls it.  No Python.
+ * Caller without Python: loads a library, looks up the function add_one_cpu and calls it.
  *
  *   load [LIBRARY]      LIBRARY defaults to build/add_one_cpu.so
  *
- * Every function here returns 0, or -1 with the thread's error slot filled, and main releases
- * what it owns on every path: the manners of a program that lives on after a failed call. */
+ * Functions that return int return 0, or -1 with the thread's error slot filled.  main releases
+ * every reference on every path, as a program does that continues after a failed call. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
 
 /* [aux.begin] */
-/* Views for arguments: nothing is owned, nothing is copied.  Unused bytes are 0. */
+/* Argument values: they own nothing and copy nothing.  Unused bytes are 0. */
 static TVMFFIAny view_of_text(const char* text) {
   return (TVMFFIAny){.type_index = kTVMFFIRawStr, .v_c_str = text};
 }
@@ -29,13 +29,13 @@ static TVMFFIAny view_of_tensor(DLTensor* tensor) {
   return (TVMFFIAny){.type_index = kTVMFFIDLTensorPtr, .v_ptr = tensor};
 }
 
-static int raise_not_found(const char* kind_of_thing, const char* name) {
-  const char* parts[] = {kind_of_thing, " `", name, "` not found"};
+static int raise_not_found(const char* kind, const char* name) {
+  const char* parts[] = {kind, " `", name, "` not found"};
   TVMFFIErrorSetRaisedFromCStrParts("AttributeError", parts, 4);
   return -1;
 }
 
-/* Call a function of the global table by name; *result is owned. */
+/* Call a global function; *result is owned. */
 static int call_global(const char* name, TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   TVMFFIByteArray key = {name, strlen(name)};
   TVMFFIObjectHandle function = NULL;
@@ -56,9 +56,9 @@ static int load_module(const char* path, TVMFFIObjectHandle* out) {
   return 0;
 }
 
-/* Look a function up in a module; *out receives an owned Function. */
+/* Look up a function in a module; *out receives an owned Function. */
 static int get_function(TVMFFIObjectHandle module, const char* name, TVMFFIObjectHandle* out) {
-  int query_imports = 0; /* look into this library only, not into modules it imports */
+  int query_imports = 0; /* search this library only, not the modules that it imports */
   TVMFFIAny args[] = {view_of_module(module), view_of_text(name), view_of_bool(query_imports)};
   TVMFFIAny function;
   if (call_global("ffi.ModuleGetFunction", args, 3, &function) != 0) return -1;
@@ -67,8 +67,8 @@ static int get_function(TVMFFIObjectHandle module, const char* name, TVMFFIObjec
   return 0;
 }
 
-/* Print the pending error and empty the thread's slot.  A careless callee may have failed without
- * filling it. */
+/* Print the pending error and empty the thread's slot, which an incorrect callee may have left
+ * empty. */
 static void print_error(void) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error); /* owned from here on */
@@ -91,7 +91,7 @@ static void print_vector(const char* name, const float* values, int64_t size) {
 /* [aux.end] */
 
 /* [main.begin] */
-/* Step 3. Call add_one_cpu(x, y) on two tensors that are described on the stack. */
+/* Step 3. Call add_one_cpu(x, y) with two DLTensors on the stack. */
 static int run_add_one_cpu(TVMFFIObjectHandle add_one_cpu) {
   enum { kSize = 5 };
   float x_values[kSize] = {1, 2, 3, 4, 5}, y_values[kSize] = {0};
@@ -124,7 +124,8 @@ int main(int argc, char** argv) {
   if (code == 0) code = get_function(module, "add_one_cpu", &add_one_cpu);
   if (code == 0) code = run_add_one_cpu(add_one_cpu);
 
-  /* Report, then release; NULL is allowed.  The function keeps its module alive by itself. */
+  /* Print the error, then release.  NULL is allowed.  The function owns a reference to its module,
+   * so the order does not matter. */
   if (code != 0) print_error();
   TVMFFIObjectDecRef(add_one_cpu);
   TVMFFIObjectDecRef(module);

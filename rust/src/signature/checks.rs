@@ -281,7 +281,8 @@ fn check_extents(
 
 /// Refuse tensor arguments that share memory although a parameter type forbids it.
 ///
-/// The check compares address ranges, so it also refuses interleaved tensors without common elements.
+/// The check compares address ranges, so it also refuses interleaved tensors without common
+/// elements.
 ///
 /// # Errors
 /// ValueError if an argument that may be written overlaps one whose type forbids concurrent writes.

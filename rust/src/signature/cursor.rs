@@ -86,7 +86,8 @@ pub(super) const fn number(text: &str) -> i64 {
     value
 }
 
-/// Return true if a byte can be part of a name: ASCII letters, digits, `_`, and all of non-ASCII UTF-8.
+/// Return true if a byte can be part of a name: ASCII letters, digits, `_`, and all of non-ASCII
+/// UTF-8.
 pub(super) const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Signatures of exported functions as constants: names, types, shapes and defaults.
 //!
-//! The compiler parses the text ([`parse`]) and compares it with the Rust function ([`agree`]); each
-//! call checks its arguments ([`check`]), in the order and with the messages of the generated wrappers
-//! in other languages.
+//! The compiler parses the text ([`parse`]) and compares it with the Rust function ([`agree`]);
+//! each call checks its arguments ([`check`]), in the order and with the messages of the generated
+//! wrappers in other languages.
 //!
 //! `export!` supports the signature language without extent expressions, `*arguments`, sequences as
 //! defaults, and escapes in string defaults.

@@ -27,8 +27,8 @@ const GENERIC: [&str; 11] = [
 /// ```
 ///
 /// # Panics
-/// If the text is not a signature, or `export!` does not support a part of it. In a constant, this is
-/// a compile error.
+/// If the text is not a signature, or `export!` does not support a part of it. In a constant, this
+/// is a compile error.
 #[track_caller]
 pub const fn parse(text: &'static str) -> Signature {
     let mut signature = Signature {

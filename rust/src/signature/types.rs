@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Structs of a parsed signature. Arrays have fixed capacities, since a constant cannot own a `Vec`.
+//! Structs of a parsed signature. Arrays have fixed capacities, since a constant cannot own a
+//! `Vec`.
 
 use crate::abi::DLDataType;
 
@@ -111,7 +112,8 @@ pub struct TensorKind {
     pub extents: [Extent; MAX_EXTENTS],
     /// The number of written extents.
     pub num_extents: usize,
-    /// The index of the extent before which `...` is written; `...` matches any number of dimensions.
+    /// The index of the extent before which `...` is written; `...` matches any number of
+    /// dimensions.
     pub gap: Option<usize>,
     /// True if the tensor must be compact.
     pub is_compact: bool,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the library: its types and functions are registered from here on."""
+"""Load the library, which registers its types and functions."""
 
 # tvm-ffi-stubgen(begin): import-section
 # fmt: off

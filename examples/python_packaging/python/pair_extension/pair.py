@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python side of the C++ class IntPair; what stands between the markers is generated."""
+"""Python class of the C++ class IntPair; the code between the markers is generated."""
 
 # tvm-ffi-stubgen(begin): import-section
 # fmt: off
@@ -16,7 +16,7 @@ from . import _library  # noqa: F401  (registers the type)
 
 @tvm_ffi.register_object("pair_extension.IntPair")
 class IntPair(tvm_ffi.Object):
-    """Two integers with a name; fields and methods are those of the C++ class."""
+    """Two integers with a name, with the fields and methods of the C++ class."""
 
     # tvm-ffi-stubgen(begin): object/pair_extension.IntPair
     # fmt: off

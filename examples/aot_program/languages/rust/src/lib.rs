@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kernel in Rust; the archive has the standard library of Rust in it.
+//! Rust kernel; the archive contains the Rust standard library.
 
 use pytvmffi::export;
 
