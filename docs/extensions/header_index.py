@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declarations in the C and C++ headers, parsed by libclang: names, prototypes, members, comments.
 
-`c_declarations` and `cpp_declarations` parse the headers once per build.  A prototype is the text in
-the header without the parts that matter only to compilers.  The comment of a declaration is
+`c_declarations` and `cpp_declarations` parse the headers once per build.  A prototype is the text
+in the header without the parts that matter only to compilers.  The comment of a declaration is
 directly before it, or after it on the same line.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of header comments to reStructuredText: backticks become code, C names become links."""
+"""Conversion of header comments to reStructuredText: backticks become code, C names links."""
 
 from __future__ import annotations
 

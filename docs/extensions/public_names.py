@@ -27,7 +27,7 @@ _CONTEXTS = ("builtins", "typing", "collections.abc", "ctypes", "os", "pathlib")
 
 
 def _import(name: str) -> Any:
-    """Return the object with a dotted name; raise AttributeError or ImportError if there is none."""
+    """Return the object with a dotted name; raise AttributeError or ImportError otherwise."""
     module, _, attribute = name.rpartition(".")
     if module:
         # A package may have a function with the name of a submodule.
