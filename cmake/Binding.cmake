@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-# The compiled half of the Python package: one extension module per folder of src/tvm_ffi/_binding, whose
-# files its __init__.pyx includes.  Cython writes type imports, string tables and helper code once per
-# module, so few large modules compile faster and are smaller than many small ones.
+# Extension modules of the Python package: one per folder of src/tvm_ffi/_binding, whose __init__.pyx
+# includes the other files.  Cython writes type imports, string tables and helper code once per
+# module, so a few large modules compile faster and are smaller than many small ones.
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
 
 set(TVM_FFI_PYTHON_ROOT ${PROJECT_SOURCE_DIR}/src)
 set(TVM_FFI_BINDING_ROOT ${TVM_FFI_PYTHON_ROOT}/tvm_ffi/_binding)
-# The slowest to compile first.
+# Sorted by compile time, longest first.
 set(TVM_FFI_BINDING_FOLDERS tensor call object values types containers convert)
 file(GLOB_RECURSE TVM_FFI_BINDING_DECLARATIONS CONFIGURE_DEPENDS ${TVM_FFI_BINDING_ROOT}/*.pxd)
 
 set(TVM_FFI_AFTER_CYTHON ${PROJECT_SOURCE_DIR}/cmake/allow_missing_tracebacks.py)
 
-# tvm_ffi_add_binding_module(FOLDER): the files of a folder become the module tvm_ffi._binding.FOLDER,
-# the compiled __init__ of the package that the folder is.
+# tvm_ffi_add_binding_module(FOLDER): compile the files of a folder to tvm_ffi._binding.FOLDER, the
+# compiled __init__ of that package.
 function(tvm_ffi_add_binding_module folder)
   set(target binding_${folder})
   set(new ${PROJECT_BINARY_DIR}/binding/new)
   set(generated ${PROJECT_BINARY_DIR}/binding/${folder}.c)
   file(GLOB sources CONFIGURE_DEPENDS ${TVM_FFI_BINDING_ROOT}/${folder}/*.py[xi])
-  # Cython's own dependency file misses `from package cimport module`, so every module depends on
-  # every declaration; copy_if_different then spares the C compiler when the code is the same.
-  # No pickles of Cython's making: what they set the fields to is for the writer to choose.
-  # Methods that are Python's own, as `binding=False` makes them, tell their signatures in their texts.
+  # Cython's dependency file omits `from package cimport module`, so every module depends on every
+  # declaration; with copy_if_different, unchanged C code is not compiled again.
+  # auto_pickle=False: with Cython's pickle support, a pickle could set fields to any value.
+  # embedsignature: methods with `binding=False` have their signatures only in their docstrings.
   add_custom_command(OUTPUT ${generated}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${new}
     COMMAND ${Python_EXECUTABLE} -m cython -3 --fast-fail -X freethreading_compatible=True
@@ -42,13 +42,13 @@ function(tvm_ffi_add_binding_module folder)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/binding/${folder}
     C_VISIBILITY_PRESET hidden
     INSTALL_RPATH $ORIGIN/../../lib)
-  # Not -O3: its unrolled and vectorised loops are made for long arrays, ours run over a few
-  # dimensions or arguments.
+  # Not -O3, which unrolls and vectorizes loops for long arrays; ours run over a few dimensions or
+  # arguments.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
-  # Newer compilers take these for errors by themselves.
+  # These warnings are errors by default in newer compilers.
   target_compile_options(${target} PRIVATE -Werror=incompatible-pointer-types
     -Werror=int-conversion -Werror=implicit-function-declaration)
-  # NumPy's API as of 1.22: what runs there runs on every later NumPy, 2 included.
+  # The API of NumPy 1.22, so that the binary runs with NumPy 1.22 and later, including 2.
   target_compile_definitions(${target} PRIVATE
     NPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION NPY_TARGET_VERSION=NPY_1_22_API_VERSION)
   target_include_directories(${target} SYSTEM PRIVATE ${Python_NumPy_INCLUDE_DIRS})
@@ -59,5 +59,6 @@ endfunction()
 foreach(folder IN LISTS TVM_FFI_BINDING_FOLDERS)
   tvm_ffi_add_binding_module(${folder})
 endforeach()
-# Python before 3.14 unwinds threads that come too late; they are held up in the interpreter gate.
+# Python before 3.14 ends threads that attach at exit by unwinding their stacks.  The interpreter
+# gate holds them during the unwinding, which therefore needs -fexceptions.
 target_compile_options(binding_object PRIVATE -fexceptions)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installation: headers, libraries and the relocatable package that find_package(tvm_ffi) reads.
-# The wheel has the same tree below the Python package, which is its installation prefix.
+# Installation: headers, libraries and the relocatable CMake package for find_package(tvm_ffi).
+# In the wheel, the installation prefix is the folder of the Python package.
 include(CMakePackageConfigHelpers)
 
 if(TVM_FFI_BUILD_WHEEL)
-  set(TVM_FFI_LIBDIR lib)  # where tvm_ffi.libinfo and the binding's run path look
+  set(TVM_FFI_LIBDIR lib)  # tvm_ffi.libinfo and the binding's run path expect this folder
 else()
   set(TVM_FFI_LIBDIR ${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -36,13 +36,13 @@ install(FILES ${PROJECT_BINARY_DIR}/tvm_ffi-config.cmake
   ${PROJECT_SOURCE_DIR}/cmake/tvm_ffi_functions.cmake DESTINATION ${TVM_FFI_CMAKEDIR})
 install(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi:: DESTINATION ${TVM_FFI_CMAKEDIR})
 
-# The build directory is a package, too; tvm_ffi.libinfo relies on it in a source tree.
+# The build directory is also a CMake package; tvm_ffi.libinfo uses it in a source tree.
 export(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi::
   FILE ${PROJECT_BINARY_DIR}/tvm_ffi_targets.cmake)
 
-# `add_subdirectory($(tvm-ffi-config --sourcedir))` builds the runtime from what the wheel carries.
+# `add_subdirectory($(tvm-ffi-config --sourcedir))` builds the runtime from sources in the wheel.
 if(TVM_FFI_BUILD_WHEEL)
   install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION .)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .
-    PATTERN "*.py" EXCLUDE)  # for the binding, which is not built there
+    PATTERN "*.py" EXCLUDE)  # only the binding needs them, and these sources do not build it
 endif()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Targets: tvm_ffi_header (interface), tvm_ffi_shared (libtvm_ffi.so), tvm_ffi_static and
-# tvm_ffi_minimal (libtvm_ffi_static.a).
+# Targets of the runtime: tvm_ffi_header (include paths), tvm_ffi_shared (libtvm_ffi.so),
+# tvm_ffi_static and tvm_ffi_minimal (libtvm_ffi_static.a).
 file(GLOB_RECURSE TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/runtime/core/*.cc ${PROJECT_SOURCE_DIR}/runtime/extra/*.cc)
 
@@ -11,7 +11,8 @@ target_include_directories(tvm_ffi_header INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 target_compile_features(tvm_ffi_header INTERFACE cxx_std_17)
 
-# One compilation serves both libraries; the archive may end up in a shared object, too.
+# The object files of both libraries; position-independent, because the archive may be linked into a
+# shared library.
 add_library(tvm_ffi_objects OBJECT ${TVM_FFI_RUNTIME_SOURCES})
 set_target_properties(tvm_ffi_objects PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
@@ -19,25 +20,26 @@ set_target_properties(tvm_ffi_objects PROPERTIES
 target_link_libraries(tvm_ffi_objects PUBLIC tvm_ffi_header)
 target_include_directories(tvm_ffi_objects PRIVATE ${PROJECT_SOURCE_DIR}/runtime/extra)
 target_compile_definitions(tvm_ffi_objects PRIVATE TVM_FFI_EXPORTS)
-# The thread-local variables are a few pointers: they fit the room that the loader keeps for
-# libraries opened late, and are then read without a call.
+# The thread-local variables are a few pointers.  They fit into the static TLS space that the loader
+# reserves for libraries opened by dlopen, and this model reads them without a function call.
 target_compile_options(tvm_ffi_objects PRIVATE -ftls-model=initial-exec)
 tvm_ffi_set_warnings(tvm_ffi_objects)
 
 add_library(tvm_ffi_shared SHARED $<TARGET_OBJECTS:tvm_ffi_objects>)
-# Foreign binaries ask for exactly this SONAME.
+# Published binaries need exactly this SONAME.
 set_target_properties(tvm_ffi_shared PROPERTIES OUTPUT_NAME tvm_ffi NO_SONAME OFF
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-# Template instances of the standard library stay inside, so that two libraries cannot mix them.
-# It stays mapped after dlclose: objects, threads and exit handlers reach its code later than that.
+# The version script hides template instances of the standard library, so that no other library uses
+# them.  nodelete keeps the library mapped after dlclose, because objects, threads and exit handlers
+# call its code later.
 target_link_options(tvm_ffi_shared PRIVATE
   -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--no-undefined -Wl,-z,nodelete)
 set_property(TARGET tvm_ffi_shared PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
 target_link_libraries(tvm_ffi_shared PUBLIC tvm_ffi_header
   PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 
-# One archive, two ways to use it.  A program takes out of it what it needs; what opens shared
-# libraries is needed by nothing, so `minimal` leaves it out and `static` asks for it.
+# One archive with two targets.  A linker extracts only the archive members that a program needs.  No
+# member needs dynamic_loading, so `minimal` omits it, and `static` requests it with -u.
 add_library(tvm_ffi_minimal STATIC $<TARGET_OBJECTS:tvm_ffi_objects>)
 set_target_properties(tvm_ffi_minimal PROPERTIES OUTPUT_NAME tvm_ffi_static
   ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
@@ -51,7 +53,8 @@ if(TVM_FFI_SANITIZERS)
   foreach(target tvm_ffi_objects tvm_ffi_shared)
     target_compile_options(${target} PUBLIC
       -fsanitize=${TVM_FFI_SANITIZERS} -fno-omit-frame-pointer -g
-      # ThreadSanitizer knows no fences; those of the reference counts follow what it does know.
+      # GCC warns that ThreadSanitizer does not model fences.  The reference counts use them only
+      # after atomic operations, which ThreadSanitizer models.
       $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
     target_link_options(${target} PUBLIC -fsanitize=${TVM_FFI_SANITIZERS})
   endforeach()

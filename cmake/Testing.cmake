@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# libtvm_ffi_testing: types and functions for tests in any language.  It registers them when it is
-# loaded, which `import tvm_ffi.testing` does; nothing links against it.
+# libtvm_ffi_testing: types and functions for tests in any language, registered when the library is
+# loaded.  `import tvm_ffi.testing` loads it; no target links against it.
 file(GLOB TVM_FFI_TESTING_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/testing/*.cc)
 
 add_library(tvm_ffi_testing SHARED ${TVM_FFI_TESTING_SOURCES})
 set_target_properties(tvm_ffi_testing PROPERTIES
   CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib
-  INSTALL_RPATH $ORIGIN)  # it lies beside libtvm_ffi
+  INSTALL_RPATH $ORIGIN)  # installed in the folder of libtvm_ffi
 target_link_libraries(tvm_ffi_testing PRIVATE tvm_ffi_shared)
 target_link_options(tvm_ffi_testing PRIVATE -Wl,--no-undefined)
 tvm_ffi_set_warnings(tvm_ffi_testing)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Let the C code that Cython has written release tracebacks that are not there.
+"""Patch of Cython's C code: NULL checks for tracebacks that `except` clauses release.
 
-An exception that is raised while memory is short may have no traceback, as its entry could not be
-made.  What Cython writes for `except` knows that where it takes the exception, and not where it
-releases it.
+An exception that is raised while memory is exhausted may have no traceback, because its allocation
+failed.  Cython's code for `except` handles a NULL traceback when it fetches the exception, but not
+when it releases the traceback.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import re
 import sys
 from pathlib import Path
 
-_TAKEN = re.compile(r"__Pyx_GetException\(&\w+, &\w+, &(\w+)\)")
+_FETCHED = re.compile(r"__Pyx_GetException\(&\w+, &\w+, &(\w+)\)")
 
 
 def allow_missing_tracebacks(code: str) -> str:
-    """Return the code with a check where variables that have held a traceback are released."""
+    """Return the code with a NULL check for each release of a traceback variable."""
     return "\n}\n".join(map(_function_with_checks, code.split("\n}\n")))
 
 
 def _function_with_checks(code: str) -> str:
-    """Return the code of a C function, which ends with a brace in the first column.
+    """Return the patched code of one C function.
 
-    Cython numbers temporary variables anew in each function.
+    Variables are matched per function, because each function has its own temporary variables.
     """
-    names = "|".join(sorted(set(_TAKEN.findall(code))))
+    names = "|".join(sorted(set(_FETCHED.findall(code))))
     return re.sub(rf"__Pyx_DECREF\(({names})\)", r"__Pyx_XDECREF(\1)", code) if names else code
 
 

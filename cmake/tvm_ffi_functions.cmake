@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Functions for projects that build on tvm_ffi; find_package(tvm_ffi) includes this file.
+# CMake functions for projects that use tvm_ffi; find_package(tvm_ffi) includes this file.
 
 # tvm_ffi_configure_target(TARGET [LINK_SHARED ON|OFF] [LINK_HEADER ON|OFF])
 #
-# Compile and link TARGET against the runtime.  With LINK_SHARED OFF its symbols are left to who
-# loads TARGET: Python has the runtime loaded already.
+# Compile and link TARGET against the runtime.  With LINK_SHARED OFF, the process that loads TARGET
+# must provide the runtime's symbols; a Python process has loaded the runtime.
 function(tvm_ffi_configure_target target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LINK_SHARED;LINK_HEADER;DEBUG_SYMBOL;MSVC_FLAGS" "")
   if(arg_UNPARSED_ARGUMENTS)
-    message(WARNING "tvm_ffi_configure_target: no effect have: ${arg_UNPARSED_ARGUMENTS}")
+    message(WARNING "tvm_ffi_configure_target: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
   endif()
   foreach(kind HEADER SHARED)
     if(NOT DEFINED arg_LINK_${kind} OR arg_LINK_${kind})
@@ -20,8 +20,8 @@ endfunction()
 
 # tvm_ffi_add_prefix_map(TARGET FOLDER)
 #
-# Let messages and debug information of TARGET name files relative to FOLDER, so that they do not
-# tell where TARGET was compiled.
+# Make file names in messages and debug information of TARGET relative to FOLDER, so that they do not
+# contain the path of the build machine.
 function(tvm_ffi_add_prefix_map target folder)
   foreach(language C CXX)
     target_compile_options(${target} PRIVATE
@@ -31,7 +31,7 @@ endfunction()
 
 # tvm_ffi_add_apple_dsymutil(TARGET)
 #
-# Write the debug information of TARGET beside it, where the linker leaves it in the object files.
+# On Apple systems, collect the debug information of TARGET from its object files into a .dSYM file.
 function(tvm_ffi_add_apple_dsymutil target)
   if(APPLE)
     add_custom_command(TARGET ${target} POST_BUILD COMMAND dsymutil $<TARGET_FILE:${target}>)
@@ -54,9 +54,9 @@ endfunction()
 
 # tvm_ffi_add_kernels(TARGET SOURCE... [LINK_SHARED ON|OFF])
 #
-# Add a library for tvm_ffi.load_module(): its file is TARGET.so.  It links nothing, so that it can
-# be loaded by whatever has the runtime; programs that load it without need LINK_SHARED ON.  It says
-# what it exports unless TVM_FFI_DLL_EXPORT_INCLUDE_METADATA is defined as 0.
+# Add a library for tvm_ffi.load_module() with the file name TARGET.so.  By default it does not link
+# the runtime, which the loading process provides; use LINK_SHARED ON for a process without it.  The
+# library contains metadata unless TVM_FFI_DLL_EXPORT_INCLUDE_METADATA is defined as 0.
 function(tvm_ffi_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LINK_SHARED" "")
   if(NOT DEFINED arg_LINK_SHARED)
@@ -68,7 +68,7 @@ function(tvm_ffi_add_kernels target)
   set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".so" CXX_EXTENSIONS OFF)
 endfunction()
 
-# The suffix of a generated source in a language that the project has enabled.
+# Set VARIABLE to the suffix of a generated source in a language that the project has enabled.
 function(tvm_ffi_generated_suffix_ variable)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if(C IN_LIST languages)
@@ -80,12 +80,12 @@ endfunction()
 
 # add_tvm_ffi_cubin(TARGET CUDA SOURCE), add_tvm_ffi_fatbin(TARGET CUDA SOURCE)
 #
-# Compile device code alone: $<TARGET_OBJECTS:TARGET> is the cubin or the fatbin.  A cubin is for one
+# Compile only the device code: $<TARGET_OBJECTS:TARGET> is the cubin or the fatbin.  A cubin has one
 # architecture, CMAKE_CUDA_ARCHITECTURES.
 function(add_tvm_ffi_cubin target)
   tvm_ffi_add_image_(${target} --cubin ${ARGN})
   get_target_property(architectures ${target} CUDA_ARCHITECTURES)
-  if(architectures MATCHES "^[0-9]+[a-z]?$")  # without it, PTX would be a second image
+  if(architectures MATCHES "^[0-9]+[a-z]?$")  # without -real, nvcc would add PTX as a second image
     set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES ${architectures}-real)
   endif()
 endfunction()
@@ -105,9 +105,8 @@ endfunction()
 
 # tvm_ffi_embed_bin_into(TARGET SYMBOL NAME BIN FILE)
 #
-# Put the bytes of FILE, a cubin or a fatbin, where TVM_FFI_EMBED_CUBIN(NAME) in the sources of
-# TARGET finds them.  FILE may be made by another rule of the same directory, and may be a generator
-# expression.
+# Embed FILE, a cubin or a fatbin, in TARGET for TVM_FFI_EMBED_CUBIN(NAME) in its sources.  FILE may
+# be the output of another rule of the same directory, and may be a generator expression.
 function(tvm_ffi_embed_bin_into target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYMBOL;BIN" "")
   if(NOT arg_SYMBOL MATCHES "^[A-Za-z0-9_]+$" OR NOT arg_BIN)
@@ -118,7 +117,7 @@ function(tvm_ffi_embed_bin_into target)
   set(base ${CMAKE_CURRENT_BINARY_DIR}/tvm_ffi_embedded/${target}_${arg_SYMBOL})
   set(source ${base}.${suffix})
   get_filename_component(file "${arg_BIN}" ABSOLUTE)
-  if(arg_BIN MATCHES "\\$<")  # known too late for OBJECT_DEPENDS
+  if(arg_BIN MATCHES "\\$<")  # OBJECT_DEPENDS does not support generator expressions
     set(file ${base}.bin)
     add_custom_command(OUTPUT ${file} COMMAND ${CMAKE_COMMAND} -E copy "${arg_BIN}" ${file}
       DEPENDS "${arg_BIN}" VERBATIM)
@@ -137,8 +136,8 @@ endfunction()
 
 # tvm_ffi_add_system_library(TARGET [PREFIX PREFIX] FUNCTIONS NAME...)
 #
-# Register the symbols __tvm_ffi_<PREFIX><NAME>, which are linked into TARGET, before main: the
-# functions are then found by NAME in tvm_ffi.system_lib(PREFIX), `ffi.SystemLib` in C.
+# Register the symbols __tvm_ffi_<PREFIX><NAME>, which are linked into TARGET, before main.
+# tvm_ffi.system_lib(PREFIX), in C the global function `ffi.SystemLib`, then has the functions NAME.
 function(tvm_ffi_add_system_library target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX" "FUNCTIONS")
   if(NOT arg_FUNCTIONS OR arg_UNPARSED_ARGUMENTS)

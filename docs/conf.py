@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation site: `make docs` writes it to build/docs.
+"""Sphinx configuration of the documentation site; `make docs` writes it to build/docs.
 
-Warnings are errors, so that what is written here and in docstrings stays true to the package:
-references that lead nowhere, snippets whose region is gone, public names without documentation.
-Nothing is fetched while building.
+Warnings are errors: broken references, quoted regions that do not exist, public names without
+documentation.  The build uses no network.
 """
 
 import sys
@@ -31,7 +30,7 @@ extensions = [
     "repository_links",
     "type_stubs",
 ]
-exclude_patterns = ["extensions", "benchmarks/rows.md"]  # the latter is part of a page
+exclude_patterns = ["extensions", "benchmarks/rows.md"]  # a page includes rows.md
 root_doc = "index"
 
 # ---- Markdown ------------------------------------------------------------------------------------
@@ -42,13 +41,13 @@ myst_heading_anchors = 3
 # ---- Docstrings ----------------------------------------------------------------------------------
 
 nitpicky = True
-# Prototypes name types of C, of C++ and of other libraries, which have no page here.
-# Nor have type variables.
+# Prototypes contain C and C++ types of other libraries, and annotations contain type variables;
+# neither are documented here.
 nitpick_ignore_regex = [
     *(("c:identifier", r".*"), ("cpp:identifier", r".*")),
     ("py:class", r"_[A-Z]\w*"),
 ]
-default_role = "autolink"  # a name in single backticks: a link when it can be imported
+default_role = "autolink"  # a name in single backticks is a link if it can be imported
 autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
@@ -60,12 +59,12 @@ autodoc_mock_imports = [
     "helion",
     "triton",
     "cuda",
-]  # what adapters import
+]  # frameworks that adapters import
 napoleon_google_docstring = False
-napoleon_use_param = False  # types of parameters are prose: "sequence of int, length ndim"
+napoleon_use_param = False  # parameter types are prose: "sequence of int, length ndim"
 napoleon_use_rtype = False
 python_use_unqualified_type_names = True
-maximum_signature_line_length = 96  # longer ones have a line for each parameter
+maximum_signature_line_length = 96  # longer signatures have one parameter per line
 
 # ---- HTML ----------------------------------------------------------------------------------------
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directive ``c-headers``: a table of headers and what they hold, in their own words.
+"""Sphinx directive ``c-headers``: a list of headers with their descriptions.
 
     ```{c-headers}
     tvm/ffi/function.h
     tvm/ffi/container/
     ```
 
-A line names a header, or a folder for all headers in it that no other directive names.  What is
-shown is the first paragraph of a header's leading comment.  Headers that are part of another one
-(``*_detail.h``, ``internal/``, earlier spellings of names) are left out.
+A line names a header, or a folder: all its headers that no directive of the page names otherwise.
+The description is the first paragraph of the header's leading comment.  Headers that are part of
+another header (``*_detail.h``, ``internal/``) are omitted.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NAMED = re.compile(r"^```\{c-headers\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def first_paragraph(header: str) -> str:
-    """Return the first paragraph of the comment that a header begins with."""
+    """Return the first paragraph of a header's leading comment."""
     return re.sub(r"\s+", " ", next(iter(source_of(header).leading_paragraphs()), ""))
 
 
 class CHeaders(SphinxDirective):
-    """See the module."""
+    """Directive ``c-headers``, see the module."""
 
     has_content = True
 
@@ -43,7 +43,7 @@ class CHeaders(SphinxDirective):
         for name in rows:
             path = INCLUDE / name
             if not path.is_file():
-                raise self.error(f"there is no header {name}")
+                raise self.error(f"header not found: {name}")
             self.env.note_dependency(str(path))
             term = nodes.term("", "", nodes.literal("", f"<{name}>"))
             definition = nodes.definition("", as_prose(first_paragraph(name)))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directive ``c-section``: what a C header declares under one of its headings.
+"""Sphinx directive ``c-section``: the declarations in one section of a C header.
 
     .. c-section:: tvm/ffi/c_api.h
        :section: Errors
 
-A section begins with a comment ``/* ---- TITLE ---- ...``; what else that comment says comes first.
-A header without sections is shown as a whole.  Every section must be shown on some page.
+A section begins with a comment ``/* ---- TITLE ---- ...``; the rest of that comment is shown before
+the declarations.  A header without sections is shown whole.  A page must show every section.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ACCESSORS = "Accessors"
 
 @cache
 def sections_of(header: str) -> dict[str, tuple[int, str]]:
-    """Return the line on which each section begins, and what the comment says besides its title."""
+    """Return the first line and the introduction of each section, by title."""
     text = source_of(header).text
     found: dict[str, tuple[int, str]] = {}
     for match in _HEADING.finditer(text):
@@ -40,7 +40,7 @@ def sections_of(header: str) -> dict[str, tuple[int, str]]:
 
 
 def section_at(header: str, line: int) -> str:
-    """Return the title of the section in which a line is, or an empty text."""
+    """Return the title of the section that contains a line, or an empty string."""
     titles = [title for title, (start, _) in sections_of(header).items() if start <= line]
     return titles[-1] if titles else ""
 
@@ -54,13 +54,13 @@ def parameters_of(prototype: str) -> tuple[str, ...]:
 
 
 class CSection(SphinxDirective):
-    """See the module."""
+    """Directive ``c-section``, see the module."""
 
     required_arguments = 1
     option_spec: ClassVar[Any] = {"section": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        """Return the descriptions of what the section declares."""
+        """Return the descriptions of the section's declarations."""
         header, section = self.arguments[0], self.options.get("section", "")
         for path in (__file__, INCLUDE / header):
             self.env.note_dependency(str(path))
@@ -76,7 +76,7 @@ class CSection(SphinxDirective):
 
 
 def parse_rst(directive: SphinxDirective, lines: list[str], header: str) -> list[nodes.Node]:
-    """Parse lines of reStructuredText that were made from a header."""
+    """Parse reStructuredText lines that were generated from a header."""
     container = nodes.container()
     content = StringList(lines, source=str(INCLUDE / header))
     directive.state.nested_parse(content, 0, container)
@@ -149,7 +149,7 @@ def _block(head: str, body: list[str]) -> list[str]:
     return [head, "", *(f"   {line}" if line else "" for line in body), ""]
 
 
-# ---- The check that nothing is missing -----------------------------------------------------------
+# ---- Completeness check --------------------------------------------------------------------------
 
 
 def check(app: Any, env: Any) -> None:
@@ -157,18 +157,18 @@ def check(app: Any, env: Any) -> None:
     shown = set().union(*_shown(env).values())
     for header in C_HEADERS:
         entries = [entry for entry in c_declarations() if entry.header == header]
-        sections = {section_at(header, entry.line) for entry in entries} - {""}  # include guards
+        sections = {section_at(header, entry.line) for entry in entries} - {""}  # "": the guard
         for section in sorted(sections - {section for name, section in shown if name == header}):
             _LOG.warning("no page shows the section %r of %s", section, header)
 
 
 def forget(app: Any, env: Any, name: str) -> None:
-    """Forget what a page showed; it is read again."""
+    """Delete the record of a page that Sphinx reads again."""
     _shown(env).pop(name, None)
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Add the directive and its check."""
+    """Register the directive and its check."""
     app.add_directive("c-section", CSection)
     app.connect("env-purge-doc", forget)
     app.connect("env-check-consistency", check)

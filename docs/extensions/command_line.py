@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directive ``command-line``: the arguments of a program, read from its own parser.
+"""Sphinx directive ``command-line``: the arguments of a program, read from its argument parser.
 
     .. command-line:: tvm_ffi.config:__main__
 
-Names the function that runs the command line.  It is called, and stopped when it has its parser
-ready and begins to read arguments: the parser is what users meet, and no second copy of it exists.
+The argument is the program's main function.  The directive calls the function and stops it when it
+calls ``parse_args``, so that the documented parser is the parser that users run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from docutils import nodes
 from header_prose import rst_of, sentence
 from sphinx.util.docutils import SphinxDirective
 
-_WIDTH = 88  # of the usage, in columns
+_WIDTH = 88  # of the usage message, in columns
 
 
 class _ParserIsReadyError(Exception):
@@ -30,7 +30,7 @@ class _ParserIsReadyError(Exception):
 
 
 def parser_of(function: str) -> argparse.ArgumentParser:
-    """Return the parser that a function ``module:name`` reads the command line with."""
+    """Return the argument parser of a main function ``module:name``."""
 
     def stop(parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
         raise _ParserIsReadyError(parser)
@@ -42,17 +42,17 @@ def parser_of(function: str) -> argparse.ArgumentParser:
             main()
         except _ParserIsReadyError as ready:
             return ready.parser
-    raise ValueError(f"{function} reads no command line")
+    raise ValueError(f"{function} does not parse a command line")
 
 
 class CommandLine(SphinxDirective):
-    """See the module."""
+    """Directive ``command-line``, see the module."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the usage and the arguments, those of sub-commands below."""
-        self.env.note_reread()  # docstrings and parsers change without a file of the site
+        """Return the usage message and the arguments, then those of the subcommands."""
+        self.env.note_reread()  # parsers change without a change of the page's files
         return parse_rst(self, _described(parser_of(self.arguments[0])), "")
 
 
@@ -74,19 +74,19 @@ def _described(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _description(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the description; lines that begin with a space stay as they are."""
+    """Return the description; indented lines are preformatted."""
     lines: list[str] = []
     for paragraph in (parser.description or "").strip().split("\n\n"):
         rows = paragraph.splitlines()
         plain = [row for row in rows if not row.startswith(" ")]
         lines += [rst_of("\n".join(plain)), ""] if plain else []
-        drawn = rows[len(plain) :]
-        lines += [".. code-block:: text", "", *drawn, ""] if drawn else []
+        preformatted = rows[len(plain) :]
+        lines += [".. code-block:: text", "", *preformatted, ""] if preformatted else []
     return lines
 
 
 def _spellings(action: argparse.Action) -> Iterator[str]:
-    """Return what may be written, with the name of the value."""
+    """Yield the spellings of an argument, with the name of its value."""
     name = action.dest.upper() if action.option_strings else action.dest
     value = action.metavar or (name if action.nargs != 0 else "")
     if action.choices and not action.metavar:
@@ -100,6 +100,6 @@ def _help(action: argparse.Action) -> str:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Add the directive."""
+    """Register the directive."""
     app.add_directive("command-line", CommandLine)
     return {"parallel_read_safe": True}

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directive ``cpp-headers``: what C++ headers declare for users.
+"""Sphinx directive ``cpp-headers``: the public declarations of C++ headers.
 
     .. cpp-headers::
 
        tvm/ffi/any.h
        tvm/ffi/any_hash_detail.h
 
-What the first header says about itself comes first, then what all of them declare, macros last.
-Declarations that stand together without a comment of their own share that of the first.  The
-condition of ``std::enable_if_t`` stands below a prototype, not in it.  Every header with
-declarations for users must be on some page.
+The leading comment of the first header comes first, then the declarations of all headers, macros
+last.  Adjacent declarations without a comment share the comment of the first.  A condition of
+``std::enable_if_t`` is shown below the prototype, not in it.  A page must show every header with
+public declarations.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _DIRECTIVES = {
 
 
 class CppHeaders(SphinxDirective):
-    """See the module."""
+    """Directive ``cpp-headers``, see the module."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the descriptions of what the headers declare."""
+        """Return the descriptions of the headers' declarations."""
         headers = [line.strip() for line in self.content if line.strip()]
         self.env.note_dependency(__file__)
         for header in headers:
             if not (INCLUDE / header).is_file():
-                raise self.error(f"there is no header {header}")
+                raise self.error(f"header not found: {header}")
             self.env.note_dependency(str(INCLUDE / header))
         _shown(self.env).setdefault(self.env.docname, set()).update(headers)
         entries = [entry for entry in cpp_declarations() if entry.header in headers]
@@ -64,7 +64,7 @@ class CppHeaders(SphinxDirective):
 
 
 def _rank(entry: Declaration) -> int:
-    """Return the place on a page: references before the objects that they refer to, macros last."""
+    """Return the sort key on a page: reference classes before object classes, macros last."""
     if entry.kind == "macro":
         return 2
     return 1 if entry.kind == "class" and entry.name.endswith("Obj") else 0
@@ -81,7 +81,7 @@ def _shown(env: Any) -> dict[str, set[str]]:
 
 
 def descriptions(entries: Iterable[Declaration]) -> list[str]:
-    """Return what is said about declarations; those without words of their own share a block."""
+    """Return the descriptions of declarations; declarations with one comment share a block."""
     lines: list[str] = []
     groups: list[list[Declaration]] = []
     for entry in entries:
@@ -95,11 +95,11 @@ def descriptions(entries: Iterable[Declaration]) -> list[str]:
 
 
 def shares_comment(entry: Declaration, before: Declaration) -> bool:
-    """Whether the comment of the declaration before is about this one, too."""
+    """Return True if the comment of the preceding declaration also describes this one."""
     if entry.comment or entry.kind != before.kind:
         return False
     if entry.kind == "macro" or (entry.kind == "function" and not entry.is_member):
-        # Those that stand together share the comment above them.
+        # Declarations without an empty line between them share the comment above them.
         between = source_of(entry.header).lines[before.line : entry.line - 1]
         return entry.header == before.header and all(line.strip() for line in between)
     if entry.kind != "function" or entry.name != before.name:
@@ -129,7 +129,7 @@ def _description(group: list[Declaration]) -> list[str]:
 
 
 def _spelled(entry: Declaration, signature: str) -> str:
-    """Return a signature as Sphinx wants it: without the word that the directive says."""
+    """Return a signature in Sphinx's form: without the keyword that the directive implies."""
     if entry.kind == "class":
         signature = re.sub(r"(^|> )(?:class|struct) ", r"\1", signature)
         bases = ", ".join(f"public {_readable(base)}" for base in entry.bases)
@@ -145,7 +145,7 @@ def _spelled(entry: Declaration, signature: str) -> str:
 
 
 def without_conditions(prototype: str) -> tuple[str, list[str]]:
-    """Take what `std::enable_if_t` asks for out of a prototype."""
+    """Return a prototype without `std::enable_if_t`, and its conditions."""
     conditions: list[str] = []
     if prototype.startswith("template"):
         end = _closing(prototype, prototype.index("<"))
@@ -173,12 +173,12 @@ def _readable(text: str) -> str:
     return re.sub(r"\bdetails?::", "", text)
 
 
-# Signs that compare or point are no brackets.
+# Brackets, but not comparison operators and arrows.
 _BRACKET = re.compile(r"(?<!-)(?<! )>(?!=)|<(?![ =<])|[()\[\]{}]")
 
 
 def _steps(text: str) -> Iterator[tuple[int, int]]:
-    """Return the position of each bracket, and the depth behind it."""
+    """Yield the position of each bracket, and the nesting depth after it."""
     depth = 0
     for match in _BRACKET.finditer(text):
         depth += 1 if match[0] in "<([{" else -1
@@ -186,12 +186,12 @@ def _steps(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the bracket that opens at `start` is closed."""
+    """Return the position of the bracket that closes the one at `start`."""
     return start + next(position for position, depth in _steps(text[start:]) if depth == 0)
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas that are in no brackets."""
+    """Split at the commas outside of brackets."""
     depths = dict(_steps(text))
     parts, depth = [""], 0
     for position, character in enumerate(text):
@@ -203,23 +203,23 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-# ---- The check that nothing is missing -----------------------------------------------------------
+# ---- Completeness check --------------------------------------------------------------------------
 
 
 def check(app: Any, env: Any) -> None:
-    """Warn about each header with declarations for users that no page shows."""
+    """Warn about each header with public declarations that no page shows."""
     shown = set().union(*_shown(env).values())
     for header in sorted({entry.header for entry in cpp_declarations()} - shown):
-        _LOG.warning("no page of docs/reference/cpp shows what %s declares", header)
+        _LOG.warning("no page of docs/reference/cpp shows the declarations of %s", header)
 
 
 def forget(app: Any, env: Any, name: str) -> None:
-    """Forget what a page showed; it is read again."""
+    """Delete the record of a page that Sphinx reads again."""
     _shown(env).pop(name, None)
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Add the directive and its check."""
+    """Register the directive and its check."""
     app.add_directive("cpp-headers", CppHeaders)
     app.connect("env-purge-doc", forget)
     app.connect("env-check-consistency", check)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the headers declare, read with libclang: names, prototypes, members, and their comments.
+"""Declarations in the C and C++ headers, parsed by libclang: names, prototypes, members, comments.
 
-`c_declarations` and `cpp_declarations` parse once per build.  Prototypes are the text of the header
-without what only a compiler wants; the comment of a declaration stands directly in front of it, or
-behind it on the same line.
+`c_declarations` and `cpp_declarations` parse the headers once per build.  A prototype is the text
+in the header without the parts that matter only to compilers.  The comment of a declaration is
+directly before it, or after it on the same line.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ C_HEADERS = (
     "tvm/ffi/extra/c_host_call.h",
     "dlpack/dlpack.h",
 )
-_CPP_FLAGS = ("-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1", "-UNDEBUG")  # all that there is
+_CPP_FLAGS = ("-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1", "-UNDEBUG")  # include all declarations
 _DETAIL = re.compile(r"_details?\.h$|/internal/")
 _PRIVATE = {"detail", "details", "internal", "symbol", "cuda_api"}
-_VARIANTS = {"driver_api", "runtime_api"}  # inline namespaces; nobody writes their names
-# Types of CUDA are known by name only, so that the headers can be read where there is no CUDA.
+_VARIANTS = {"driver_api", "runtime_api"}  # inline namespaces, which user code does not name
+# Declarations of the CUDA types, so that the headers can be parsed without a CUDA toolkit.
 _CUDA = (
     "typedef struct CUstream_st* cudaStream_t; typedef struct CUfunc_st* cudaFunction_t;"
     "typedef int cudaError_t; typedef struct CUlib_st* cudaLibrary_t; typedef int CUresult;"
@@ -38,7 +38,7 @@ _CUDA = (
     "const int cudaSuccess = 0; typedef struct { int x; } cudaLaunchConfig_t;"
 )
 
-# A declaration that is the use of a macro.
+# A declaration that a macro expands to.
 _MADE_BY = re.compile(r"(TVM_FFI_[A-Z_]+)\(")
 
 Kind = cindex.CursorKind
@@ -73,12 +73,12 @@ class Declaration:
     namespace: str  # "tvm::ffi", or "" in C
     prototype: str
     comment: str
-    bases: list[str] = field(default_factory=list)  # those that users know
+    bases: list[str] = field(default_factory=list)  # the public ones
     members: list[Declaration] = field(default_factory=list)
-    defined_by: dict[str, list[str]] = field(default_factory=dict)  # names of members, by macro
+    defined_by: dict[str, list[str]] = field(default_factory=dict)  # member names by macro
     is_member: bool = False
-    is_partial: bool = False  # a template for some arguments
-    text: str = ""  # of a struct in C, as it stands in the header
+    is_partial: bool = False  # a partial specialization
+    text: str = ""  # source text of a C struct
 
 
 @cache
@@ -88,14 +88,14 @@ def source_of(header: str) -> Source:
 
 
 def public_headers() -> list[str]:
-    """Return all headers that users include, relative to the include folder."""
+    """Return all public headers, relative to the include folder."""
     names = (path.relative_to(INCLUDE).as_posix() for path in sorted(INCLUDE.rglob("*.h")))
     return [name for name in names if not _DETAIL.search(name)]
 
 
 @cache
 def c_declarations() -> list[Declaration]:
-    """Return what the headers of the C ABI declare, as C sees it."""
+    """Return the declarations of the C headers, parsed as C."""
     unit = _parse("reference.c", C_HEADERS, ["-x", "c", "-std=c11"], ("cc", "c"))
     found = [entry for entry in _declarations(unit) if entry.header in C_HEADERS]
     tags = {entry.name for entry in found if entry.kind in ("class", "enum")}
@@ -104,7 +104,7 @@ def c_declarations() -> list[Declaration]:
 
 @cache
 def cpp_declarations() -> list[Declaration]:
-    """Return what the C++ headers declare for users; what is in C as well is left out."""
+    """Return the public declarations of the C++ headers, without those of the C headers."""
     headers = tuple(name for name in public_headers() if name not in C_HEADERS)
     unit = _parse("reference.cc", headers, ["-x", "c++", "-std=c++17", *_CPP_FLAGS], ("c++", "c++"))
     return [entry for entry in _declarations(unit) if entry.header not in C_HEADERS]
@@ -129,10 +129,10 @@ def _parse(name: str, headers: tuple[str, ...], flags: list[str], compiler: Any)
 
 
 def _system_folders(command: str, language: str) -> list[str]:
-    """Return the flags for the folders that the system's compiler searches; libclang has none."""
-    asked = [*shlex.split(command), "-E", "-v", "-x", language, "/dev/null"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True).stderr
-    listed = said.split("search starts here:")[-1].split("End of search")[0]
+    """Return flags for the include folders of the system's compiler, which libclang lacks."""
+    arguments = [*shlex.split(command), "-E", "-v", "-x", language, "/dev/null"]
+    output = subprocess.run(arguments, capture_output=True, text=True, check=True).stderr
+    listed = output.split("search starts here:")[-1].split("End of search")[0]
     folders = [line.strip() for line in listed.splitlines() if line.startswith(" ")]
     return [flag for folder in folders for flag in ("-isystem", folder)]
 
@@ -145,7 +145,7 @@ def _declarations(unit: Any) -> list[Declaration]:
     seen: set[tuple[str, int]] = set()
     _walk(unit.cursor, (), found, seen)
     templates = {entry.name for entry in found if entry.kind == "class" and not entry.is_partial}
-    # One special case alone is a class of its own, such as TypedFunction<R(Args...)>.
+    # A partial specialization without a primary template is a class, as TypedFunction<R(Args...)>.
     found = [
         entry
         for entry in found
@@ -155,9 +155,9 @@ def _declarations(unit: Any) -> list[Declaration]:
     macros: set[str] = set()
     for entry in [entry for entry in found if entry.kind == "macro"]:
         if entry.name in macros or (not entry.comment and entry.name in described):
-            found.remove(entry)  # defined in another way for another compiler
+            found.remove(entry)  # an alternative definition for another compiler
         macros.add(entry.name)
-    # A function that one header announces and another has is in the latter, which comes later.
+    # A function that one header declares and a later one defines belongs to the later one.
     last = {
         (entry.namespace, entry.prototype): entry.header
         for entry in found
@@ -181,10 +181,10 @@ def _walk(parent: Any, namespace: tuple[str, ...], found: list[Declaration], see
             _walk(cursor, namespace, found, seen)
         else:
             entry = _declaration(cursor, namespace)
-            # A macro that is defined in two ways is one name, and so is a class declared before.
+            # List macros with two definitions, and classes with a forward declaration, once.
             if entry is not None and (entry.header, entry.line, entry.name) not in seen:
                 if entry.prototype.startswith("template <>"):
-                    continue  # a body of its own for a declaration that is there
+                    continue  # an explicit specialization of a listed declaration
                 seen.add((entry.header, entry.line, entry.name))
                 found.append(entry)
 
@@ -213,7 +213,7 @@ def _declaration(cursor: Any, namespace: tuple[str, ...]) -> Declaration | None:
     if kind == "function" and _MADE_BY.match(entry.prototype):
         entry.prototype = f"{cursor.result_type.spelling} {cursor.displayname}"
     elif kind == "member" and _MADE_BY.match(_text_at(cursor)) and cursor.kind == Kind.VAR_DECL:
-        return None  # what a macro leaves behind
+        return None  # a helper variable of a macro
     if kind == "class":
         _add_members(entry, cursor)
         entry.is_partial = cursor.kind == _PARTIAL
@@ -235,17 +235,17 @@ def _header_of(cursor: Any) -> str | None:
 def _is_for_users(cursor: Any, kind: str) -> bool:
     name = cursor.spelling
     if "/internal/" in str(cursor.location.file) or name.startswith("_") or not name:
-        return kind == "member" and name.startswith("__")  # padding, which is there
+        return kind == "member" and name.startswith("__")  # padding
     if kind in ("class", "enum") and not cursor.is_definition():
         return False
     if kind == "function" and cursor.semantic_parent != cursor.lexical_parent:
-        return False  # a body, further below
+        return False  # a definition outside of the class
     if cursor.access_specifier == cindex.AccessSpecifier.PRIVATE:
-        return False  # the body of a nested class, further below
+        return False  # the definition of a nested class outside of the class
     is_specialized = cursor.kind in _CLASSES and "<" in cursor.displayname
     if cursor.kind == Kind.CLASS_TEMPLATE:
         is_specialized = False
-    if cursor.kind == _PARTIAL:  # perhaps the only definition, see _declarations
+    if cursor.kind == _PARTIAL:  # it may be the only definition, see _declarations
         is_specialized = False
     return not (is_specialized or name.startswith("<") or name.endswith(("_", "_H_")))
 
@@ -258,7 +258,7 @@ def _macro_prototype(cursor: Any) -> str:
 
 
 def _add_members(entry: Declaration, cursor: Any) -> None:
-    """Add the public members, and those of bases that are parts of the class in other headers."""
+    """Add the public members, and those of base classes in private namespaces."""
     inherited: list[Declaration] = []
     for child in cursor.get_children():
         if child.kind == Kind.CXX_BASE_SPECIFIER:
@@ -267,8 +267,8 @@ def _add_members(entry: Declaration, cursor: Any) -> None:
             _add_members(entry, child)
         elif child.access_specifier in _VISIBLE:
             _add_member(entry, child)
-    own = {member.name for member in entry.members}  # they hide what is inherited
-    entry.members += [member for member in inherited if member.name not in own]
+    declared = {member.name for member in entry.members}  # they hide inherited members
+    entry.members += [member for member in inherited if member.name not in declared]
 
 
 def _add_member(entry: Declaration, child: Any) -> None:
@@ -284,7 +284,7 @@ def _add_member(entry: Declaration, child: Any) -> None:
 
 
 def _inherited(entry: Declaration, base: Any) -> list[Declaration]:
-    """Note a base that users know; of another one, return what it gives to the class."""
+    """Record a public base class; for a private one, return its public members."""
     if base.access_specifier != cindex.AccessSpecifier.PUBLIC:
         return []
     part = _detail_base(base)
@@ -293,14 +293,14 @@ def _inherited(entry: Declaration, base: Any) -> list[Declaration]:
         shown = source[base.extent.start.offset : base.extent.end.offset]
         entry.bases.append(re.sub(r"^public\s+", "", re.sub(r"\s+", " ", shown)))
         return []
-    given = replace(entry, bases=[], members=[], defined_by={})
-    _add_members(given, part)
-    entry.bases += given.bases
-    return [member for member in given.members if member.kind in ("function", "type")]
+    base_entry = replace(entry, bases=[], members=[], defined_by={})
+    _add_members(base_entry, part)
+    entry.bases += base_entry.bases
+    return [member for member in base_entry.members if member.kind in ("function", "type")]
 
 
 def _detail_base(base: Any) -> Any:
-    """Return the class of a base that is no class for users itself."""
+    """Return the class of a base in a private namespace; None for other bases."""
     for child in base.get_children():
         if child.kind in (Kind.TEMPLATE_REF, Kind.TYPE_REF):
             target = child.referenced

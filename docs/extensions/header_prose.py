@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prose of headers as reStructuredText: backticks hold code, names of C are links."""
+"""Conversion of header comments to reStructuredText: backticks become code, C names links."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def _linked_names() -> frozenset[str]:
 
 
 def escaped(text: str) -> str:
-    """Return text in which nothing is markup."""
+    """Return the text with all reStructuredText markup escaped."""
     return re.sub(r"([\\*_|`:])", r"\\\1", text)
 
 
 def sentence(text: str) -> str:
-    """Return text that begins like a sentence, unless its first word is a name."""
+    """Return the text with a capital first letter, unless its first word is a name."""
     return text[0].upper() + text[1:] if re.match(r"[a-z]+(?!\w|\.\w)", text) else text
 
 
 def _linked(text: str) -> str:
-    """Return plain text with links from the names of C."""
+    """Return the text with links from C names."""
     parts: list[str] = []
     end = 0
     for match in _NAME.finditer(text):
@@ -61,7 +61,7 @@ def _code(text: str) -> str:
 
 
 def rst_of_paragraphs(paragraphs: list[str]) -> list[str]:
-    """Return paragraphs as lines of reStructuredText; drawings keep theirs."""
+    """Return paragraphs as lines of reStructuredText; the lines of drawings are preserved."""
     lines: list[str] = []
     for paragraph in paragraphs:
         if is_drawing(paragraph):
@@ -75,7 +75,7 @@ def rst_of_paragraphs(paragraphs: list[str]) -> list[str]:
 
 
 def _split_drawing(paragraph: str) -> tuple[str, str, str]:
-    """Split what is drawn directly below the prose that announces it."""
+    """Split a paragraph into its prose and the indented drawing that follows it."""
     rows = paragraph.splitlines()
     for index, row in enumerate(rows):
         if row.startswith("  ") and index and all(rest.startswith("  ") for rest in rows[index:]):
@@ -84,7 +84,7 @@ def _split_drawing(paragraph: str) -> tuple[str, str, str]:
 
 
 def as_prose(text: str) -> nodes.paragraph:
-    """Return the text of a comment as a paragraph; what stands in backticks is code."""
+    """Return the text of a comment as a paragraph node; text in backticks becomes code."""
     paragraph = nodes.paragraph()
     for index, part in enumerate(_CODE.split(text)):
         paragraph += nodes.literal("", part) if index % 2 else nodes.Text(part)

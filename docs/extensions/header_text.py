@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of headers: comments beside declarations, prototypes without what compilers want.
+"""Text extraction from headers: comments of declarations, and prototypes without attributes.
 
-Comments say what a reader needs in fixed phrases, in C:
+Comments of C functions have fixed phrases:
 
-    /* First what it does.
+    /* The summary.
      *
-     * name      what the parameter means; further lines
-     *           stand below it.
+     * name      meaning of the parameter; continuation lines
+     *           are indented.
      * Returns: ...
      * Fails: ...     Threads: ... */
 """
@@ -20,23 +20,23 @@ _BLOCK_BEFORE = re.compile(
     r"(?:^|\n)[ \t]*(/\*(?:(?!\*/).)*\*/)[ \t]*\n[ \t]*(?:typedef )?$", re.DOTALL
 )
 _LINES_BEFORE = re.compile(r"(?:^|\n)((?:[ \t]*//[^\n]*\n)+)[ \t]*$")
-_BEHIND = re.compile(
+_AFTER = re.compile(
     r"[^\n]{0,3}?[;,]?[ \t]*(?:/\*(.*?)\*/|//([^\n]*(?:\n[ \t]*//[^\n]*)*))", re.DOTALL
 )
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-_WORDS = re.compile(r"\b(?:inline|TVM_FFI_[A-Z_]+|virtual|extern \"C\")(?:\(\"?\w*\"?\))?\s+")
+_ATTRIBUTES = re.compile(r"\b(?:inline|TVM_FFI_[A-Z_]+|virtual|extern \"C\")(?:\(\"?\w*\"?\))?\s+")
 _PHRASES = ("Parameters", "Returns", "Fails", "Threads")
 
 
 class Source:
-    """The text of a header; offsets are those of its bytes, which are ASCII."""
+    """The text of a header.  It is ASCII, so libclang's byte offsets are string indices."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.lines = text.splitlines()
 
     def leading_paragraphs(self) -> list[str]:
-        """Return the comment that the header begins with, without the line about its licence."""
+        """Return the paragraphs of the leading comment, without the licence line."""
         lines = []
         for line in self.lines:
             if not line.startswith(("//", "/*", " *")):
@@ -46,7 +46,7 @@ class Source:
         return [paragraph for paragraph in re.split(r"\n\n+", text.strip("\n")) if paragraph]
 
     def start_of_macro(self, name: int) -> int:
-        """Return where the line with `#define` begins, or the condition right above it."""
+        """Return the start of the `#define` line, or of the condition directly above it."""
         start = self.text.rfind("\n", 0, name) + 1
         above = self.text.rfind("\n", 0, start - 1) + 1
         if self.text.startswith("#elif", above):
@@ -54,20 +54,20 @@ class Source:
         return above if self.text.startswith("#if", above) else start
 
     def comment_at(self, start: int, end: int) -> str:
-        """Return the text of the comment in front of a declaration, or behind it on its line."""
+        """Return the text of the comment before a declaration, or after it on its line."""
         before = self.text[:start]
         if found := _BLOCK_BEFORE.search(before[-8000:]) or _LINES_BEFORE.search(before[-8000:]):
             text = _without_marks(found[1])
             if not text.startswith("---- "):
                 return text
-        behind = _BEHIND.match(self.text, end)
-        if behind and "\n" not in self.text[end : behind.start(1 if behind[1] else 2)]:
-            return _without_marks(behind[1] or behind[2] or "")
+        after = _AFTER.match(self.text, end)
+        if after and "\n" not in self.text[end : after.start(1 if after[1] else 2)]:
+            return _without_marks(after[1] or after[2] or "")
         return ""
 
 
 def _without_marks(comment: str) -> str:
-    """Return a comment without its stars and slashes; a line of its own for each."""
+    """Return the lines of a comment without stars and slashes."""
     text = comment.strip()
     text = re.sub(r"^/\*|\*/$", "", text)
     lines = [re.sub(r"^\s*(?://|\*(?!/))? ?", "", line).rstrip() for line in text.splitlines()]
@@ -81,17 +81,17 @@ def _without_marks(comment: str) -> str:
 
 
 def prototype_of(text: str, start: int, limit: int) -> str:
-    """Return a declaration up to its body, on one line."""
+    """Return a declaration without its body, on one line."""
     end = _end_of_head(text, start, limit)
     head = _COMMENT.sub(" ", text[start:end])
     head = re.sub(r"(?<=\w)< ", "<", re.sub(r"\s+", " ", head).strip())
     head = re.sub(r"\s*= default$", "", head)
     head = re.sub(r" TVM_FFI_ATTRIBUTE_PURE$", "", head)
-    return _WORDS.sub("", head)
+    return _ATTRIBUTES.sub("", head)
 
 
 def _end_of_head(text: str, start: int, limit: int) -> int:
-    """Return where the body, the initializers or the statement ends."""
+    """Return the position of the body, of the member initializers, or of the semicolon."""
     depth = 0
     is_after_parameters = False
     position = start
@@ -122,15 +122,15 @@ def _end_of_head(text: str, start: int, limit: int) -> int:
 
 @dataclass
 class Described:
-    """A comment in its parts."""
+    """A parsed comment."""
 
-    paragraphs: list[str] = field(default_factory=list)  # drawings keep their lines
-    parameters: list[tuple[str, str]] = field(default_factory=list)
-    phrases: dict[str, str] = field(default_factory=dict)  # by what stands before the colon
+    paragraphs: list[str] = field(default_factory=list)  # with their line breaks
+    parameters: list[tuple[str, str]] = field(default_factory=list)  # names and descriptions
+    phrases: dict[str, str] = field(default_factory=dict)  # by the word before the colon
 
 
 def parts_of(comment: str, parameters: tuple[str, ...] = ()) -> Described:
-    """Take the comment of a function apart."""
+    """Parse the comment of a function."""
     described = Described()
     names = "|".join(map(re.escape, parameters)) or "(?!)"
     is_parameter = re.compile(rf"((?:{names})(?:, (?:{names}))*)(?: {{2,}}|: )(.*)")
@@ -170,6 +170,6 @@ def _add_line(paragraphs: list[str], line: str) -> None:
 
 
 def is_drawing(paragraph: str) -> bool:
-    """Whether a paragraph is a table or a picture, whose spaces count."""
+    """Return True if a paragraph is a table or a drawing, whose spaces are significant."""
     lines = paragraph.splitlines()
     return all(line.startswith("  ") for line in lines)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References to Python names, and the check that every public one is documented.
+"""Resolution of references to Python names, and the check that all public names are documented.
 
-An object has one documented name, the shortest that users write (`tvm_ffi.Tensor`); annotations and
-docstrings use others (`Tensor`, `tvm_ffi.core.Tensor`), resolved here by what they are, not by how
-they are spelled.
+An object is documented under one name, the shortest that users write (`tvm_ffi.Tensor`).
+Annotations and docstrings use other names for it (`Tensor`, `tvm_ffi.core.Tensor`); they are
+resolved by the identity of the object.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import tvm_ffi
 
 _LOG = logging.getLogger(__name__)
 
-# Modules in whose terms annotations and docstrings are written.
+# Modules whose names annotations and docstrings use without a prefix.
 _CONTEXTS = ("builtins", "typing", "collections.abc", "ctypes", "os", "pathlib")
 
 
 def _import(name: str) -> Any:
-    """Return what a dotted name stands for; raises AttributeError or ImportError."""
+    """Return the object with a dotted name; raise AttributeError or ImportError otherwise."""
     module, _, attribute = name.rpartition(".")
     if module:
-        # A package may show a function under the name of a submodule.
+        # A package may have a function with the name of a submodule.
         for owner in (_import(module), sys.modules.get(module)):
             if hasattr(owner, attribute):
                 return getattr(owner, attribute)
@@ -38,7 +38,7 @@ def _import(name: str) -> Any:
 
 
 def _meanings(target: str, contexts: tuple[str, ...]) -> Iterator[Any]:
-    """Return what a name means in each context, the nearest first."""
+    """Yield the object of a name in each context, innermost first."""
     for context in (*contexts, ""):
         try:
             yield _import(f"{context}.{target}".lstrip("."))
@@ -57,21 +57,21 @@ def _documented(env: Any) -> dict[int, str]:
 
 
 def resolve(app: Any, env: Any, node: Any, content: Any) -> Any:
-    """Find the target of a reference that Sphinx has not found.
+    """Return the node for a reference that Sphinx could not resolve.
 
-    A name that exists without a description, such as one of another package, stays text; one that
-    stands for nothing is left to the warning.
+    An existing name without documentation, such as one of another package, becomes text.  For a
+    name that does not exist, Sphinx warns.
     """
     if node.get("refdomain") != "py":
         return None
     if not hasattr(env, "documented_names"):
         env.documented_names = _documented(env)
     target = node["reftarget"]
-    own = [entry for entry in (node.get("py:class"), node.get("py:module")) if entry]
+    local = [entry for entry in (node.get("py:class"), node.get("py:module")) if entry]
     if node.get("py:class") and node.get("py:module"):
-        own.insert(0, f"{node['py:module']}.{node['py:class']}")
+        local.insert(0, f"{node['py:module']}.{node['py:class']}")
     exists = False
-    for meaning in _meanings(target, (*own, "tvm_ffi", "tvm_ffi.core", *_CONTEXTS)):
+    for meaning in _meanings(target, (*local, "tvm_ffi", "tvm_ffi.core", *_CONTEXTS)):
         exists = True
         name = env.documented_names.get(id(meaning))
         if name is None:
@@ -100,11 +100,11 @@ def check(app: Any, env: Any) -> None:
         for name in getattr(shown, "__all__", ()):
             full_name = f"{module}.{name}"
             if full_name not in names and id(getattr(shown, name)) not in known:
-                _LOG.warning("%s is public, but docs/reference/python does not show it", full_name)
+                _LOG.warning("%s is public, but has no entry in docs/reference/python", full_name)
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect to Sphinx."""
+    """Register the event handlers."""
     app.connect("missing-reference", resolve)
     app.connect("env-check-consistency", check)
     return {"parallel_read_safe": True}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures of the compiled modules, read from their type stubs.
+"""Signatures of compiled modules for autodoc, read from their type stubs.
 
-A compiled class shows no signature and its properties no type; the stub beside the module has both,
-and a test compares the two (tests/typing/test_stubs.py).
+Compiled classes have no signatures, and their properties no types; the stub beside the module has
+both.  tests/typing/test_stubs.py compares the stubs with the modules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STATIC = "staticmethod"
 
 @cache
 def _declarations() -> dict[str, dict[str, ast.FunctionDef]]:
-    """Return for each compiled module with a stub the stub's functions by qualified name."""
+    """Return the functions in each stub of a compiled module, by qualified name."""
     return {
         ".".join(("tvm_ffi._binding", *stub.relative_to(_BINDING).with_suffix("").parts)): (
             _functions_of(stub)
@@ -46,7 +46,8 @@ def _functions_of(stub: Path) -> dict[str, ast.FunctionDef]:
 def _find(obj: Any, *names: str) -> ast.FunctionDef | None:
     """Return the first declaration of these names in the stub of the module that defines `obj`.
 
-    Compiled things name the public module that shows them, so theirs is the one that has them.
+    The ``__module__`` of a compiled object is the public module that re-exports it, so the defining
+    module is searched.
     """
     for module, declared in _declarations().items():
         name = next((name for name in names if name in declared), None)
@@ -56,7 +57,7 @@ def _find(obj: Any, *names: str) -> ast.FunctionDef | None:
 
 
 def _defines(module: str, obj: Any) -> bool:
-    """Whether a module has a function or class, or the class of a method or property."""
+    """Return True if a module contains a function or class, or the class of a method."""
     owner = getattr(obj, "__objclass__", obj)
     name = getattr(owner, "__qualname__", "").partition(".")[0]
     found = getattr(importlib.import_module(module), name, None)
@@ -68,7 +69,7 @@ def _has_decorator(node: ast.FunctionDef, name: str) -> bool:
 
 
 def _signature(node: ast.FunctionDef, is_bound: bool) -> str:
-    """Return the text of the parameters, without the object that a bound method gets."""
+    """Return the text of the parameters, without ``self`` for a bound method."""
     parameters = ast.parse(ast.unparse(node)).body[0].args  # type: ignore[attr-defined]
     if is_bound:
         row = parameters.posonlyargs or parameters.args
@@ -79,7 +80,7 @@ def _signature(node: ast.FunctionDef, is_bound: bool) -> str:
 def process_signature(
     app: Any, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
 ) -> tuple[str, str | None] | None:
-    """Answer autodoc's question for the signature of `obj`."""
+    """Return the signature of `obj` for autodoc, or None if no stub declares it."""
     qualname = getattr(obj, "__qualname__", "")
     if what == "class":
         node = _find(obj, f"{qualname}.__init__", f"{qualname}.__new__")
@@ -95,15 +96,15 @@ def process_signature(
 def process_docstring(
     app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    """Add its type to the description of a property."""
+    """Add the type of a property to its description."""
     node = _find(obj, getattr(obj, "__qualname__", ""))
     if node is not None and node.returns is not None and _has_decorator(node, _PROPERTY):
-        spelled = re.sub(r"\b_(?=\w)", "", ast.unparse(node.returns))  # imported under another name
+        spelled = re.sub(r"\b_(?=\w)", "", ast.unparse(node.returns))  # stubs import `T as _T`
         lines += ["", f":Type: ``{spelled}``"]
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect to autodoc."""
+    """Register the event handlers of autodoc."""
     app.connect("autodoc-process-signature", process_signature)
     app.connect("autodoc-process-docstring", process_docstring)
     return {"parallel_read_safe": True}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site, built once for all tests."""
+"""Fixture `site`: the documentation site, built once per test session."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def site(build_once):
-    """Return the folder of the pages."""
+    """Return the folder of the HTML pages."""
     for module in ("sphinx", "myst_parser", "furo", "clang"):
         pytest.importorskip(module, reason=f"no {module}, see the group docs of pyproject.toml")
     return build_once("site", _build)
 
 
 def _build(folder: Path) -> None:
-    """Do what `make docs` does."""
+    """Build the site with the command of `make docs`."""
     command = [sys.executable, "-m", "sphinx", "-q", "-E", "-W", "--keep-going", "-b", "html"]
     built = subprocess.run(
         [*command, str(ROOT / "docs"), str(folder)],

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fenced blocks of a Markdown page, in order.
+"""Parser of the fenced blocks in a Markdown page.
 
-A page is done as a reader would who types all of it, from top to bottom, in one folder.
+The blocks of a page are executed in order, in one folder:
 
     ```python                          run; with prompts, as a doctest
     ```sh                              run by a shell
     ```c, cpp                          compiled
-    ```{code-block} LANGUAGE           written to the file that the caption names
+    ```{code-block} LANGUAGE           written to the file in the caption
     :caption: FILE
-    ```text                            behind a block that was run: what it printed; ... is anything
+    ```text                            after an executed block: its output; ... matches any text
 
-A comment in front of a block changes what is done with it: ``<!-- needs: torch -->`` names a Python
-module or a program without which the block is left out, ``<!-- not run: REASON -->`` leaves it out.
+A comment before a block skips it: ``<!-- needs: torch -->`` if a Python module or a program is
+missing, ``<!-- not run: REASON -->`` always.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Block:
 
     language: str
     text: str
-    line: int  # of the first line of the text, counted from 1
-    file: str | None = None  # where the text belongs
-    needs: str | None = None  # a module or a program
-    not_run: str | None = None  # the reason
+    line: int  # number of the first line of the text, from 1
+    file: str | None = None  # file to which the text is written
+    needs: str | None = None  # module or program without which the block is skipped
+    not_run: str | None = None  # reason for skipping the block
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """Return the blocks of a page; directives other than code blocks are for Sphinx to check."""
+    """Return the blocks of a page, without directives other than code blocks."""
     text = page.read_text(encoding="utf-8")
     found = (_block(text, match) for match in _BLOCK.finditer(text))
     return [block for block in found if not block.language.startswith("{")]
@@ -56,7 +56,7 @@ def _block(page: str, match: re.Match[str]) -> Block:
         while option := _OPTION.match(body):
             options[option[1]] = option[2]
             body, start = body[option.end() :], start + option.end()
-        if options:  # an empty line ends them
+        if options:  # an empty line ends the options
             body, start = body.removeprefix("\n"), start + body.startswith("\n")
     return Block(
         language=head,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do what a page says, in the current folder:  ``python run_page.py PAGE``.
+"""Execution of the code blocks of a page, in the current folder:  ``python run_page.py PAGE``.
 
-Exit status 1 and a message that names page and line when something fails or prints something else.
+Exits with status 1 and a message with page and line if a block fails or prints other output than
+the page shows.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ OUTPUT = "text"
 
 
 class PageError(Exception):
-    """What is wrong with a block."""
+    """Failure of a block."""
 
 
-class Reader:
-    """Does one block after the other, and keeps what the ones below build on."""
+class PageRunner:
+    """Runs the blocks of a page in order; keeps the Python names that they define."""
 
     def __init__(self, page: Path) -> None:
         self.page = page
         self.names: dict[str, object] = {"__name__": "__main__"}
-        self.printed: str | None = None  # by the block above
+        self.printed: str | None = None  # output of the preceding block
 
-    def do(self, block: Block) -> None:
-        """Do what a block says."""
+    def run(self, block: Block) -> None:
+        """Run, compile or write a block, or compare it with the printed output."""
         printed, self.printed = self.printed, None
         if block.language == OUTPUT and block.file is None:
             if printed is not None:
@@ -60,7 +61,7 @@ class Reader:
         if block.text.startswith(">>>"):
             self._run_prompts(block)
             return None
-        padding = "\n" * (block.line - 1)  # lines in tracebacks are lines of the page
+        padding = "\n" * (block.line - 1)  # makes line numbers in tracebacks those of the page
         with contextlib.redirect_stdout(io.StringIO()) as output:
             exec(compile(padding + block.text, str(self.page), "exec"), self.names)
         return output.getvalue()
@@ -69,22 +70,22 @@ class Reader:
         test = doctest.DocTestParser().get_doctest(
             block.text, self.names, self.page.name, str(self.page), block.line - 1
         )
-        said = io.StringIO()
+        report = io.StringIO()
         runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-        if runner.run(test, out=said.write, clear_globs=False).failed:
-            raise PageError(said.getvalue())
+        if runner.run(test, out=report.write, clear_globs=False).failed:
+            raise PageError(report.getvalue())
         self.names.update(test.globs)
 
 
 def is_missing(need: str | None) -> bool:
-    """Whether the module or program that a block needs is not there."""
+    """Return True if the module or program that a block needs is missing."""
     if need is None or shutil.which(need) is not None:
         return False
     return importlib.util.find_spec(need) is None
 
 
 def compile_text(block: Block) -> None:
-    """Let a compiler look at a text; warnings are errors."""
+    """Check the syntax and types of a C or C++ block with a compiler; warnings are errors."""
     variable, default, standard = COMPILERS[block.language]
     command = [*shlex.split(os.environ.get(variable) or default), standard, "-fsyntax-only"]
     command += ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
@@ -94,12 +95,12 @@ def compile_text(block: Block) -> None:
 
 
 def run_shell(commands: str) -> str:
-    """Run commands as a reader would, with the environment's own programs first."""
+    """Run shell commands and return their output; the first failing command ends them."""
     return run(["sh", "-euc", commands])
 
 
 def run(command: list[str], text: str | None = None) -> str:
-    """Run a program and return what it prints."""
+    """Run a program and return its output."""
     done = subprocess.run(
         command,
         input=text,
@@ -114,17 +115,17 @@ def run(command: list[str], text: str | None = None) -> str:
 
 
 def compare(expected: str, printed: str) -> None:
-    """Compare what the page shows with what was printed; ``...`` stands for anything."""
+    """Compare the output on the page with the printed output; ``...`` matches any text."""
     if not doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS):
         raise PageError(f"the page shows\n{expected}\nbut this was printed:\n{printed}")
 
 
 def main(page: Path) -> None:
-    """Do all blocks of a page, up to the first that fails."""
-    reader = Reader(page)
+    """Run the blocks of a page up to the first failure."""
+    runner = PageRunner(page)
     for block in blocks_of(page):
         try:
-            reader.do(block)
+            runner.run(block)
         except Exception as error:
             if not isinstance(error, PageError):
                 traceback.print_exc()

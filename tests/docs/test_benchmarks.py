@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The published numbers: tables and charts are those of the results beside them."""
+"""Published benchmark numbers: tables and charts agree with docs/benchmarks/results.json."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RESULTS = json.loads((publish.PUBLISHED / "results.json").read_text(encoding="ut
 
 
 @pytest.mark.parametrize("path", publish.outputs_of(RESULTS), ids=lambda path: path.name)
-def test_what_is_shown_is_what_was_measured(path):
-    """``python benchmarks/publish.py`` writes them again."""
+def test_published_files_agree_with_the_results(path):
+    """``python benchmarks/publish.py`` generates the files."""
     assert path.read_text(encoding="utf-8") == publish.outputs_of(RESULTS)[path]
 
 
-def test_a_row_shows_times_and_ratios():
+def test_a_table_row_has_times_and_ratios():
     row = publish.Row(
         "x", "a <b>", "us", {"ours": publish.Samples([2.0]), "incumbent": publish.Samples([1000.0])}
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of environment variables names those that the sources read, and no others."""
+"""Environment variables: docs/reference/environment.md names exactly those in the sources."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ READ = re.compile(
     r"""environ(?:\.get)?[\[(]\s*"(\w+)"|"(\w+)"\s+(?:not\s+)?in\s+os\.environ|getenv\("(\w+)"\)"""
     r"""|\$ENV\{(\w+)\}|compiler_command\("(\w+)\""""
 )
-# Tables of names that a loop reads.
+# Tables of names that a loop looks up.
 NAMES = re.compile(r"^_VARIABLES = \((.*?)^\)|_home\(\(([^)]*)\)|loader = \{(.*?)\}", re.M | re.S)
-# What only other systems have.
-ELSEWHERE = {"DYLD_LIBRARY_PATH"}
+# Variables of other operating systems.
+NOT_ON_LINUX = {"DYLD_LIBRARY_PATH"}
 
 
 def variables_read() -> set[str]:
@@ -28,10 +28,10 @@ def variables_read() -> set[str]:
             found |= {name for match in READ.findall(text) for name in match if name}
             tables = "".join(part for match in NAMES.findall(text) for part in match)
             found |= set(re.findall(r'"([A-Z]\w+)"', tables))
-    return found - ELSEWHERE
+    return found - NOT_ON_LINUX
 
 
-def test_the_page_names_what_the_sources_read():
+def test_the_page_names_exactly_the_variables_that_the_sources_read():
     first_cells = re.findall(r"^\| (`[A-Z].*?) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     named = re.findall(r"`(\w+)`", " ".join(first_cells))
     assert sorted(named) == sorted(variables_read())

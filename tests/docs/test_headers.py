@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the references of C and C++ need is in the headers: words for each name, quoted regions."""
+"""Header comments for the C and C++ reference: a comment for each name, and quoted regions."""
 
 from __future__ import annotations
 
@@ -40,37 +40,37 @@ def test_the_c_abi_has_fifty_functions_and_seven_are_ours():
 
 
 @pytest.mark.parametrize("entry", EXPORTED, ids=named)
-def test_each_c_function_says_parameters_errors_and_threads(entry):
+def test_each_c_function_documents_parameters_errors_and_threads(entry):
     parameters = c_reference.parameters_of(entry.prototype)
     described = parts_of(entry.comment, parameters)
-    told = {name for names, _ in described.parameters for name in names.split(", ")}
+    documented = {name for names, _ in described.parameters for name in names.split(", ")}
     if "Parameters" not in described.phrases:
-        assert told == set(parameters)
+        assert documented == set(parameters)
     assert {"Fails", "Threads"} <= set(described.phrases)
     assert described.paragraphs
 
 
 @pytest.mark.parametrize("entry", COMPOUNDS, ids=named)
-def test_each_c_struct_and_enum_has_words(entry):
+def test_each_c_struct_and_enum_has_a_comment(entry):
     assert entry.comment
 
 
-def test_each_cpp_class_function_and_macro_has_words():
-    silent = []
+def test_each_cpp_class_function_and_macro_has_a_comment():
+    uncommented = []
     before = None
     for entry in cpp_declarations():
         shares = before is not None and cpp_reference.shares_comment(entry, before)
         if not (entry.comment or shares) and entry.kind in ("class", "function", "macro"):
-            silent.append(f"{entry.header}:{entry.line}: {entry.name}")
+            uncommented.append(f"{entry.header}:{entry.line}: {entry.name}")
         before = entry
-    assert silent == []
+    assert uncommented == []
 
 
 @pytest.mark.parametrize(
     "name", ["TVMFFIAny", "TVMFFIObject", "TVMFFIFunctionCell", "TVMFFIErrorCell"]
 )
-def test_documents_can_quote_the_struct(name):
-    """The specification includes what stands between these marks."""
+def test_pages_can_quote_the_struct(name):
+    """The specification quotes the text between these marks."""
     text = C_API.read_text(encoding="utf-8")
     begin, end = f"[{name}.begin]", f"[{name}.end]"
     assert (text.count(begin), text.count(end)) == (1, 1)
@@ -79,10 +79,10 @@ def test_documents_can_quote_the_struct(name):
     assert re.findall(r"^\} (\w+);$", region, re.MULTILINE) == [name]
 
 
-# ---- The readers of headers themselves -----------------------------------------------------------
+# ---- Header parsing ------------------------------------------------------------------------------
 
 
-def test_a_comment_is_taken_apart():
+def test_comments_are_parsed():
     described = parts_of(
         "Do a thing.\n\n  a  drawing\n\na, b     first\n         line two.\n"
         "Returns: it.\nFails: never.     Threads: any.",
@@ -107,7 +107,7 @@ def test_a_prototype_ends_before_the_body(text, expected):
     assert prototype_of(text, 0, len(text)) == expected
 
 
-def test_conditions_stand_beside_a_prototype():
+def test_conditions_are_separated_from_a_prototype():
     condition = "std::enable_if_t<detail::ok_v<T> && sizeof(T) <= 8>"
     text = f"template <typename T, typename = {condition}> A(T a)"
     assert cpp_reference.without_conditions(text) == (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages that list things list all of them."""
+"""Index pages: complete lists of design notes and examples."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures of consoles and notebooks show what the package says today."""
+"""Screen pictures of consoles and notebooks: they show the package's current output."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import screens
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="earlier consoles show functions otherwise")
-def test_pictures_show_what_is_shown():
-    """``python tools/screens.py`` draws them again."""
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="earlier consoles print functions otherwise")
+def test_pictures_show_the_current_output():
+    """``python tools/screens.py`` generates the pictures."""
     for path, drawn in screens.screens().items():
         assert path.read_text(encoding="utf-8") == drawn, path.name

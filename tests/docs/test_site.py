@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site as its readers meet it: links, search, names, and the pages in a browser."""
+"""Documentation site: links, search, public names, and rendering in a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARKUP = re.compile(
 
 
 class Page(HTMLParser):
-    """The targets and the links of a page."""
+    """The anchors and links of an HTML page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ def pages(site):
     return {path: Page(path) for path in site.rglob("*.html")}
 
 
-def test_every_internal_link_leads_somewhere(pages):
+def test_no_internal_link_is_broken(pages):
     broken = []
     for path, page in pages.items():
         for link in page.links:
@@ -67,8 +67,8 @@ def test_every_internal_link_leads_somewhere(pages):
     ],
     ids=["torch.compile", "keyword arguments", "read-only"],
 )
-def test_search_finds(site, words, page):
-    """By the stems that Sphinx's search keeps."""
+def test_search_finds_the_page(site, words, page):
+    """The words are the stems in Sphinx's search index."""
     text = (site / "searchindex.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
     number = index["docnames"].index(page)
@@ -79,14 +79,14 @@ def test_search_finds(site, words, page):
 
 
 def inventory(site: Path) -> list[tuple[str, str]]:
-    """Return the names that pages show, with their domain; those with priority -1 are not shown."""
+    """Return the documented names with their domains, without hidden names (priority -1)."""
     data = (site / "objects.inv").read_bytes()
     text = zlib.decompress(data.split(b"\n", 4)[4]).decode()
     rows = re.findall(r"^(.+?) +(\w+):\S+ +(-?\d+) ", text, re.MULTILINE)
     return [(domain, name) for name, domain, priority in rows if priority != "-1"]
 
 
-def test_python_is_shown_by_public_names(site):
+def test_python_objects_have_public_names(site):
     names = [name for domain, name in inventory(site) if domain == "py"]
     private = [name for name in names if re.search(r"(^|\.)_(?!_\w+__$)", name)]
     assert private == []
@@ -96,7 +96,7 @@ def test_python_is_shown_by_public_names(site):
     }
 
 
-# ---- In a browser --------------------------------------------------------------------------------
+# ---- Rendering in a browser ----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,8 @@ def browser():
         shown.close()
 
 
-# What is wider than the window, unless it scrolls by itself; and the text without code.
+# Returns the width of the page, without elements that scroll by themselves, and its text without
+# code.
 MEASURE = """() => {
   const code = 'pre, code, .sig, script, style, .headerlink';
   const text = [...document.querySelectorAll('article p, article li, article td, article dd > p')]
@@ -123,7 +124,7 @@ MEASURE = """() => {
 
 
 def test_pages_fit_and_show_no_markup(site, browser):
-    """All in one window, which is quicker than one for each."""
+    """All pages are opened in one window, which is faster than one window per page."""
     window = browser.new_page(viewport={"width": WIDTH, "height": 900})
     wrong = []
     for path in sorted(site.rglob("*.html")):

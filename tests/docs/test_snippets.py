@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show is true: each page is done from top to bottom in an empty folder.
+"""Code blocks of the documentation: each page is executed from top to bottom in an empty folder.
 
-Code that pages quote from the examples is built and run by the tests of these.
+tests/examples builds and runs the code that pages quote from the examples.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAGES = sorted(
     for page in DOCS.rglob("*.md")
     if any(block.language in RUN or block.file for block in blocks_of(page))
 )
-# A reader meets few of them, and each says why.
+# Largest number of blocks that are skipped with a reason.
 MAX_NOT_RUN = 4
 
 needs_compilers = pytest.mark.skipif(
@@ -36,10 +36,10 @@ needs_compilers = pytest.mark.skipif(
 )
 
 
-def done(page: Path, folder: Path, **variables: str) -> str:
-    """Do what a page says in a fresh interpreter; return what went wrong."""
+def error_of(page: Path, folder: Path, **variables: str) -> str:
+    """Execute a page in a fresh interpreter; return its error, or an empty string."""
     search = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
-    cache = {"TVM_FFI_CACHE_DIR": str(folder / "cache")}  # not the user's
+    cache = {"TVM_FFI_CACHE_DIR": str(folder / "cache")}  # do not use the user's build cache
     process = subprocess.run(
         [sys.executable, "-W", "error", str(RUN_PAGE), str(page)],
         cwd=folder,
@@ -56,21 +56,23 @@ def done(page: Path, folder: Path, **variables: str) -> str:
 @needs_compilers
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_page(page, tmp_path):
-    assert done(page, tmp_path) == ""
+    assert error_of(page, tmp_path) == ""
 
 
-def test_few_blocks_are_not_run():
-    """Those that a program of other tests runs, which the reason names, do not count."""
+def test_few_blocks_are_skipped():
+    """Blocks whose reason names a test program that runs them do not count."""
     reasons = [block.not_run for page in PAGES for block in blocks_of(page) if block.not_run]
-    own = [reason for reason in reasons if not (ROOT / reason.partition(" does it")[0]).is_file()]
-    assert len(own) <= MAX_NOT_RUN, own
+    untested = [
+        reason for reason in reasons if not (ROOT / reason.partition(" does it")[0]).is_file()
+    ]
+    assert len(untested) <= MAX_NOT_RUN, untested
 
 
 @needs_compilers
 def test_readme(tmp_path):
-    """Its kernel has an elided body, its commands are make's; the quickstart stands for both.
+    """The README elides the body of its kernel and uses make, so the quickstart's kernel is built.
 
-    It names the library without a folder, so the system's loader has to be told where it is.
+    The README loads the library without a folder, from the current one.
     """
     kernel = ROOT / "examples" / "quickstart" / "kernel.c"
     flags = [f"-I{path}" for path in libinfo.include_paths()]
@@ -85,7 +87,7 @@ def test_readme(tmp_path):
         ),
         encoding="utf-8",
     )
-    assert done(page, tmp_path) == ""
+    assert error_of(page, tmp_path) == ""
 
 
 RUN_DOCSTRINGS = """
@@ -96,10 +98,10 @@ modules = []
 for name in names:
     try:
         modules.append(importlib.import_module(name))
-    except ModuleNotFoundError:  # of an adapter, whose software is not installed
+    except ModuleNotFoundError:  # an adapter whose framework is not installed
         if not name.startswith("tvm_ffi.interop."):
             raise
-for module in modules:  # what a module shows is loaded late, and examined as its own
+for module in modules:  # load lazy attributes, so that their docstrings are tested
     [getattr(module, name) for name in getattr(module, "__all__", ())]
 results = [
     doctest.testmod(
@@ -114,7 +116,7 @@ print(sum(result.failed for result in results), sum(result.attempted for result 
 
 
 def test_examples_in_docstrings():
-    """In a process of their own: the classes that they register stay registered."""
+    """The examples run in a separate process, because registered classes stay registered."""
     process = subprocess.run(
         [sys.executable, "-c", RUN_DOCSTRINGS],
         capture_output=True,
@@ -125,7 +127,7 @@ def test_examples_in_docstrings():
     assert (process.returncode, process.stdout) == (0, "0 True\n"), process.stderr
 
 
-# ---- Whether these tests can fail ----------------------------------------------------------------
+# ---- Detection of errors -------------------------------------------------------------------------
 
 
 @needs_compilers
@@ -142,17 +144,17 @@ def test_examples_in_docstrings():
         ("```{code-block} c\n:caption: a.c\n\nx\n```\n\n```sh\ncc -c a.c\n```", "exit status 1"),
     ],
 )
-def test_what_is_not_true_is_noticed(tmp_path, text, message):
+def test_wrong_blocks_are_detected(tmp_path, text, message):
     page = tmp_path / "page.md"
     page.write_text(text + "\n", encoding="utf-8")
-    assert message in done(page, tmp_path)
+    assert message in error_of(page, tmp_path)
 
 
-def test_blocks_are_left_out_as_their_marks_say(tmp_path):
+def test_marked_blocks_are_skipped(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "<!-- not run: it would fail -->\n```python\n1 / 0\n```\n\n"
         "<!-- needs: a_module_that_is_not_there -->\n\n```python\n1 / 0\n```\n",
         encoding="utf-8",
     )
-    assert done(page, tmp_path) == ""
+    assert error_of(page, tmp_path) == ""

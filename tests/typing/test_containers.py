@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What type checkers say of containers and of names that the package shows, strictly."""
+"""Static types of containers and of public names, checked by mypy and pyright in strict mode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-# In the words of mypy; the other one writes the same without modules.
+# The comments are the types as mypy prints them, without modules; pyright prints the same.
 PROGRAM = """\
 import tvm_ffi
 from tvm_ffi import Array, Dict, List, Map, Tensor
@@ -53,7 +53,7 @@ REVEALED = [line.partition("# ")[2] for line in PROGRAM.splitlines() if "reveal_
 WRONG = [i for i, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# error")]
 
 
-def said(folder: Path, *command: str) -> str:
+def check_program(folder: Path, *command: str) -> str:
     (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
     done = subprocess.run(
         command,
@@ -68,7 +68,7 @@ def said(folder: Path, *command: str) -> str:
 
 def test_mypy(tmp_path):
     pytest.importorskip("mypy", reason="no mypy")
-    output = said(tmp_path, sys.executable, "-m", "mypy", "--strict", "program.py")
+    output = check_program(tmp_path, sys.executable, "-m", "mypy", "--strict", "program.py")
     revealed = re.findall(r'Revealed type is "(.*)"', output)
     assert [re.sub(r"[\w.]+\.|builtins\.", "", text) for text in revealed] == REVEALED, output
     assert [int(line) for line in re.findall(r"^program\.py:(\d+): error:", output, re.M)] == WRONG
@@ -78,7 +78,7 @@ def test_pyright(tmp_path):
     pytest.importorskip("pyright", reason="no pyright")
     (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}', "utf-8")
     command = (sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "program.py")
-    output = said(tmp_path, *command)
+    output = check_program(tmp_path, *command)
     if "program.py" not in output:
         pytest.skip(f"pyright does not run here: {output[-200:]}")
     assert re.findall(r'Type of ".*" is "(.*)"', output) == REVEALED, output

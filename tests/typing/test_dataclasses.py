@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What type checkers know about types defined in Python."""
+"""Static types of constructors and fields of a `py_class`, checked by mypy."""
 
 from __future__ import annotations
 

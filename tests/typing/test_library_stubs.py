@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What type checkers say of calls, right and wrong, of functions that a library exports."""
+"""Stubs of library functions: type checkers accept correct calls and reject wrong ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ tvm_ffi.register_global_func(
     lambda x, factor: None,
     signature="scale(x: inout float32[n], *, factor: float = 2.0)",
 )
-tvm_ffi.register_global_func("kernels.untold", lambda x: None)
+tvm_ffi.register_global_func("kernels.undeclared", lambda x: None)
 """
 
 REGISTERED = """\
@@ -56,7 +56,7 @@ REGISTERED = """\
 # tvm-ffi-stubgen(end)
 """
 
-# A comment says what is wrong with a line.
+# Lines with a comment are wrong.
 PROGRAM = """\
 from __future__ import annotations
 
@@ -79,28 +79,28 @@ kernels.softmax(x, y=y, temperature=2)
 kernels.softmax(temperature=0.5, y=x, x=y)
 kernels.softmax(x < 1, tvm_ffi.readonly(np.memmap("file", np.float32)))
 kernels.softmax(x)  # missing
-kernels.softmax(x, [1.0])  # no tensor
+kernels.softmax(x, [1.0])  # not a tensor
 kernels.softmax(x, y, temprature=0.5)  # unknown
-kernels.softmax(x, y, "warm")  # no number
+kernels.softmax(x, y, "warm")  # not a number
 kernels.softmax(x, y, 1.0, 2.0)  # too many
 kernels.sotfmax(x, y)  # no such function
 
 
 
-class DeclaresWhatJaxDeclares:
+class DeclaredLikeJaxArray:
     def __dlpack__(self) -> object:
         return None
 
 
-kernels.softmax(DeclaresWhatJaxDeclares(), x)
+kernels.softmax(DeclaredLikeJaxArray(), x)
 
 size: int = kernels.make([2, 3]).shape[0]
 kernels.make((2, 3), "int8", device="cuda:1")
 kernels.make(tvm_ffi.Shape((2, 3)), tvm_ffi.dtype("int8"), device=tvm_ffi.device("cpu"))
-kernels.make(2)  # no sequence
-kernels.make([2], 8)  # no dtype
-kernels.make([2], "int8", "cpu")  # by name only
-name: str = kernels.make([2])  # another result
+kernels.make(2)  # not a sequence
+kernels.make([2], 8)  # not a dtype
+kernels.make([2], "int8", "cpu")  # keyword-only
+name: str = kernels.make([2])  # another result type
 
 
 def done(part: int) -> bool:
@@ -110,8 +110,8 @@ def done(part: int) -> bool:
 count: int = kernels.save(Path("file"), {"a": [x, y]})
 kernels.save("file", {}, done)
 kernels.save("file", {}, progress=None)
-kernels.save("file", {"a": [1]})  # no tensor
-kernels.save("file", {}, lambda part: "done")  # another result
+kernels.save("file", {"a": [1]})  # not a tensor
+kernels.save("file", {}, lambda part: "done")  # another result type
 
 module = cast("Kernels", tvm_ffi.load_module("libkernels.so"))
 module.softmax(x, y, temperature=0.5)
@@ -119,8 +119,8 @@ module.softmax(x, y, temprature=0.5)  # unknown
 names: tuple[str, ...] = module.functions
 
 registered.scale(x, factor=3)
-registered.untold(x, 1, "a")
-registered.scale(x, 3)  # by name only
+registered.undeclared(x, 1, "a")
+registered.scale(x, 3)  # keyword-only
 """
 WRONG = [i for i, line in enumerate(PROGRAM.splitlines(), 1) if "  # " in line]
 
@@ -131,7 +131,7 @@ import kernels
 
 x = torch.zeros(2, 3)
 kernels.softmax(x, y=torch.empty_like(x))
-kernels.softmax(x, y=x.tolist)  # no tensor
+kernels.softmax(x, y=x.tolist)  # not a tensor
 """
 
 
@@ -149,7 +149,7 @@ def run(*command: object, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Return a folder with programs and the stubs that they use."""
+    """Return a folder with the programs and the stubs that they import."""
     folder = tmp_path_factory.mktemp("stubs")
     (folder / "kernels.c").write_text(SOURCE, encoding="utf-8")
     (folder / "registering.py").write_text(REGISTER, encoding="utf-8")
@@ -190,7 +190,7 @@ def pyright(folder: Path, program: str) -> list[int]:
 
 
 @pytest.mark.parametrize("check", [mypy, pyright])
-def test_wrong_calls_are_found_and_right_ones_pass(folder, check):
+def test_only_wrong_calls_are_errors(folder, check):
     assert check(folder, "program.py") == WRONG
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What type checkers are told: stubs against the compiled modules, and examples, strictly."""
+"""Type stubs: agreement with the compiled modules, and strict typing of examples and stubs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("**/*.py"))
 
 
-def said(*command: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]:
-    """Run a module of mypy; return its exit status and what it printed."""
+def run_module(*command: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]:
+    """Run a Python module; return its exit status and its output."""
     done = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=cwd,
@@ -38,24 +38,25 @@ def said(*command: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]:
 
 
 def _untyped() -> list[str]:
-    """Return what may be absent or has no types, as the settings of the package say."""
+    """Return the modules whose missing types the package's mypy settings ignore."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     overrides = tomllib.loads(text)["tool"]["mypy"]["overrides"]
-    return [name for one in overrides if "ignore_missing_imports" in one for name in one["module"]]
+    ignored = [entry for entry in overrides if "ignore_missing_imports" in entry]
+    return [name for entry in ignored for name in entry["module"]]
 
 
 @pytest.mark.skipif(
-    sys.version_info < (3, 10), reason="mypy takes the standard library for that of a later Python"
+    sys.version_info < (3, 10), reason="mypy reads the standard library of a later Python"
 )
 def test_stubs_match_the_compiled_modules(tmp_path):
-    """Layout conflicts between bases are left out: an extension type has them by nature."""
+    """Layout conflicts between bases are ignored, because all extension types have them."""
     allowed = HERE / "allowed_differences.txt"
     settings = tmp_path / "mypy.ini"
     others = "".join(f"[mypy-{name}]\nignore_missing_imports = True\n" for name in _untyped())
     settings.write_text(f"[mypy]\n{others}", "utf-8")
     command = ["mypy.stubtest", "tvm_ffi", "--concise", "--ignore-disjoint-bases"]
     command += ["--allowlist", str(allowed), "--mypy-config-file", str(settings)]
-    status, output = said(*command, cwd=tmp_path)
+    status, output = run_module(*command, cwd=tmp_path)
     assert (status, output) == (0, ""), output
 
 
@@ -66,13 +67,13 @@ def test_each_allowed_difference_has_a_reason():
 
 @pytest.mark.parametrize("example", sorted({path.parts[0] for path in PROGRAMS}))
 def test_examples_are_strictly_typed(example):
-    """With the settings of the package itself, which pyproject.toml has."""
+    """The settings are those of the package in pyproject.toml."""
     files = [str(EXAMPLES / path) for path in PROGRAMS if path.parts[0] == example]
-    status, output = said("mypy", *files, MYPYPATH=str(EXAMPLES / example / "python"))
+    status, output = run_module("mypy", *files, MYPYPATH=str(EXAMPLES / example / "python"))
     assert status == 0, output
 
 
-def test_mistakes_are_noticed(tmp_path):
+def test_type_errors_are_detected(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import tvm_ffi\n\n"
@@ -81,7 +82,7 @@ def test_mistakes_are_noticed(tmp_path):
         "tvm_ffi.get_global_func('f')(1)\n",
         encoding="utf-8",
     )
-    status, output = said("mypy", str(program))
+    status, output = run_module("mypy", str(program))
     assert status == 1
     assert [line.split(": ")[0].rpartition(":")[2] for line in output.splitlines()[:-1]] == [
         "3",
@@ -89,7 +90,7 @@ def test_mistakes_are_noticed(tmp_path):
     ], output
 
 
-def test_classes_for_native_types_have_the_constructors_of_dataclasses(tmp_path):
+def test_a_c_class_has_a_dataclass_constructor(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "from tvm_ffi.dataclasses import Object, c_class\n\n\n"
@@ -102,7 +103,7 @@ def test_classes_for_native_types_have_the_constructors_of_dataclasses(tmp_path)
         "Pair('a', 'b')\n",
         encoding="utf-8",
     )
-    status, output = said("mypy", str(program))
+    status, output = run_module("mypy", str(program))
     assert status == 1
     assert [line.split(": ")[0].rpartition(":")[2] for line in output.splitlines()[:-1]] == [
         "11",
@@ -110,7 +111,7 @@ def test_classes_for_native_types_have_the_constructors_of_dataclasses(tmp_path)
     ], output
 
 
-# Fields, constructors that differ from their parents', methods, containers, optionals.
+# Classes with fields, constructors that differ from their parents', methods, containers, optionals.
 GENERATED_CLASSES = {
     "SchemaAllTypes": "tvm_ffi.Object",
     "TestIntPair": "tvm_ffi.Object",
@@ -138,7 +139,7 @@ def test_generated_stubs_are_strictly_typed(tmp_path):
         )
     (tmp_path / "api.py").write_text(text, encoding="utf-8")
     command = ["tvm_ffi.stub.cli", "--imports", "tvm_ffi.testing", str(tmp_path / "api.py")]
-    assert said(*command, cwd=tmp_path) == (0, "")
+    assert run_module(*command, cwd=tmp_path) == (0, "")
     program = tmp_path / "program.py"
     program.write_text(
         "import api\n\n"
@@ -150,7 +151,7 @@ def test_generated_stubs_are_strictly_typed(tmp_path):
         "api.schema_id_list_int(['1'])\n",
         encoding="utf-8",
     )
-    status, output = said("mypy", str(program), MYPYPATH=str(tmp_path))
+    status, output = run_module("mypy", str(program), MYPYPATH=str(tmp_path))
     assert status == 1
     lines = [":".join(line.split(":")[:2]) for line in output.splitlines() if ": error:" in line]
     assert [line.rpartition("/")[2] for line in lines] == [
@@ -159,7 +160,7 @@ def test_generated_stubs_are_strictly_typed(tmp_path):
 
 
 def test_generated_stubs_of_odd_classes_are_strictly_typed(tmp_path):
-    """Attributes that hide types, overloads, names that Python cannot write."""
+    """Attributes that hide types, overloads, names that are not Python identifiers."""
     source = tmp_path / "odd.py"
     source.write_text(
         "# tvm-ffi-stubgen(begin): import-section\n# tvm-ffi-stubgen(end)\n"
@@ -170,8 +171,8 @@ def test_generated_stubs_of_odd_classes_are_strictly_typed(tmp_path):
     )
     program = tmp_path / "make_odd.py"
     program.write_text(MAKE_ODD, encoding="utf-8")
-    assert said("make_odd", str(source), PYTHONPATH=str(tmp_path)) == (0, "")
-    status, output = said("mypy", str(source))
+    assert run_module("make_odd", str(source), PYTHONPATH=str(tmp_path)) == (0, "")
+    status, output = run_module("mypy", str(source))
     assert status == 0, output
 
 

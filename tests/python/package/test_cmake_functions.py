@@ -242,4 +242,4 @@ def test_configured_targets_link_what_they_are_told(tmp_path):
     ]
     assert "Warning" not in output
     _, output = configure(tmp_path, text + "tvm_ffi_configure_target(t0 STUB_DIR here)\n")
-    assert "no effect have: STUB_DIR;here" in output
+    assert "unknown arguments: STUB_DIR;here" in output
