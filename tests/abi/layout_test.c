@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The binary layout of the C ABI on 64-bit platforms, as numbers.  Compiling this file is the
- * test; layout_test.cc compiles the same text as C++.  The numbers are the contract's, not what
- * a compiler happened to print: when one of them fails, the header is wrong. */
+ * The binary layout of the C ABI on 64-bit platforms.  Compiling this file is the test;
+ * layout_test.cc compiles the same text as C++.  The numbers are from the contract, not from
+ * compiler output: if an assertion fails, the header is wrong. */
 #include <assert.h>
 #include <stdalign.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
   static_assert(offsetof(Type, field) == (offset), "offset of " #Type "." #field " changed"); \
   static_assert(sizeof(((Type*)0)->field) == (size), "size of " #Type "." #field " changed")
 
-/* Size and offset do not show a sign; this does. */
+/* Assert the signedness of a field, which its size and offset do not show. */
 #ifdef __cplusplus
 #define CHECK_INTEGER(Type, field, Integer)                          \
   static_assert(std::is_same<decltype(Type::field), Integer>::value, \
@@ -375,7 +375,7 @@ CHECK_INTEGER(DLPackVersion, minor, uint32_t);
 CHECK_INTEGER(DLManagedTensorVersioned, flags, uint64_t);
 
 #ifdef __cplusplus
-/* Values cross boundaries in registers, and C++ classes derive from the cells. */
+/* Values are passed in registers between libraries, and C++ classes derive from the cells. */
 static_assert(std::is_trivially_copyable<TVMFFIAny>::value, "TVMFFIAny travels in registers");
 static_assert(std::is_standard_layout<TVMFFIAny>::value, "TVMFFIAny is standard layout");
 static_assert(std::is_standard_layout<TVMFFIObject>::value, "TVMFFIObject is standard layout");

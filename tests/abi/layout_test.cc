@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout checks of layout_test.c, compiled as C++.
+// Layout checks of layout_test.c, compiled as C++.
 #include "layout_test.c"  // NOLINT(bugprone-suspicious-include): the same checks, other language

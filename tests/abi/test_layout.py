@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C headers agree with the binary contract in ``abi.json``, as C11 and as C++17.
+"""Layout and declarations of the C headers equal the contract ``abi.json``, as C11 and as C++17.
 
-``layout_test.c`` pins the layout by hand; here the compiler prints what it made of the headers
-and the result is compared with the contract, so a mistake has to be made twice to stay hidden.
+``layout_test.c`` asserts the layout with hand-written numbers. These tests print the layout with a
+compiler and compare the output with the contract, so an error must occur in both to go unnoticed.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ ABI = json.loads((HERE / "abi.json").read_text(encoding="utf-8"))
 DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
-# These belong to C++ classes or are macros with other names here; layout_test.c has the latter.
+# Structs of C++ classes, or macros that have other names here (layout_test.c checks the macros).
 ENUMS_ELSEWHERE = {"ModulePropertyMask", "ReferenceCount"}
-# Flag macros in DLPack, so there is no type to measure.
+# Flag macros in DLPack, without an enum type whose size could be measured.
 ENUMS_WITHOUT_TYPE = {"DLPackFlagBitMask"}
 ENUMS = {name: values for name, values in ABI["enums"].items() if name not in ENUMS_ELSEWHERE}
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Language:
-    """One way to compile the headers."""
+    """A compiler command and a language standard."""
 
     name: str
     variable: str
@@ -48,7 +48,7 @@ class Language:
     standard: str
 
     def run(self, source: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-        """Run the compiler on `source` with our include directory last."""
+        """Run the compiler on `source` with the include directory of this project last."""
         command = shlex.split(os.environ.get(self.variable) or self.default)
         if shutil.which(command[0]) is None:
             pytest.skip(f"no {self.name} compiler: {command[0]!r} not found")
@@ -71,7 +71,7 @@ def language(request: pytest.FixtureRequest) -> Language:
 
 @pytest.fixture
 def check(language: Language, tmp_path: Path):
-    """Return a function that compiles text without linking and gives the compiler's result."""
+    """Return a function that compiles source text and returns the compiler's result."""
 
     def compile_text(text: str, *flags: str) -> subprocess.CompletedProcess[str]:
         source = tmp_path / f"check{language.suffix}"
@@ -83,7 +83,7 @@ def check(language: Language, tmp_path: Path):
 
 @pytest.fixture
 def output_of(language: Language, tmp_path: Path):
-    """Return a function that builds and runs a program and gives its standard output."""
+    """Return a function that builds and runs a program and returns its standard output."""
 
     def build_and_run(text: str) -> str:
         source, program = tmp_path / f"program{language.suffix}", tmp_path / "program"
@@ -116,7 +116,7 @@ def parse(output: str) -> dict[str, int]:
     return {label: int(value) for label, value in (line.split() for line in output.splitlines())}
 
 
-def test_structs_have_contract_layout(output_of):
+def test_structs_have_the_layout_of_the_contract(output_of):
     lines, expected = [], {}
     for name, layout in ABI["structs"].items():
         lines += [(f"sizeof:{name}", f"sizeof({name})"), (f"alignof:{name}", f"alignof({name})")]
@@ -129,7 +129,7 @@ def test_structs_have_contract_layout(output_of):
     assert parse(output_of(printing_program(lines))) == expected
 
 
-def test_enums_have_contract_values(output_of):
+def test_enums_have_the_values_of_the_contract(output_of):
     lines, expected = [], {}
     for name, values in ENUMS.items():
         if name not in ENUMS_WITHOUT_TYPE:
@@ -140,7 +140,7 @@ def test_enums_have_contract_values(output_of):
     assert parse(output_of(printing_program(lines))) == expected
 
 
-def test_versions_are_the_contract_level(output_of):
+def test_version_macros_equal_the_contract(output_of):
     macros = [f"TVM_FFI_VERSION_{part}" for part in ("MAJOR", "MINOR", "PATCH")]
     macros += [f"DLPACK_{part}_VERSION" for part in ("MAJOR", "MINOR")]
     expected = [*ABI["abi"]["reported_version"], *ABI["abi"]["dlpack_version"]]
@@ -155,14 +155,14 @@ def prototype(declarator: str, entry: dict) -> str:
 
 
 def redeclarations(lines: list[str]) -> str:
-    """Return `lines` with C linkage: a declaration that conflicts is then an error in C++ too."""
+    """Return `lines` with C linkage, so that a conflicting declaration is an error in C++ too."""
     head, tail = '#ifdef __cplusplus\nextern "C" {\n#endif', "#ifdef __cplusplus\n}\n#endif"
     return "\n".join([head, *lines, tail])
 
 
 @pytest.mark.parametrize("header", [C_API, C_ENV_API])
-def test_functions_have_contract_prototypes(check, header):
-    """Redeclaring proves the type; `sizeof(&name)` before it proves that the header has it."""
+def test_functions_have_the_prototypes_of_the_contract(check, header):
+    """Each program redeclares the function after `sizeof(&name)`, which requires a declaration."""
     functions = {
         name: entry
         for name, entry in ABI["functions"].items()
@@ -175,7 +175,7 @@ def test_functions_have_contract_prototypes(check, header):
     assert_compiles(check("\n".join(text)))
 
 
-def test_conflicting_prototype_is_refused(check):
+def test_a_conflicting_prototype_is_a_compile_error(check):
     wrong = redeclarations(["int TVMFFIFunctionCall(TVMFFIObjectHandle, TVMFFIAny*, int64_t);"])
     result = check(include(C_API) + wrong)
     assert result.returncode != 0
@@ -183,7 +183,7 @@ def test_conflicting_prototype_is_refused(check):
 
 
 @pytest.mark.parametrize("header", [C_API, C_ENV_API])
-def test_header_declares_nothing_beyond_the_contract(header):
+def test_the_header_declares_only_functions_of_the_contract(header):
     text = (INCLUDE / header).read_text(encoding="utf-8")
     declared = re.findall(r"^TVM_FFI_DLL\s[^;(]*?\b(TVMFFI\w+)\(", text, flags=re.MULTILINE)
     functions = ABI["functions"].items()
@@ -191,13 +191,13 @@ def test_header_declares_nothing_beyond_the_contract(header):
     assert sorted(declared) == sorted(expected)
 
 
-def test_function_types_match_the_contract(check):
-    """A typedef may be repeated with the same type only."""
+def test_function_types_equal_the_contract(check):
+    """A typedef may be repeated only with the same type."""
     names = [name for name in ABI["function_types"] if name.startswith(("TVMFFI", "DLPack"))]
     assert len(names) == 9
     used = [f'static_assert(sizeof({name}) == 8, "{name}");' for name in names]
     again = [f"typedef {prototype(f'(*{name})', ABI['function_types'][name])};" for name in names]
-    # Without a typedef of their own: assigning the member needs exactly this type.
+    # Function types without a typedef: the assignment to the member requires exactly this type.
     members = [
         f"void check_{owner}_{field}({owner}* owner);\n"
         f"void check_{owner}_{field}({owner}* owner) {{\n"
@@ -212,8 +212,8 @@ def test_function_types_match_the_contract(check):
     assert_compiles(check("\n".join(text)))
 
 
-def test_layout_test_pins_every_fact():
-    """The hand-kept assertions do not lag behind the contract."""
+def test_the_layout_test_asserts_every_fact_of_the_contract():
+    """The hand-written assertions cover the whole contract."""
     pinned = set(re.findall(r"^CHECK_\w+\(.*\);$", (HERE / "layout_test.c").read_text(), re.M))
     expected = set()
     for name, layout in ABI["structs"].items():
@@ -225,7 +225,7 @@ def test_layout_test_pins_every_fact():
     assert expected - pinned == set()
 
 
-def test_layout_test_compiles(language):
+def test_the_layout_test_compiles(language):
     assert_compiles(language.run(HERE / f"layout_test{language.suffix}", "-fsyntax-only"))
 
 
@@ -241,12 +241,12 @@ def test_layout_test_compiles(language):
         pytest.param((C_API, DLPACK, C_API, C_ENV_API, C_ENV_API, DLPACK), id="repeated"),
     ],
 )
-def test_headers_stand_alone_in_any_order(check, headers):
+def test_headers_compile_alone_and_in_any_order(check, headers):
     assert_compiles(check(include(*headers) + "int unused;\n"))
 
 
-# What another project's copy of DLPack looks like: the standard's names behind the standard's
-# guard, but other struct tags (none at all), no fixed enum type and no comments.
+# A third-party copy of DLPack: the names and the include guard of the standard, but different
+# struct tags (or none), no fixed enum type and no comments.
 FOREIGN_DLPACK = """
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
@@ -283,7 +283,7 @@ typedef int (*DLPackManagedTensorAllocator)(DLTensor*, DLManagedTensorVersioned*
 
 
 def write_foreign_dlpack(root: Path, major: int, minor: int) -> Path:
-    """Write the stand-in as `root`/dlpack/dlpack.h and return the include directory."""
+    """Write the third-party header as `root`/dlpack/dlpack.h and return the include directory."""
     path = root / "foreign" / "dlpack" / "dlpack.h"
     path.parent.mkdir(parents=True)
     text = FOREIGN_DLPACK.replace("@MAJOR@", str(major)).replace("@MINOR@", str(minor))
@@ -295,19 +295,19 @@ USES_FOREIGN = "#ifndef FOREIGN_DLPACK\n#error foreign copy is not in use\n#endi
 
 
 @pytest.mark.parametrize("minor", [2, 3, 9])
-def test_foreign_dlpack_included_first(check, tmp_path, minor):
+def test_third_party_dlpack_is_included_first(check, tmp_path, minor):
     foreign = write_foreign_dlpack(tmp_path, 1, minor) / "dlpack" / "dlpack.h"
     own = (INCLUDE / DLPACK).as_posix()
     text = f'#include "{foreign}"\n#include "{own}"\n' + include(C_API, C_ENV_API) + USES_FOREIGN
     assert_compiles(check(text))
 
 
-def test_foreign_dlpack_found_on_the_include_path(check, tmp_path):
+def test_third_party_dlpack_is_found_on_the_include_path(check, tmp_path):
     foreign = write_foreign_dlpack(tmp_path, 1, 3)
     assert_compiles(check(include(C_ENV_API, C_API, DLPACK) + USES_FOREIGN, f"-I{foreign}"))
 
 
-def test_foreign_dlpack_included_last(check, tmp_path):
+def test_third_party_dlpack_is_included_last(check, tmp_path):
     foreign = write_foreign_dlpack(tmp_path, 1, 3) / "dlpack" / "dlpack.h"
     text = include(C_API, C_ENV_API) + f'#include "{foreign}"\n'
     text += "#ifdef FOREIGN_DLPACK\n#error the first copy is the one in use\n#endif\nint unused;\n"
@@ -322,7 +322,7 @@ def test_foreign_dlpack_included_last(check, tmp_path):
         pytest.param(1, 1, C_ENV_API, "c_env_api.h needs DLPack 1.2 or later", id="older-minor"),
     ],
 )
-def test_unsuitable_dlpack_is_named(check, tmp_path, major, minor, header, message):
+def test_an_unsuitable_dlpack_is_named_in_the_error(check, tmp_path, major, minor, header, message):
     foreign = write_foreign_dlpack(tmp_path, major, minor)
     result = check(include(header) + "int unused;\n", f"-I{foreign}")
     assert result.returncode != 0
@@ -373,12 +373,12 @@ int main(void) {
 """
 
 
-def test_accessors_point_behind_the_header(output_of):
+def test_accessors_return_the_address_after_the_header(output_of):
     output_of(ACCESSOR_PROGRAM)
 
 
-def test_unused_accessors_leave_no_symbol(language, tmp_path):
-    """A kernel that only includes the headers exports nothing of ours, even at -O0."""
+def test_unused_accessors_emit_no_symbol(language, tmp_path):
+    """A kernel that only includes the headers exports no runtime symbols, even at -O0."""
     if shutil.which("nm") is None:
         pytest.skip("no symbol lister: 'nm' not found")
     source, built = tmp_path / f"kernel{language.suffix}", tmp_path / "kernel.o"

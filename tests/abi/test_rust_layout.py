@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``rust/src/abi.rs`` declares agrees with the binary contract in ``abi.json``.
+"""Declarations of ``rust/src/abi.rs`` equal the binary contract ``abi.json``.
 
-The compiler of Rust compares: programs of assertions are compiled, and never run.
+The tests compile Rust programs of constant assertions and do not run them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ TEXT = SOURCE.read_text(encoding="utf-8")
 
 pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
 
-# Belong to classes of C++.
+# Types of C++ classes.
 ENUMS_ELSEWHERE = {"ModulePropertyMask", "ReferenceCount"}
-# Only there so that 32-bit platforms have the same size.
+# Padding fields that give 32-bit platforms the same size.
 NOT_DECLARED = {"TVMFFIObject.__ensure_align"}
 IMPORTS = """\
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::{align_of, offset_of, size_of, MaybeUninit};
 use std::ptr::addr_of;
 """
-# Members of unions that Rust has to name.
+# Members of anonymous C unions, which need names in Rust.
 UNIONS = {
     "TVMFFIAny": {
         **dict.fromkeys(("zero_padding", "small_str_len"), "padding"),
@@ -49,11 +49,11 @@ RUST_TYPES = {
 
 
 def rust_type(text: str) -> str:
-    """Return a type of C as Rust spells it."""
+    """Return the Rust spelling of a C type."""
     text = text.strip()
     pointer = re.fullmatch(r"(.*)\(\*\)\((.*)\)", text)
     if pointer:
-        # Parameters of function pointers have names in some places.
+        # The contract names parameters of some function pointers.
         types = [re.sub(r"(?<=\*)\w+$", "", part.strip()) for part in pointer[2].split(",")]
         return function_type(pointer[1], types)
     if text.endswith("*const"):
@@ -67,7 +67,7 @@ def rust_type(text: str) -> str:
 
 
 def function_type(returns: str, parameters: list[str]) -> str:
-    """Return the type of a pointer to a function that may be NULL."""
+    """Return the type of a nullable function pointer."""
     result = "" if returns.strip() == "void" else f" -> {rust_type(returns)}"
     return f'Option<unsafe extern "C" fn({", ".join(map(rust_type, parameters))}){result}>'
 
@@ -101,7 +101,7 @@ def assert_compiles(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_structs_have_contract_layout(compile_text):
+def test_structs_have_the_layout_of_the_contract(compile_text):
     lines = []
     for name, layout in ABI["structs"].items():
         lines.append(equal(f"size_of::<{name}>()", layout["size"]))
@@ -118,14 +118,14 @@ def test_structs_have_contract_layout(compile_text):
     assert_compiles(compile_text(*lines))
 
 
-def test_a_wrong_size_is_refused(compile_text):
-    """The tests above would pass if nothing was compared."""
+def test_a_wrong_size_is_a_compile_error(compile_text):
+    """Prove that the assertions of the tests above are evaluated."""
     done = compile_text(equal("size_of::<TVMFFIAny>()", 8))
     assert done.returncode != 0
     assert "assertion failed" in done.stderr
 
 
-def test_constants_have_contract_values(compile_text):
+def test_constants_have_the_values_of_the_contract(compile_text):
     enums = {name: values for name, values in ABI["enums"].items() if name not in ENUMS_ELSEWHERE}
     lines = [equal(name, value) for values in enums.values() for name, value in values.items()]
     declared = re.findall(r"^ +(k\w+|DLPACK_FLAG\w+) = ", TEXT, flags=re.MULTILINE)
@@ -136,7 +136,7 @@ def test_constants_have_contract_values(compile_text):
     assert_compiles(compile_text(*lines))
 
 
-def test_functions_have_contract_prototypes(compile_text):
+def test_functions_have_the_prototypes_of_the_contract(compile_text):
     declared = re.findall(r"pub fn (TVMFFI\w+)\(", TEXT)
     assert sorted(declared) == sorted(ABI["functions"])
     lines = []
@@ -146,7 +146,7 @@ def test_functions_have_contract_prototypes(compile_text):
     assert_compiles(compile_text(*lines))
 
 
-def test_function_types_are_those_of_the_contract(compile_text):
+def test_function_types_equal_the_contract(compile_text):
     lines = []
     for name, entry in ABI["function_types"].items():
         if name.startswith(("TVMFFI", "DLPack")):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published packages that were made for the incumbent, on our runtime and on theirs.
+"""Published packages that use the incumbent, run on this runtime and on the incumbent.
 
-`make test-clients` runs this; the first time it downloads some gigabytes.  Each client has an
-environment of its own for each of the two runtimes.  It runs a program of ours that does what the
-client's documentation shows first, and the tests of its source distribution where that has some.
+Run by `make test-clients`; the first run downloads several gigabytes.  Each client has one
+environment per runtime.  The tests run a program based on the first example in the client's
+documentation, and the test suite of its source distribution where it has one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 
 @contextlib.contextmanager
 def judged(runtime: str) -> Iterator[None]:
-    """Let what does not run on the incumbent's be a row of the table, and no defect of ours."""
+    """Report a client that fails on the incumbent as a row of the table, not as a test failure."""
     try:
         yield
     except AssertionError as error:
@@ -36,7 +36,7 @@ def judged(runtime: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_program(environments, tmp_path, client, runtime):
+def test_example_program(environments, tmp_path, client, runtime):
     if missing := missing_commands(client):
         pytest.skip(f"{client.name}: no {', '.join(missing)}")
     with judged(runtime):
@@ -45,11 +45,12 @@ def test_program(environments, tmp_path, client, runtime):
 
 @pytest.mark.parametrize("client", [c for c in CLIENTS if c.suite], ids=lambda client: client.name)
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_own_suite(environments, tmp_path, client, runtime):
+def test_client_test_suite(environments, tmp_path, client, runtime):
     with judged(runtime):
         python = environments(client, runtime)
         unpacked = source(client.suite, python)
-        # Their settings, not those of this repository, which the sources may lie in.
+        # Use the client's pytest settings, not those of this repository, which may contain the
+        # sources.
         options = ["-q", "-p", "no:cacheprovider", "-c", unpacked / "pyproject.toml"]
         options += ["--rootdir", unpacked, unpacked / "tests"]
         run(client, python, "-m", "pytest", *options, folder=tmp_path)

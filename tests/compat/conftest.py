@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer's environment and the libraries that were built with its headers and with ours.
+"""The incumbent's environment, and libraries built with its headers and with this project's.
 
-What is made lies in ``build/compat`` and is used again; one worker at a time makes it.  Without a
-package index the tests are skipped, as long as it is not there.
+All are stored in ``build/compat`` and reused; one pytest worker builds them.  The tests are skipped
+if they are missing and no package index is available.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _one_worker() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def peer_python() -> Path:
-    """Return the interpreter of an environment that has the peer and nothing else."""
+    """Return the interpreter of an environment that contains only the incumbent."""
     try:
         with _one_worker():
             return make_environment(BUILD / "peer-venv", [INCUMBENT_REQUIREMENT])
@@ -55,7 +55,7 @@ def peer_python() -> Path:
 
 @pytest.fixture(scope="session")
 def ours() -> Implementation:
-    """Return the installed package."""
+    """Return this project's installed package."""
     folders = tuple(libinfo.include_paths())
     library = Path(libinfo.find_libtvm_ffi())
     return Implementation("ours", folders, version_of_headers(folders), library)
@@ -63,7 +63,7 @@ def ours() -> Implementation:
 
 @pytest.fixture(scope="session")
 def peer(peer_python: Path) -> Implementation:
-    """Return the peer."""
+    """Return the incumbent's installed package."""
 
     def ask(option: str) -> str:
         command = [peer_python, "-m", "tvm_ffi.config", option]
@@ -122,7 +122,7 @@ def client() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def pydantic() -> Path:
-    """Return a folder with a package that clients need, and that knows nothing of this one."""
+    """Return a folder with a package that clients require and that does not use this one."""
     try:
         with _one_worker():
             return unpack_with_dependencies(BUILD / "clients" / "pydantic", ["pydantic"])
@@ -132,9 +132,9 @@ def pydantic() -> Path:
 
 @pytest.fixture(scope="session")
 def use_client(ours: Implementation) -> Callable[..., str | None]:
-    """Return a function that builds a program of ours and lets it use a published library.
+    """Return a function that builds a program and runs it with a published library.
 
-    It runs a row, whose library on the left is the published one, and returns its outcome.
+    The function runs a row whose left library is the published one, and returns the outcome.
     """
 
     def use(source: str, published: Path, steps: Row) -> str | None:

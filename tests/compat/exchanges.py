@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of rows in processes of their own, so that a crash is the outcome of one row."""
+"""Runs of rows in separate processes, so that a crash is the outcome of one row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT_S = 300
 
 @dataclasses.dataclass
 class Outcomes:
-    """What became of the rows of one pair of libraries."""
+    """Outcomes of the rows of one pair of libraries."""
 
     errors: dict[str, str | None]
     """By name of the row; None when all is well."""
@@ -33,7 +33,7 @@ def run_rows(
     libraries: tuple[Path, Path],
     rows: Sequence[Row],
 ) -> Outcomes:
-    """Run rows; those after one that ends the process run in a new process."""
+    """Run rows; after a row that ends the process, run the remaining rows in a new process."""
     outcomes = Outcomes({}, [])
     command = [str(python), str(WORKER), *map(str, libraries)]
     while remaining := [row for row in rows if row.name not in outcomes.errors]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exchange libraries: one set of sources, built against our headers and against the peer's.
+"""Exchange libraries: one set of sources, built against this project's and the incumbent's headers.
 
-Each library is linked with the *other* implementation's runtime, and the linker has to find every
-symbol there: so the headers need nothing that the other runtime does not have.  Objects are kept
-and compiled again when sources, headers, compiler or flags change.
+Each library is linked with the *other* implementation's runtime, and the linker must resolve every
+symbol: this proves that the headers need nothing that the other runtime lacks.  Objects are reused
+until sources, headers, compiler or flags change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FLAGS = ("-std=c++17", "-O1", "-fPIC")
 
 @dataclass(frozen=True)
 class Implementation:
-    """Headers to compile with, and the runtime that belongs to them."""
+    """Headers to compile with, and the runtime of the same implementation."""
 
     name: str
     include_folders: tuple[str, ...]
@@ -36,12 +36,12 @@ class Implementation:
 
 
 def compiler() -> list[str]:
-    """Return the C++ compiler's command."""
+    """Return the command of the C++ compiler."""
     return shlex.split(os.environ.get("CXX", "c++"))
 
 
 def digest_of(parts: Iterable[str | bytes]) -> str:
-    """Return a short digest of texts and contents of files."""
+    """Return a short digest of strings and file contents."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.encode() if isinstance(part, str) else part)
@@ -58,14 +58,14 @@ def version_of_headers(folders: Sequence[str]) -> str:
 def build_libraries(
     folder: Path, ours: Implementation, peer: Implementation
 ) -> dict[str, tuple[Path, Path]]:
-    """Return two copies of each library: loaded together, they are libraries of their own."""
+    """Return two copies of each library, which can be loaded together as separate libraries."""
     folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = {
             implementation.name: [
                 pool.submit(_compile, folder, source, implementation) for source in SOURCES
             ]
-            for implementation in (peer, ours)  # what takes longer comes first
+            for implementation in (peer, ours)  # longest compilation first
         }
         other = {ours.name: peer, peer.name: ours}
         return {
@@ -75,7 +75,7 @@ def build_libraries(
 
 
 def build_client(folder: Path, source: Path, ours: Implementation) -> Path:
-    """Return a library of one source and the checks, built with our headers."""
+    """Return a library of one source and the checks, built with this project's headers."""
     folder.mkdir(parents=True, exist_ok=True)
     objects = [_compile(folder, path, ours) for path in (source, FOLDER / "exchange/failure.cc")]
     return _link(folder, source.stem, objects, ours)[0]
@@ -93,7 +93,7 @@ def _compile(folder: Path, source: Path, implementation: Implementation) -> Path
         for outdated in folder.glob(f"{stem}-*.o"):
             outdated.unlink()
         _run([*command, "-o", str(target.with_suffix(".part"))])
-        target.with_suffix(".part").rename(target)  # last: an interrupted build is repeated
+        target.with_suffix(".part").rename(target)  # written last: an interrupted build is repeated
     return target
 
 
@@ -113,7 +113,7 @@ def _compiler_version() -> str:
 
 
 def _run(command: list[str]) -> str:
-    """Run a compiler and return its output; AssertionError with its messages when it fails."""
+    """Run a compiler and return its output; raise AssertionError with its messages if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
     return done.stdout

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is exchanged: the table of rows, each a chain of steps in two libraries.
+"""The table of exchanges: each row is a chain of steps in two libraries.
 
-Both libraries are built from ``exchange/*.cc`` and export the same steps.  A step gets what the
-step before it returned, then its own arguments.
+Both libraries are built from ``exchange/*.cc`` and export the same steps.  A step receives the
+result of the previous step, followed by its own arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Case = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Step:
-    """One call of an exported function."""
+    """A call of an exported function."""
 
     side: int
     """0 for the library on the left, 1 for the one on the right."""
@@ -40,12 +40,12 @@ class Row:
 
 
 def left(function: str, *args: Any, **flags: bool) -> Step:
-    """Return a step of the library on the left."""
+    """Return a step of the left library."""
     return Step(0, function, args, **flags)
 
 
 def right(function: str, *args: Any, **flags: bool) -> Step:
-    """Return a step of the library on the right."""
+    """Return a step of the right library."""
     return Step(1, function, args, **flags)
 
 
@@ -244,7 +244,7 @@ TEXT_ROWS = (
 ABI = json.loads(
     (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
 )
-# What the published vectors of objects were computed from: how to make it, and its content.
+# Inputs of the published hashes of objects: constructor and content.
 HASHED_OBJECTS = {
     "heap str 'a' (short content on heap)": ("string", b"a"),
     "heap str '' (empty on heap)": ("string", b""),
@@ -266,7 +266,7 @@ HASHED_OBJECTS = {
 
 
 def hashed_value(vector: dict[str, Any]) -> Step:
-    """Return the step that makes the value of a published hash."""
+    """Return the step that creates the value of a published hash."""
     if vector["type_index"] < 64:
         payload = int(vector["payload"], 16)
         return left("make_from_cell", vector["type_index"], vector["padding"], payload)
@@ -594,7 +594,7 @@ ROWS = (
     *VISIT_ROWS,
 )
 
-# They have to go wrong: what they do would be noticed in other rows as well.
+# Control rows, which must fail: they prove that the same violation in another row is noticed.
 CONTROL_ROWS = (
     row("failed check", left("fail_on_purpose")),
     row("leak", right("leak_on_purpose")),

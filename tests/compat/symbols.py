@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbols of libtvm_ffi that published libraries ask for."""
+"""Symbols of libtvm_ffi that published libraries import."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def dynamic_symbols(library: Path, *options: str) -> set[str]:
 
 
 def symbols_asked_for(library: Path) -> set[str]:
-    """Return what a library needs from libtvm_ffi."""
+    """Return the symbols that a library imports from libtvm_ffi."""
     names = dynamic_symbols(library, "--undefined-only")
     return {name for name in names if re.match(r"TVMFFI|_Z\w*3tvm3ffi", name)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One library that embeds modules, loaded by both implementations."""
+"""A library with embedded modules, loaded by both implementations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scratch_environment import run_program, without_search_paths
 
 SOURCE = Path(__file__).resolve().parents[1] / "runtime" / "embedding_library.c"
 
-# Makes a module of its own for each payload; the C library calls a global function by its name.
+# Creates a new module for each payload; the C library calls a global function by its name.
 SCRIPT = """
 import sys
 import tvm_ffi
@@ -49,7 +49,7 @@ generated code: 42
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory, ours):
-    """Compile the library; it finds the runtime that is in the process."""
+    """Compile the library, which binds to the runtime of the loading process."""
     target = tmp_path_factory.mktemp("embedding") / "embedding.so"
     compiler = shlex.split(os.environ.get("CC", "cc"))
     include = [f"-I{path}" for path in ours.include_folders]
@@ -58,9 +58,9 @@ def library(tmp_path_factory, ours):
     return str(target)
 
 
-def test_tree_is_rebuilt_by_us(library):
+def test_this_runtime_rebuilds_the_module_tree(library):
     assert run_program([sys.executable, "-c", SCRIPT, library], os.environ) == SHOWN
 
 
-def test_tree_is_rebuilt_by_the_peer(library, peer_python):
+def test_the_incumbent_rebuilds_the_module_tree(library, peer_python):
     assert run_program([peer_python, "-c", SCRIPT, library], without_search_paths()) == SHOWN

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that cross between libraries built with our headers and with the peer's.
+"""Values exchanged between libraries built with this project's and the incumbent's headers.
 
-On either runtime, the library on the left makes what the one on the right takes; the pairs of one
-kind tell whether it is the crossing that fails.
+On each runtime, the right library receives values of the left one; pairs of libraries of one
+implementation show whether the exchange causes a failure.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ def test_exchange(exchange, runtime, left, right, row):
 
 @both_runtimes
 @all_pairs
-def test_one_runtime_serves_both_libraries(exchange, ours, peer, runtime, left, right):
-    """The library is linked with the other implementation, but finds the one in the process."""
+def test_both_libraries_use_the_same_runtime(exchange, ours, peer, runtime, left, right):
+    """Both libraries, each linked with the other implementation, bind to the process's runtime."""
     expected = {"ours": ours, "peer": peer}[runtime].library
     used = [path for path in exchange(runtime, left, right).runtimes if "libtvm_ffi.so" in path]
     assert used == [str(expected.resolve())]
 
 
-def test_rows_have_names_of_their_own():
+def test_row_names_are_unique():
     names = [row.name for row in ROWS]
     assert len(names) == len(set(names))
 
 
-# What has to be noticed, by name of the control row.
+# Expected failures, by name of the control row.
 NOTICED = {
     "failed check": "AssertionError: failure.cc",
     "leak": "memory grows by",
@@ -52,7 +52,7 @@ NOTICED = {
 
 
 @pytest.mark.parametrize("name", NOTICED)
-def test_what_goes_wrong_is_noticed(exchange, name):
+def test_control_rows_fail(exchange, name):
     outcomes = exchange("ours", "ours", "peer", CONTROL_ROWS)
     assert NOTICED[name] in outcomes.errors[name]
 
@@ -62,7 +62,7 @@ def test_rows_after_a_crash_run(exchange):
 
 
 def unique_symbols(library):
-    """Return the names that are one object in the whole process, whoever defines them."""
+    """Return the unique symbols: each is one object in the process, whatever library defines it."""
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("nm is not installed")
@@ -85,8 +85,8 @@ SHARED_ON_PURPOSE = re.compile(
 )
 
 
-def test_libraries_share_only_what_never_changes(exchange_libraries):
-    """The first library's object serves all others, whatever release of the headers made them."""
+def test_libraries_share_only_constant_data(exchange_libraries):
+    """The first loaded library's object serves all others, whatever headers they use."""
     shared = unique_symbols(exchange_libraries["ours"][0])
     assert "exchange::NodeObj::_type_index" in shared
     assert [name for name in sorted(shared) if not SHARED_ON_PURPOSE.fullmatch(name)] == []

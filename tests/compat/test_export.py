@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries that the exporter writes, loaded by both implementations."""
+"""Exported libraries, loaded by both implementations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ int seven(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* resu
 }
 """
 
-# Each payload becomes another module, so that the tree can be seen.
+# Each payload becomes a new module, so that the tree is visible.
 SCRIPT = """
 import sys
 import tvm_ffi
@@ -62,7 +62,7 @@ seven: 7
 
 
 class Exported(CustomModule, kind="test.exported"):
-    """Has bytes and imports."""
+    """A module with a payload and imports."""
 
     def __init__(self, content, *imports):
         self.content = content
@@ -75,7 +75,7 @@ class Exported(CustomModule, kind="test.exported"):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory, ours) -> Path:
-    """Export a diamond of modules, with code at its side."""
+    """Export a diamond of modules together with code."""
     folder = tmp_path_factory.mktemp("exported")
     compiler = shlex.split(os.environ.get("CC", "cc"))
     include = [f"-I{path}" for path in ours.include_folders]
@@ -88,10 +88,10 @@ def library(tmp_path_factory, ours) -> Path:
     )
 
 
-def test_loaded_by_us(library):
+def test_this_runtime_loads_the_export(library):
     assert run_program([sys.executable, "-c", SCRIPT, str(library)], os.environ) == SHOWN
 
 
-def test_loaded_by_the_peer(library, peer_python):
+def test_the_incumbent_loads_the_export(library, peer_python):
     environment = without_search_paths()
     assert run_program([peer_python, "-c", SCRIPT, str(library)], environment) == SHOWN

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of FlashInfer, compiled against our headers, linked and loaded.
+"""FlashInfer sources, compiled against this project's headers, linked and loaded.
 
-They are the largest body of kernel code written for these headers.  None of it is stored here:
-`make test-flashinfer` installs the package into the build folder and runs this file, which takes
-minutes.  Device code is compiled to PTX without optimization; host code is compiled in full.
+FlashInfer is the largest body of kernel code that uses these headers.  Its sources are not in this
+repository: `make test-flashinfer` installs the package into the build folder and runs this file,
+which takes minutes.  Device code is compiled to PTX without optimization; host code is compiled in
+full.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Operator:
-    """Files below csrc that make one library, and functions which that exports."""
+    """Files below csrc that form one library, and functions that it exports."""
 
     sources: tuple[str, ...]
     functions: tuple[str, ...]
@@ -41,7 +42,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class CubinHost:
-    """Host code that launches a cubin; a C++ compiler is enough for it."""
+    """Host code that launches a cubin and needs only a C++ compiler."""
 
     source: str
     definitions: dict[str, str] = field(default_factory=dict)
@@ -114,7 +115,7 @@ CUBIN_HOSTS = {
     "state_update_persistent": CubinHost(f"{STATE_UPDATE}_persistent.cc"),
 }
 
-# How FlashInfer itself calls the compiler, less the optimization.
+# FlashInfer's own compiler flags, without optimization.
 DEFINITIONS = [
     f"-DFLASHINFER_ENABLE_{name}"
     for name in ("F16", "BF16", "FP8_E4M3", "FP8_E5M2", "FP8_E8M0", "FP4_E2M1")
@@ -124,15 +125,15 @@ NVCC = [
     "nvcc", "-std=c++17", "-c", "-w", "-Xcompiler", "-fPIC", "--expt-relaxed-constexpr",
     "-static-global-template-stub=false", "-DNDEBUG", "-Xcicc", "-O0", *DEFINITIONS, *OURS,
 ]  # fmt: skip
-# Of a C++ file it compiles nothing itself, it only knows where CUDA's headers are.
+# For C++ files, nvcc only adds the include directories of CUDA.
 CXX = ["nvcc", "-std=c++17", "-c", "-Xcompiler", "-fPIC,-Wall", *OURS]
 
-# Parts of CUDA that have packages of their own; `pip install --target` puts them beside FlashInfer.
+# CUDA components in separate packages; `pip install --target` puts them next to FlashInfer.
 MISSING_LIBRARY = re.compile(r"fatal error: ((?:cublas|curand)\w*\.h): No such file")
 
 
 def include_flags() -> list[str]:
-    """Return where FlashInfer's own headers are; its CCCL comes before the toolkit's."""
+    """Return the include directories of FlashInfer; its CCCL precedes the toolkit's."""
     cccl = [DATA / "cccl" / part for part in ("libcudacxx/include", "cub", "thrust")]
     other = [DATA / part for part in ("include", "csrc", "cutlass/include", "spdlog/include")]
     other += sorted(DATA.parents[1].glob("nvidia/*/include"))
@@ -140,7 +141,7 @@ def include_flags() -> list[str]:
 
 
 def run(command: list[str | Path], cwd: Path) -> None:
-    """Run one compiler; what it wrote is the reason of the failure."""
+    """Run a compiler; raise its output if it fails."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
@@ -171,7 +172,7 @@ def build(operator: Operator, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operator_compiles_and_checks_its_arguments(tmp_path, name):
-    """Each function is found, and says what it expects when it is called with nothing."""
+    """Each function is found, and reports its parameters when it is called without arguments."""
     module = tvm_ffi.load_module(build(OPERATORS[name], tmp_path))
     for function in OPERATORS[name].functions:
         with pytest.raises(TypeError, match=rf"when calling: `{function}\(.*but got 0 arguments"):
@@ -180,7 +181,7 @@ def test_operator_compiles_and_checks_its_arguments(tmp_path, name):
 
 @pytest.mark.parametrize("name", CUBIN_HOSTS)
 @pytest.mark.parametrize("uses_driver", [0, 1])
-def test_cubin_host_compiles(tmp_path, name, uses_driver):
+def test_cubin_host_code_compiles(tmp_path, name, uses_driver):
     host = CUBIN_HOSTS[name]
     definitions = {"TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API": str(uses_driver), **host.definitions}
     flags = [f"-D{key}={value}" for key, value in definitions.items()]

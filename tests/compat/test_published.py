@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries and packages that other people published, as they are, on our runtime.
+"""Unmodified published libraries and packages on this runtime.
 
-Wheels are unpacked without what they ask for: ``tvm_ffi`` is ours.
+Wheels are unpacked without their requirements: ``tvm_ffi`` is this project's package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .symbols import dynamic_symbols, symbols_asked_for
 
 CLIENTS = Path(__file__).resolve().parent / "clients"
 
-# What to unpack, oldest release first, and the libraries in it.
+# Wheels to unpack, oldest release first, and their libraries.
 TILELANG = ("tilelang==0.1.15", "z3-solver==4.15.4.0")
 LIBRARIES = [
     (("xgrammar==0.1.34",), "xgrammar/libxgrammar_bindings.so"),
@@ -44,8 +44,8 @@ def library_id(value):
 
 
 @pytest.mark.parametrize("published", LIBRARIES, ids=library_id)
-def test_published_library_asks_for_nothing_else(client, ours, published):
-    """What it needs is in the contract's list, and there or known to be missing."""
+def test_published_library_imports_only_known_symbols(client, ours, published):
+    """Each imported symbol is in the contract's list, and is exported or known to be missing."""
     requirements, path = published
     needed = symbols_asked_for(client(*requirements) / path)
     served = dynamic_symbols(ours.library, "--defined-only")
@@ -54,7 +54,7 @@ def test_published_library_asks_for_nothing_else(client, ours, published):
 
 
 def run_python(*arguments, search_path=()):
-    """Run this interpreter, which has our package, and return what it printed."""
+    """Run this interpreter, which has this project's package, and return its output."""
     inherited = os.environ.get("PYTHONPATH")
     folders = [*map(str, search_path), *filter(None, [inherited])]
     done = subprocess.run(
@@ -78,17 +78,18 @@ print("loaded")
 
 @pytest.mark.parametrize("published", LIBRARIES, ids=library_id)
 def test_published_library_loads(client, published):
-    """All symbols are bound at once, and everything that it registers finds its place."""
+    """All symbols are bound eagerly, and all registrations succeed."""
     requirements, path = published
     assert run_python("-c", LOAD, client(*requirements) / path) == "loaded\n"
 
 
-# What dates a library: it needs Stringify as 0.1.12 had it last, and ReprPrint, new in 0.1.11.
+# Evidence of the ABI level: Stringify in the form that 0.1.12 had last, and ReprPrint, added in
+# 0.1.11.
 ERAS = {"libtvm_compiler.so": ("0.1.11", "0.1.12"), "libtvm_runtime.so": (None, "0.1.12")}
 
 
 @pytest.mark.parametrize("published", LIBRARIES, ids=library_id)
-def test_inspection_of_a_published_library(client, published):
+def test_inspect_reports_a_published_library(client, published):
     requirements, path = published
     report = inspect_library(client(*requirements) / path)
     assert report.problems == ()
@@ -106,7 +107,7 @@ print("loaded")
 
 
 def test_two_releases_of_xgrammar_in_one_process(client):
-    """The second registers its types again: a warning, and the first registration stays."""
+    """The second release registers its types again: this warns and keeps the first registration."""
     first, second = (
         client(f"xgrammar=={release}") / "xgrammar/libxgrammar_bindings.so"
         for release in ("0.2.7", "0.2.8")
@@ -123,7 +124,7 @@ def test_two_releases_of_xgrammar_in_one_process(client):
 
 # ---- xgrammar -----------------------------------------------------------------------------------
 
-# The number of parameters that the constructor of a matcher has.
+# The number of parameters of the matcher's constructor.
 XGRAMMAR = {"xgrammar==0.1.34": 4, "xgrammar==0.2.7": 5, "xgrammar==0.2.8": 5}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every symbol that a published library asks libtvm_ffi for is there."""
+"""Every libtvm_ffi symbol that a published library imports is exported."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def served(ours):
 
 
 @pytest.mark.parametrize("symbol", ASKED_FOR)
-def test_symbol_is_served(served, symbol):
+def test_imported_symbol_is_exported(served, symbol):
     assert symbol in served, f"needed by {', '.join(ASKED_FOR[symbol])}"

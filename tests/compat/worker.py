@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run rows of exchanges in this process: one line of JSON for each on standard output.
+"""Run rows of exchanges in this process and print one line of JSON for each.
 
     python worker.py LEFT RIGHT < rows.json
 
-LEFT and RIGHT are exchange libraries.  The runtime is the one of the ``tvm_ffi`` package in this
-interpreter's environment; steps are called through the C ABI, so that no conversion of the package
-lies between the libraries.
+LEFT and RIGHT are exchange libraries.  The runtime is that of the ``tvm_ffi`` package in this
+interpreter's environment; steps are called through the C ABI, so that the package does not convert
+values between the libraries.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Any
 import tvm_ffi  # noqa: F401  (loads the runtime; its symbols are global from here on)
 
 NONE, INT, BOOL, RAW_STR, RVALUE_REF, FIRST_OBJECT = 0, 1, 2, 8, 10, 64
-REPETITIONS = 12  # of a row, while memory grows: Python's own growth comes to an end
-SMALL = 200  # no number of a repeated case is larger
+REPETITIONS = 12  # repetitions of a row while memory grows; Python's own growth ends before
+SMALL = 200  # largest number in a repeated case
 RUNTIME = ctypes.CDLL(None)
 
 
 class StepError(Exception):
-    """A step did not do what the row says."""
+    """A step returned an unexpected result."""
 
 
 class Cell(ctypes.Structure):
@@ -40,7 +40,7 @@ class Cell(ctypes.Structure):
 
     @classmethod
     def of(cls, value: Any) -> Cell:
-        """Return the view of a Python value; text must be kept alive by the caller."""
+        """Return the view of a Python value; the caller must keep a string alive."""
         if value is None:
             return cls(NONE, 0, 0)
         if isinstance(value, bool):
@@ -50,7 +50,7 @@ class Cell(ctypes.Structure):
         return cls(RAW_STR, 0, ctypes.cast(ctypes.c_char_p(value), ctypes.c_void_p).value or 0)
 
     def release(self) -> None:
-        """Give up the reference that an owned value holds."""
+        """Release the reference of an owned value."""
         if self.type_index >= FIRST_OBJECT:
             RUNTIME.TVMFFIObjectDecRef(ctypes.c_void_p(self.payload))
         self.type_index, self.padding, self.payload = NONE, 0, 0
@@ -88,20 +88,20 @@ def find_step(library: ctypes.CDLL, name: str) -> Any:
 
 
 def call(function: Any, value: Cell, args: list[Any], moves: bool) -> tuple[int, Cell]:
-    """Call with a value, which is given up afterwards; return status and result."""
+    """Call with a value and release it; return status and result."""
     slot = ctypes.c_uint64(value.payload)
     first = Cell(RVALUE_REF, 0, ctypes.addressof(slot)) if moves else value
     encoded = [argument.encode() if isinstance(argument, str) else argument for argument in args]
     cells = (Cell * (1 + len(encoded)))(first, *(Cell.of(argument) for argument in encoded))
     result = Cell()
     status = function(None, cells, len(cells), ctypes.byref(result))
-    if slot.value != 0 or not moves:  # else the callee has it
+    if slot.value != 0 or not moves:  # otherwise the callee owns it
         value.release()
     return status, result
 
 
 def run_step(library: ctypes.CDLL, step: dict[str, Any], value: Cell, case: list[Any]) -> Cell:
-    """Run a step and return its result or, when it has to fail, its error."""
+    """Run a step and return its result or, if it must fail, its error."""
     args = [x for argument in step["args"] for x in (case if argument == "..." else [argument])]
     status, result = call(find_step(library, step["function"]), value, args, step["moves"])
     if status == 0 and not step["raises"]:
@@ -142,7 +142,7 @@ class MallInfo(ctypes.Structure):
 
 
 def allocated_bytes() -> int:
-    """Return how much memory is in use; 0 where the C library cannot say."""
+    """Return the bytes in use; 0 if the C library cannot report them."""
     try:
         function = RUNTIME.mallinfo2
     except AttributeError:
@@ -158,7 +158,7 @@ def is_small(case: list[Any]) -> bool:
 
 
 def find_leak(libraries: list[ctypes.CDLL], row: dict[str, Any]) -> str | None:
-    """Repeat the small cases; return what is wrong when memory grows each time."""
+    """Repeat the small cases; return a message if memory grows each time."""
     growth: list[int] = []
     while len(growth) < REPETITIONS and (not growth or growth[-1] > 0):
         before = allocated_bytes()
@@ -169,7 +169,7 @@ def find_leak(libraries: list[ctypes.CDLL], row: dict[str, Any]) -> str | None:
 
 
 def run_row(libraries: list[ctypes.CDLL], row: dict[str, Any]) -> str | None:
-    """Return what went wrong, or None."""
+    """Return a message about the failure, or None."""
     try:
         for case in row["cases"]:
             run_case(libraries, row, case)

@@ -31,7 +31,7 @@ TEST_CASE("layout") {
 
 AccessPath Sample() { return AccessPath::Root()->Attr("args")->ArrayItem(3)->MapItem("key"); }
 
-TEST_CASE("steps from the root on") {
+TEST_CASE("steps are listed from the root") {
   Array<AccessStep> steps = Sample()->ToSteps();
   CHECK_EQ(steps.size(), size_t{3});
   CHECK_EQ(steps[0]->kind, AccessKind::kAttr);
@@ -52,7 +52,7 @@ TEST_CASE("equality") {
   CHECK(!Sample()->PathEqual(Sample()->Attr("x")));
   CHECK(!Sample()->PathEqual(AccessPath::Root()->Attr("args")->ArrayItem(4)->MapItem("key")));
   CHECK(!Sample()->PathEqual(AccessPath::Root()->Attr("args")->MapItem(3)->MapItem("key")));
-  // A key is compared as a map compares it: text by content, wherever it is stored.
+  // Keys compare like map keys: strings by content, wherever they are stored.
   CHECK(AccessPath::Root()
             ->MapItem(String(std::string("k")))
             ->PathEqual(AccessPath::Root()->MapItem("k")));
@@ -69,7 +69,7 @@ TEST_CASE("prefix") {
   CHECK(!AccessPath::Root()->GetParent().has_value());
 }
 
-// Far deeper than any program text; the walk is a loop.
+// Deeper than the stack allows; the walk is a loop.
 TEST_CASE("deep paths") {
   AccessPath left = AccessPath::Root();
   AccessPath right = AccessPath::Root();

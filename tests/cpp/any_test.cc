@@ -15,7 +15,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-TEST_CASE("values have their indices") {
+TEST_CASE("values have the type indices of the contract") {
   CHECK_EQ(Any().type_index(), kTVMFFINone);
   CHECK_EQ(Any(nullptr).type_index(), kTVMFFINone);
   CHECK_EQ(Any(true).type_index(), kTVMFFIBool);
@@ -31,7 +31,7 @@ TEST_CASE("values have their indices") {
   CHECK_EQ(Any(kDLCUDA).type_index(), kTVMFFIInt);
 }
 
-TEST_CASE("casts follow the table") {
+TEST_CASE("casts follow the conversion table") {
   CHECK_EQ(Any(true).cast<int>(), 1);
   CHECK_EQ(Any(2).cast<bool>(), true);
   CHECK_EQ(Any(2).cast<double>(), 2.0);
@@ -48,7 +48,7 @@ TEST_CASE("casts follow the table") {
   CHECK(!Any(Bytes("a", 1)).try_cast<String>().has_value());
 }
 
-TEST_CASE("failures have exact texts") {
+TEST_CASE("failed casts have exact messages") {
   CHECK_EQ(Thrown([] { Any(1.5).cast<int>(); }),
            "TypeError: Cannot convert from type `float` to `int`");
   CHECK_EQ(Thrown([] { Any("abc").cast<int>(); }),
@@ -67,7 +67,7 @@ TEST_CASE("failures have exact texts") {
   CHECK_EQ(Thrown([] { Any("nonsense").try_cast<DLDataType>(); }).substr(0, 10), "ValueError");
 }
 
-TEST_CASE("rvalue casts move out") {
+TEST_CASE("rvalue casts move the value out") {
   Function function = Function::FromTyped([] { return 1; });
   Any any(function);
   CHECK_EQ(function.use_count(), 2);
@@ -126,7 +126,7 @@ TEST_CASE("devices compare and print") {
   CHECK_EQ(out.str(), "cuda:1 webgpu:0 99:2");
 }
 
-TEST_CASE("references that do not fit say which element") {
+TEST_CASE("the message of a failed cast names the element") {
   ObjectRef array = Array<Any>{1, "a"};
   CHECK_EQ(Thrown([&] { array.as_or_throw<Array<String>>(); }),
            "TypeError: Cannot treat type `Array[index 0: int]` as type `Array<str>`");
@@ -147,7 +147,7 @@ class OpenObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.any.Open", OpenObj, Object);
 };
 
-TEST_CASE("objects come back as pointers") {
+TEST_CASE("objects are cast to pointers") {
   Any any = make_object<OpenObj>();
   any.cast<OpenObj*>()->value = 5;
   CHECK_EQ(any.as<OpenObj*>().value()->value, 5);
@@ -158,7 +158,7 @@ TEST_CASE("objects come back as pointers") {
 
 TEST_CASE("an expected value is moved out once") {
   struct Source : Any {
-    // Clients derive from it and look at the cell.
+    // Clients derive from Any and read the cell.
     int32_t index() const { return data_.type_index; }
   };
   Source source;
@@ -169,7 +169,7 @@ TEST_CASE("an expected value is moved out once") {
   CHECK_EQ(text.type_index(), kTVMFFINone);
   Expected<Array<int>> array = Array<int>{1};
   Expected<ObjectRef> wider = std::move(array);
-  CHECK_EQ(wider.value().use_count(), 2);  // its own, and the copy that is asked
+  CHECK_EQ(wider.value().use_count(), 2);  // the object's reference and the copy
   CHECK_EQ(array.type_index(), kTVMFFINone);
   Expected<int> failed = Unexpected<Error>(Error("ValueError", "m", ""));
   Error error = std::move(failed).error();

@@ -13,7 +13,7 @@ struct Vector {
   const char* text;
 };
 
-// RFC 4648 section 10, then both digits beyond letters and numbers.
+// RFC 4648 section 10, and the digits 62 and 63.
 const Vector kVectors[] = {
     {"", ""},
     {"f", "Zg=="},
@@ -27,7 +27,7 @@ const Vector kVectors[] = {
     {std::string("\0", 1), "AA=="},
 };
 
-TEST_CASE("vectors") {
+TEST_CASE("published vectors") {
   for (const Vector& vector : kVectors) {
     CHECK(Base64Encode(Bytes(vector.bytes)) == vector.text);
     CHECK(Base64Encode(TVMFFIByteArray{vector.bytes.data(), vector.bytes.size()}) == vector.text);
@@ -37,7 +37,7 @@ TEST_CASE("vectors") {
   }
 }
 
-TEST_CASE("every byte") {
+TEST_CASE("every byte value") {
   std::string bytes;
   for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
   for (size_t size = 0; size <= bytes.size(); ++size) {
@@ -52,6 +52,6 @@ TEST_CASE("wrong length") {
   CHECK((text.size() > 23 && text.substr(text.size() - 23) == "invalid base64 encoding"));
 }
 
-TEST_CASE("no validation") { CHECK_EQ(Base64Decode(String("!!!!")).size(), 3); }
+TEST_CASE("characters are not validated") { CHECK_EQ(Base64Decode(String("!!!!")).size(), 3); }
 
 }  // namespace

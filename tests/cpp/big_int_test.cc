@@ -32,7 +32,7 @@ BigInt Parse(const std::string& text) {
 std::string Text(const BigInt& value) {
   std::ostringstream out;
   out << value;
-  // Canonical: the inline form exactly when the value fits, else no redundant sign word.
+  // Canonical form: inline if the value fits, otherwise without a redundant sign word.
   BigInt::ArrayView words = BigIntUnsafe::GetArrayView(value);
   CHECK_EQ(BigIntUnsafe::CheckInt64(value), words.size() == 1);
   CHECK_EQ(detail::int_ops::NormalizedSize(words.data(), words.size()), words.size());
@@ -47,7 +47,7 @@ struct Row {
       *either, *one;
 };
 
-// Computed with another implementation of integers of any size.
+// Computed with another arbitrary-precision implementation.
 const Row kRows[] = {
     {"9223372036854775808", "-1", "9223372036854775807", "9223372036854775809",
      "-9223372036854775808", "-9223372036854775808", "0", "-9223372036854775808", "0",
@@ -142,7 +142,7 @@ const Row kRows[] = {
      "95314510562862578581919470205017680311613230993079512512996963"},
 };
 
-TEST_CASE("text of any length") {
+TEST_CASE("decimal text of any length") {
   for (const char* pattern :
        {"1", "9", "1000000000", "4294967296", "123456789", "18446744073709551616"}) {
     std::string text;
@@ -234,7 +234,7 @@ TEST_CASE("division") {
   CHECK_EQ(Thrown([] { (void)(BigInt(1) / 0); }), "ZeroDivisionError: Division by zero");
   CHECK_EQ(Thrown([] { (void)(Power(99) % 0); }), "ZeroDivisionError: Division by zero");
   CHECK_EQ(Thrown([] { (void)floormod(Power(99), 0); }), "ZeroDivisionError: Division by zero");
-  // Numbers of many ones and zeros make quotient digits that are guessed too large.
+  // Operands of long runs of ones and zeros make the estimated quotient digits too large.
   uint64_t state = 1;
   auto next = [&](int bits) {
     BigInt value = 0;
@@ -282,7 +282,7 @@ TEST_CASE("doubles") {
   CHECK(static_cast<double>(BigInt(1.7976931348623157e308)) == 1.7976931348623157e308);
   CHECK(static_cast<double>(Power(1000)) == std::ldexp(1.0, 1000));
   CHECK(static_cast<double>(-Power(64)) == -18446744073709551616.0);
-  // Halfway goes to the even neighbour, anything above it up.
+  // Halfway values round to even, values above round up.
   CHECK(static_cast<double>(Power(100) + Power(47)) == std::ldexp(1.0, 100));
   CHECK(static_cast<double>(Power(100) + Power(47) + 1) ==
         std::nextafter(std::ldexp(1.0, 100), HUGE_VAL));
@@ -313,7 +313,7 @@ TEST_CASE("streams") {
            "ValueError: 18446744073709551616!");
 }
 
-TEST_CASE("any row") {
+TEST_CASE("any traits") {
   Any any = Power(100);
   CHECK_EQ(any.GetTypeKey(), "ffi.BigInt");
   CHECK(any.as<BigInt>() == Power(100));
@@ -333,7 +333,7 @@ TEST_CASE("any row") {
   CHECK(twice(-Power(62)).cast<int64_t>() == INT64_MIN);
 }
 
-TEST_CASE("made by the runtime") {
+TEST_CASE("big integers created by the runtime") {
   int64_t words[] = {0, 1, 0, 0};
   TVMFFIByteArray bytes{reinterpret_cast<const char*>(words), sizeof(words)};
   TVMFFIAny raw;
@@ -355,7 +355,7 @@ TEST_CASE("made by the runtime") {
   CHECK_EQ(detail::StableHashCombine(78, Power(100).hash()), 0x9e378d22u);
 }
 
-// The hooks are the runtime's: without them, equal integers were keys of their own.
+// Big integers use the runtime's hooks: without them, equal integers were different keys.
 TEST_CASE("equal integers are one key") {
   CHECK_EQ(AnyHash()(Any(Power(63))), 0x9e3794fcu);
   CHECK_EQ(AnyHash()(Any(-Power(63) - 1)), 0x9e3790b0u);
@@ -387,7 +387,7 @@ TEST_CASE("ownership") {
   CHECK(detail::int_ops::IsNormalizedZero(BigIntUnsafe::GetArrayView(BigInt())));
 }
 
-// ==, !=, <, >, <=, >= of the two.
+// Results of ==, !=, <, >, <=, >=.
 template <typename A, typename B>
 std::string Compared(const A& a, const B& b) {
   std::string text;
@@ -421,7 +421,7 @@ TEST_CASE("every arithmetic type is compared in both orders") {
   CHECK((one == uint64_t{1} && 1ull == one && one != int8_t{2} && 2LL >= one));
 }
 
-TEST_CASE("a number is changed through its pointer") {
+TEST_CASE("an in-place operation through the pointer changes the number") {
   BigInt value = 3;
   BigInt* pointer = &value;
   *pointer += 4;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exceptions of C++ functions at the boundary, and arguments that once ended the process.
+// C++ exceptions at the C boundary, and arguments that used to end the process.
 #include <doctest/doctest.h>
 #include <tvm/ffi/function.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// The error that a caller behind the C ABI finds.
+// The error that a caller of the C function receives.
 std::string ErrorOf(const Function& function) {
   TVMFFIAny result = {};
   TVMFFIObjectHandle handle = detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
@@ -21,13 +21,13 @@ std::string ErrorOf(const Function& function) {
   return error.kind() + ": " + error.message();
 }
 
-// Cause: the core said MemoryError and the headers, for the same exception, InternalError.
-TEST_CASE("memory that runs out is a memory error") {
+// Cause: for the same exception, the core raised MemoryError and the headers InternalError.
+TEST_CASE("a bad_alloc becomes a MemoryError") {
   Function function = Function::FromTyped([] { throw std::bad_alloc(); });
   CHECK_EQ(ErrorOf(function), "MemoryError: out of memory");
 }
 
-// Cause: the index went to TVMFFIGetTypeInfo, which has no way to say that there is no such type.
+// Cause: the index was passed to TVMFFIGetTypeInfo, which cannot report an unregistered type.
 TEST_CASE("unknown type indices are value errors") {
   for (int64_t index : {int64_t{176000}, int64_t{-1}, int64_t{-3}, int64_t{100}, INT64_MAX,
                         INT64_MIN, (int64_t{1} << 32) + kTVMFFIObject}) {

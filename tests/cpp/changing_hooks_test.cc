@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of keys that change the very table that asks them.  AddressSanitizer sees what they leave.
+// Key hooks that change the table that calls them.  AddressSanitizer detects dangling references.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -26,7 +26,7 @@ std::function<void()> when_hashed;
 std::function<void()> when_compared;
 bool is_inside = false;
 
-// A hook does not run for the calls that it makes itself.
+// A hook does not run for its own calls of the table.
 void Run(const std::function<void()>& hook) {
   if (!hook || is_inside) return;
   is_inside = true;
@@ -53,7 +53,7 @@ int64_t HashOf(const ChangingKeyObj* key) {
   Run(when_hashed);
   return key->id == id ? id * hash_factor : 0;
 }
-// Both keys are looked at when all is done: they live as long as the call.
+// Both keys are read after the hook: they live as long as the call.
 bool AreEqual(const ChangingKeyObj* lhs, const ChangingKeyObj* rhs) {
   Run(when_compared);
   return lhs->id == rhs->id;
@@ -82,7 +82,7 @@ AnyDict DictOf(int64_t size) {
   return dict;
 }
 
-// What `call` throws while hooks do `change`.
+// Returns the message that `call` throws while the hooks run `hashed` and `compared`.
 std::string Meanwhile(const std::function<void()>& hashed, const std::function<void()>& compared,
                       const std::function<void()>& call) {
   when_hashed = hashed;
@@ -108,7 +108,7 @@ void CheckWhole(const AnyDict& dict) {
 }
 
 // Cause: searches kept slots and references across the calls of hooks.
-TEST_CASE("a comparison that changes the dict it is for is an error") {
+TEST_CASE("an equality hook that changes the dict of the search is an error") {
   for (int64_t size : {3, 40}) {
     int64_t next = 1000;
     using Change = std::function<void(AnyDict*)>;
@@ -133,7 +133,7 @@ TEST_CASE("a comparison that changes the dict it is for is an error") {
   }
 }
 
-TEST_CASE("a hash that changes the dict it is for is an error") {
+TEST_CASE("a hash hook that changes the dict of the search is an error") {
   AnyDict dict = DictOf(40);
   auto add = [&] { dict.Set(Key(500), 1); };
   CHECK_EQ(Meanwhile(add, nullptr, [&] { static_cast<void>(dict.count(Key(1))); }), kHashed);
@@ -142,15 +142,15 @@ TEST_CASE("a hash that changes the dict it is for is an error") {
   CHECK_EQ(dict.size(), size_t{0});
 }
 
-// Cause: a table was relocated while a hook let it grow, or cleared it, and took its own block for
-// that of the table afterwards.
-TEST_CASE("a hash that changes the dict that grows is an error") {
+// Cause: a hook grew or cleared the table during its relocation, and the relocation then replaced
+// the table's block with its own.
+TEST_CASE("a hash hook that changes a growing dict is an error") {
   int64_t next = 1000;
-  for (int64_t size : {4, 7, 15}) {  // full
+  for (int64_t size : {4, 7, 15}) {  // the table is full
     AnyDict dict = DictOf(size);
     int64_t before = static_cast<int64_t>(dict.size());
     int num_hashes = 0;
-    // Not that of the new key, which comes first in a dense table.
+    // Not during the hash of the new key, which comes first in a dense table.
     auto grow = [&] {
       if (++num_hashes == 3) {
         for (int i = 0; i < 3; ++i) dict.Set(Key(next++), 1);
@@ -162,12 +162,12 @@ TEST_CASE("a hash that changes the dict that grows is an error") {
   }
 }
 
-TEST_CASE("a pair that takes the place of another while a key is compared is noticed") {
+TEST_CASE("a pair that replaces another during a key comparison is noticed") {
   for (int64_t size : {3, 5, 40}) {
     AnyDict dict = DictOf(size);
     auto replace = [&] {
       dict.erase(Key(size - 1));
-      dict.Set(Key(size - 1), "other");  // in the same place
+      dict.Set(Key(size - 1), "other");  // in the same slot
     };
     CHECK_EQ(Meanwhile(nullptr, replace, [&] { dict.Set(Key(size - 1), 1); }), kCompared);
     CHECK_EQ(dict[Key(size - 1)].cast<std::string>(), "other");
@@ -175,8 +175,8 @@ TEST_CASE("a pair that takes the place of another while a key is compared is not
   }
 }
 
-TEST_CASE("a hash that changes the dict from which a key is erased is an error") {
-  // Keys of one chain: the last of them asks for the hash of its home.
+TEST_CASE("a hash hook that changes the dict of an erasure is an error") {
+  // Keys of one chain: erasing the last one hashes it again, to find its home slot.
   hash_factor = 0;
   AnyDict dict = DictOf(6);
   int num_hashes = 0;
@@ -188,7 +188,7 @@ TEST_CASE("a hash that changes the dict from which a key is erased is an error")
   hash_factor = 1;
 }
 
-TEST_CASE("a hook may look at the dict, and change others") {
+TEST_CASE("a hook may read the dict and change other dicts") {
   AnyDict dict = DictOf(40);
   AnyDict other;
   auto look = [&] {
@@ -202,8 +202,8 @@ TEST_CASE("a hook may look at the dict, and change others") {
   CHECK(other.size() > 2);
 }
 
-// Cause: the table was gone, or had given its pairs to a larger one.
-TEST_CASE("a hook that drops or replaces the table it is for is an error") {
+// Cause: the table was destroyed, or had moved its pairs to a larger one.
+TEST_CASE("a hook that drops or replaces the table of the search is an error") {
   for (int64_t size : {3, 40}) {
     AnyDict dict = DictOf(size);
     CHECK_EQ(
@@ -220,9 +220,9 @@ TEST_CASE("a hook that drops or replaces the table it is for is an error") {
   }
 }
 
-// Cause: what was found in one table was looked up, or erased, in the one that had taken its place
-// in the variable.  Another owner kept the first, so nothing seemed to have happened to it.
-TEST_CASE("a hook may replace the map that is looked into") {
+// Cause: a slot found in one table was read or erased in the table that replaced it in the
+// variable.  Another owner kept the first table, so the check for changes did not detect it.
+TEST_CASE("a hook may replace the map variable of a look-up") {
   for (int64_t size : {3, 40}) {
     Map<Any, Any> kept, map;
     for (int64_t i = 0; i < size; ++i) kept.Set(Key(i), i);
@@ -242,7 +242,7 @@ TEST_CASE("a hook may replace the map that is looked into") {
   }
 }
 
-// Cause: a table that was only watched any more was taken for one that somebody holds.
+// Cause: a table with only weak references was taken for a table with an owner.
 TEST_CASE("a hook that drops a table with a weak reference is an error") {
   Map<Any, Any> map{{Key(1), 1}, {Key(2), 2}};
   WeakObjectPtr<Object> weak(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(map));
@@ -251,8 +251,8 @@ TEST_CASE("a hook that drops a table with a weak reference is an error") {
   CHECK(weak.expired());
 }
 
-// Cause: searches borrow keys that are references.
-TEST_CASE("a hook that drops the key that is searched for is an error") {
+// Cause: searches borrow the key reference.
+TEST_CASE("a hook that drops the key of the search is an error") {
   Map<ObjectRef, int64_t> map;
   for (int64_t i = 0; i < 40; ++i) map.Set(Key(i).cast<ObjectRef>(), i);
   ObjectRef key = Key(39).cast<ObjectRef>();
@@ -265,7 +265,8 @@ TEST_CASE("a hook that drops the key that is searched for is an error") {
            "RuntimeError: the key was dropped while `__any_equal__` of a key was running");
 }
 
-// What `value`, a List or Dict, converts to while a hook empties the container.
+// Converts `value`, a List or Dict, to T while a hook empties the container; returns the size or
+// the error.
 template <typename T, typename Container>
 std::string ConvertedWhileEmptied(Container container) {
   Any value = container;
@@ -278,7 +279,7 @@ std::string ConvertedWhileEmptied(Container container) {
   return thrown.empty() ? std::to_string(size) : thrown;
 }
 
-// Cause: parts were converted where they lay, in memory that hooks of keys further in could free.
+// Cause: children were converted in the container's memory, which hooks of nested keys could free.
 TEST_CASE("a hook may change the containers around the dict that is being converted") {
   using IntMap = Map<ObjectRef, int64_t>;
   AnyDict inner = DictOf(6);
@@ -289,7 +290,7 @@ TEST_CASE("a hook may change the containers around the dict that is being conver
   auto dicts = [](const Any& item) { return AnyDict{{"a", item}, {"b", item}}; };
   using Pair = Tuple<IntMap, IntMap>;
   using StdPair = std::tuple<IntMap, IntMap>;
-  // The list has lost its other elements by the time they would be converted.
+  // The hook removes the other elements of the list before they are converted.
   CHECK_EQ((ConvertedWhileEmptied<Array<Array<IntMap>>>(lists(inner))), "1");
   CHECK_EQ((ConvertedWhileEmptied<std::vector<std::vector<IntMap>>>(lists(inner))), "1");
   CHECK_EQ((ConvertedWhileEmptied<Array<Variant<int64_t, Array<IntMap>>>>(lists(inner))), "1");
@@ -315,14 +316,14 @@ TEST_CASE("a hook may change the dict that is being converted") {
   CHECK_EQ(converted.size(), size_t{40});
 }
 
-// Cause: the search for what only the right one has went on in pairs that were gone.
+// Cause: the search for a key that only the right dict has continued in erased pairs.
 TEST_CASE("a hook may change the dict in which a mismatch is searched for") {
   AnyDict lhs = DictOf(20), rhs;
   for (auto [key, value] : lhs) rhs.Set(key, value);
   rhs.Set(Key(100), 100);
   size_t num_hashes = 0;
   auto clear = [&] {
-    if (++num_hashes > lhs.size() + 1) rhs.clear();  // all keys of the left one were found
+    if (++num_hashes > lhs.size() + 1) rhs.clear();  // all keys of the left dict were found
   };
   bool differs = false;
   auto compare = [&] { differs = StructuralEqual::GetFirstMismatch(lhs, rhs).has_value(); };
@@ -331,7 +332,7 @@ TEST_CASE("a hook may change the dict in which a mismatch is searched for") {
   CHECK_EQ(rhs.size(), size_t{0});
 }
 
-TEST_CASE("an error of a hook leaves the table that grows as it was") {
+TEST_CASE("an error of a hook leaves a growing table unchanged") {
   AnyDict dict = DictOf(7);
   int num_hashes = 0;
   auto fail = [&] {
@@ -342,15 +343,16 @@ TEST_CASE("an error of a hook leaves the table that grows as it was") {
   CheckWhole(dict);
 }
 
-// Cause: before a table grows it moves the rest of a chain, which in a crowded one may find no slot
-// half-way.  What was left was put in order by growing, or not at all: pairs were out of reach, and
-// a slot named a key that it no longer held.
-TEST_CASE("an error of a hook leaves the chains of a crowded table as they were") {
+// Cause: before a table grows, it moves the rest of a chain, and may find no free slot midway in a
+// crowded table.  The chain was repaired only if the table grew: otherwise pairs were unreachable,
+// and a slot named a key that it no longer held.
+TEST_CASE("an error of a hook leaves the chains of a crowded table unchanged") {
   for (uint64_t round = 0; round < 100; ++round) {
     std::mt19937_64 random(round);
     AnyDict dict;
     int num_hashes = 0;
-    // A search asks for a few hashes, one that grows from 512 slots for all of them.
+    // A search calls few hash hooks; an insertion that grows the table from 512 slots calls all of
+    // them.
     auto fail = [&] {
       if (++num_hashes > 300 && dict.size() > 300) throw Error("ValueError", "no hash", "");
     };
@@ -365,7 +367,7 @@ TEST_CASE("an error of a hook leaves the chains of a crowded table as they were"
   }
 }
 
-TEST_CASE("whatever hooks do, the dict stays whole") {
+TEST_CASE("the dict is consistent after arbitrary changes by hooks") {
   std::mt19937 random(20);
   auto below = [&](int64_t end) { return static_cast<int64_t>(random()) % end; };
   for (int round = 0; round < 300; ++round) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library whose modules are of a class of its own, written as users write them: no `override`,
-// data members, functions that capture `this`.
+// A library that defines a module class, written like user code: no `override`, data members,
+// functions that capture `this`.
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>

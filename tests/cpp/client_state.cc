@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library may contain of these headers: test_client_state.py looks at the object file that
-// this becomes.  Nothing here runs.
+// A library that uses all headers: test_client_state.py inspects its object file.  This code is not
+// run.
 #include <tvm/ffi/extra/cuda/cubin_launcher.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/extra/stl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements whose destructors use the very container that drops them.
+// Elements whose destructors use the container that releases them.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -37,9 +37,9 @@ std::string Numbers(const List<Any>& list) {
   return text;
 }
 
-// Cause: erased elements were overwritten one by one, and their destructors ran while the rest was
-// on its way, in a buffer that they could have replaced.
-TEST_CASE("what is erased finds the list whole and may let it grow") {
+// Cause: erased elements were overwritten one by one, and their destructors ran while the remaining
+// elements were being moved, in a buffer that a destructor could replace.
+TEST_CASE("destructors of erased elements see a complete list and may grow it") {
   for (int64_t last : {2, 4}) {
     List<Any> list = ListOf(6, 1, last);
     std::string seen;
@@ -55,7 +55,7 @@ TEST_CASE("what is erased finds the list whole and may let it grow") {
   }
 }
 
-TEST_CASE("what is erased may empty the list") {
+TEST_CASE("destructors of erased elements may clear the list") {
   for (int64_t last : {2, 4}) {
     List<Any> list = ListOf(6, 1, last);
     when_it_goes = [&] { list.clear(); };
@@ -65,9 +65,9 @@ TEST_CASE("what is erased may empty the list") {
   }
 }
 
-// Cause: the loop took the table for small, or its chains for whole, while a destructor had made it
-// another one.
-TEST_CASE("values may let a dict grow that is cleared") {
+// Cause: the loop assumed a small table, or complete chains, although a destructor had replaced the
+// table.
+TEST_CASE("destructors may grow a dict during clear") {
   for (int64_t size : {3, 40}) {
     Dict<int64_t, Any> dict;
     for (int64_t i = 0; i < size; ++i) dict.Set(i, NewComingBack());
@@ -78,14 +78,14 @@ TEST_CASE("values may let a dict grow that is cleared") {
     };
     dict.clear();
     when_it_goes = nullptr;
-    // As many are erased as there were at first.
+    // As many entries are erased as the dict had at first.
     CHECK_EQ(dict.size(), static_cast<size_t>(7 * size));
     for (auto [key, value] : dict) CHECK_EQ(dict[key].cast<int64_t>(), key);
   }
 }
 
-// Cause: a list was emptied until nothing was left.
-TEST_CASE("what elements put into the list that is emptied stays") {
+// Cause: clear ran until the list was empty.
+TEST_CASE("elements that destructors add during clear are kept") {
   List<Any> list = ListOf(6, 0, 6);
   int64_t next = 100;
   when_it_goes = [&] { list.push_back(next++ < 112 ? NewComingBack() : Any(next)); };
@@ -99,7 +99,8 @@ TEST_CASE("what elements put into the list that is emptied stays") {
   CHECK_EQ(Numbers(list), "113 114 115 116 117 118 1 2 3 ");
 }
 
-// The size of a sequence whose elements replace it by an empty one, after `empty`.
+// Returns the size of a sequence after `empty`, while the destructors of its elements replace it by
+// an empty one.
 template <typename Sequence, typename Empty>
 size_t SizeOfDropped(const Empty& empty) {
   Sequence sequence;
@@ -119,8 +120,8 @@ void CheckDropped() {
            size_t{3});
 }
 
-// Cause: loops went on in a container that had died.
-TEST_CASE("elements may drop the container that is emptied") {
+// Cause: loops continued in a destroyed container.
+TEST_CASE("destructors may release the container during clear") {
   CheckDropped<List<Any>>();
   CheckDropped<Array<Any>>();
   Dict<int64_t, Any> dict;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads read what is registered about types, and what modules import, while others add to it.
-// ThreadSanitizer looks at the order of loads and stores; elsewhere the values are checked.
+// Threads read the registered types and the imports of modules while other threads add to them.
+// ThreadSanitizer checks the order of loads and stores; other builds check the values.
 #include <doctest/doctest.h>
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/extra/module.h>
@@ -24,7 +24,7 @@ int32_t NewType(const std::string& key) {
   return TVMFFITypeGetOrAllocIndex(&name, -1, 1, 0, 1, kTVMFFIObject);
 }
 
-// One thread runs `add` for 0, 1, ... and the others `look` for as long.
+// One thread runs `add` for 0, 1, ... while the other threads run `look`.
 template <typename Add, typename Look>
 void WhileAdding(Add add, Look look) {
   std::atomic<bool> is_done{false};
@@ -42,7 +42,7 @@ void WhileAdding(Add add, Look look) {
 TVMFFIByteArray ViewOf(const std::string& text) { return {text.data(), text.size()}; }
 
 // Cause: the headers read size, block and entries of a column with plain loads.
-TEST_CASE("columns grow") {
+TEST_CASE("attribute columns grow while threads read them") {
   std::vector<int32_t> types;
   for (int i = 0; i < kCount; ++i) types.push_back(NewType("test.column." + std::to_string(i)));
   const std::string text = "__test_concurrent__";
@@ -68,8 +68,8 @@ TEST_CASE("columns grow") {
   CHECK_EQ(wrong.load(), 0);
 }
 
-// Cause: likewise, of the fields of a type.
-TEST_CASE("fields are added") {
+// Cause: the headers read the fields of a type with plain loads.
+TEST_CASE("fields are added while threads read them") {
   int32_t type = NewType("test.fields");
   std::atomic<int> wrong{0};
   std::atomic<int> most{0};
@@ -92,7 +92,7 @@ TEST_CASE("fields are added") {
   CHECK_EQ(most.load(), kCount);
 }
 
-TEST_CASE("metadata comes") {
+TEST_CASE("metadata is set while threads read it") {
   std::vector<int32_t> types;
   for (int i = 0; i < kCount; ++i) types.push_back(NewType("test.metadata." + std::to_string(i)));
   std::atomic<int> wrong{0};
@@ -119,9 +119,9 @@ class PlainModuleObj final : public ModuleObj {
 };
 Module NewModule() { return Module(ObjectPtr<ModuleObj>(make_object<PlainModuleObj>())); }
 
-// Cause: the field was read without the lock under which modules are imported; and whether an array
-// is shared was asked with a load that put no order between others' reads and the change in place.
-TEST_CASE("imports are added") {
+// Cause: the field was read without the lock that guards imports; and the check for a shared array
+// used a load that does not order other owners' reads before the in-place change.
+TEST_CASE("imports are added while threads read them") {
   Module module = NewModule();
   refl::FieldGetter imports("ffi.Module", "imports_");
   WhileAdding([&](int) { module->ImportModule(NewModule()); },
@@ -141,9 +141,9 @@ class CellObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.concurrent.Cell", CellObj, Object);
 };
 
-// Cause: the order of an owner's writes before the destructor rests on a fence, which
-// ThreadSanitizer does not know; it reported a race that is none.
-TEST_CASE("destructors see what other owners wrote") {
+// Cause: a fence orders an owner's writes before the destructor. ThreadSanitizer does not model
+// fences and reported a false race.
+TEST_CASE("destructors see the writes of other owners") {
   for (int round = 0; round < kCount; ++round) {
     int last = 0;
     ObjectPtr<CellObj> shared = make_object<CellObj>(&last);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers for the tests that only compile: GCC and Clang, in every language level we support."""
+"""Compilers for tests that only compile: GCC and Clang, in every supported language standard."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from pathlib import Path
 import pytest
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include"
-# Stands in for a CUDA toolkit, which a machine need not have.
+# Replaces a CUDA toolkit, which may be missing on the machine.
 FAKE_CUDA = Path(__file__).resolve().parent / "fake_cuda"
 STANDARDS = {"g++": ("c++17", "c++20"), "clang++": ("c++17", "c++20")}
 BASELINE = {"g++": ("c++17",), "clang++": ("c++17",)}
-# What the build of the test programs does not show: that is C++17, most often of GCC.
+# Configurations that the build of the test programs does not cover: it uses C++17, usually with
+# GCC.
 OTHER = {"g++": ("c++20",), "clang++": ("c++17",)}
 C_STANDARDS = {"gcc": ("c11",), "clang": ("c11",)}
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a compiler said about a source: nothing at all when it is good."""
+    """Result of a compilation: success, and the messages, empty if there are no warnings."""
 
     accepted: bool
     text: str
@@ -32,14 +33,14 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler at one language level that looks for errors and makes no object."""
+    """A compiler and a language standard, for checks without output files."""
 
     program: str
     standard: str
 
     @property
     def flags(self) -> list[str]:
-        """Return the options that all its runs share."""
+        """Return the options of all runs."""
         return [f"-std={self.standard}", f"-I{INCLUDE}", "-isystem", str(FAKE_CUDA)]
 
     def run(self, *arguments: str, source: str | None = None) -> Diagnosis:
@@ -50,7 +51,7 @@ class Compiler:
             input=source,
             capture_output=True,
             text=True,
-            env={**os.environ, "LC_ALL": "C"},  # the tests read English
+            env={**os.environ, "LC_ALL": "C"},  # the tests match English messages
         )
         return Diagnosis(done.returncode == 0, done.stdout + done.stderr)
 
@@ -60,7 +61,7 @@ class Compiler:
         return self.run(*options, "-fsyntax-only", "-x", language, "-", source=source)
 
     def diagnose_all(self, sources: dict[str, str], *options: str) -> dict[str, Diagnosis]:
-        """Check several source texts, as many at once as there are processors."""
+        """Check several source texts, one per processor in parallel."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             done = pool.map(lambda source: self.diagnose(source, *options), sources.values())
             return dict(zip(sources, done))
@@ -88,13 +89,13 @@ def compiler(request) -> Compiler:
 
 @pytest.fixture(scope="session", params=_parameters(BASELINE))
 def baseline_compiler(request) -> Compiler:
-    """Return a C++ compiler at the level that the headers are written for."""
+    """Return a C++ compiler with the language standard that the headers are written for."""
     return _available(request.param)
 
 
 @pytest.fixture(scope="session", params=_parameters(OTHER))
 def other_compiler(request) -> Compiler:
-    """Return a C++ compiler and language level that the test programs are not built with."""
+    """Return a C++ compiler and language standard that the test programs are not built with."""
     return _available(request.param)
 
 

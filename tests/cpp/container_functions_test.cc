@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The global functions over containers, through which languages without headers use them.
+// Global functions for containers, through which languages without headers use them.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -25,7 +25,7 @@ std::string Show(const List<int>& list) {
   return text;
 }
 
-TEST_CASE("sequences") {
+TEST_CASE("array functions read and slice sequences") {
   auto array = Global("ffi.Array")(1, "text").cast<Array<Any>>();
   CHECK_EQ(Global("ffi.ArraySize")(array).cast<int>(), 2);
   CHECK_EQ(Global("ffi.ArrayGetItem")(array, 1).cast<std::string>(), "text");
@@ -38,7 +38,7 @@ TEST_CASE("sequences") {
   CHECK_EQ(Global("ffi.ListSize")(Global("ffi.List")()).cast<int>(), 0);
 }
 
-TEST_CASE("lists change in place") {
+TEST_CASE("list functions change the list in place") {
   List<int> list = {1, 2, 3};
   Global("ffi.ListSetItem")(list, 0, 7);
   Global("ffi.ListAppend")(list, 4);
@@ -58,7 +58,7 @@ TEST_CASE("lists change in place") {
   CHECK_EQ(Show(list), "");
 }
 
-TEST_CASE("lists refuse what is out of bounds") {
+TEST_CASE("list functions reject indices out of bounds") {
   List<int> list = {1, 2, 3};
   CHECK_EQ(Thrown([&] { Global("ffi.ListSetItem")(list, 3, 1); }),
            "IndexError: Index 3 out of bounds 3");
@@ -76,9 +76,9 @@ TEST_CASE("lists refuse what is out of bounds") {
   CHECK_EQ(Show(list), "1 2 3 ");
 }
 
-// First of those that look for what is missing, which asks once in a process for what stands for
-// it. Cause: it was asked for under the guard of a static variable.
-TEST_CASE("the function that gives what is missing may come back") {
+// Looks up the object for missing keys, once per process, so this test comes before other look-ups.
+// Cause: the object was requested under the guard of a static variable.
+TEST_CASE("the function that returns the missing object may be reentrant") {
   Function original = Global("ffi.GetInvalidObject");
   static int calls = 0;
   Map<Any, Any> map;
@@ -93,8 +93,9 @@ TEST_CASE("the function that gives what is missing may come back") {
   CHECK_EQ(calls, 2);
 }
 
-// Cause: the position became an iterator first, and 2^60 elements of 16 bytes are no distance.
-TEST_CASE("lists refuse what is so far out that its address comes round") {
+// Cause: the index was converted to an iterator first, whose address overflows for 2^60 elements of
+// 16 bytes.
+TEST_CASE("list functions reject indices whose address overflows") {
   List<int> list = {1, 2, 3};
   constexpr int64_t kRound = int64_t{1} << 60;
   for (int64_t i : {kRound, kRound + 1, 1 - kRound, INT64_MAX, INT64_MIN}) {
@@ -115,7 +116,7 @@ TEST_CASE("lists refuse what is so far out that its address comes round") {
   CHECK_EQ(Show(list), "1 2 3 ");
 }
 
-TEST_CASE("tables") {
+TEST_CASE("map functions") {
   auto map = Global("ffi.Map")("a", 1, 2, "b").cast<Map<Any, Any>>();
   CHECK_EQ(Global("ffi.MapSize")(map).cast<int>(), 2);
   CHECK_EQ(Global("ffi.MapCount")(map, "a").cast<int>(), 1);
@@ -136,10 +137,10 @@ TEST_CASE("tables") {
   CHECK_EQ(Global("ffi.DictCount")(dict, "k").cast<int>(), 0);
 }
 
-TEST_CASE("walk over a table") {
+TEST_CASE("a map iterator walks over a map") {
   std::string seen;
   auto walk = Global("ffi.MapForwardIterFunctor")(Map<int, int>{{1, 2}, {3, 4}}).cast<Function>();
-  do {  // the walk keeps the map alive
+  do {  // the iterator keeps the map alive
     seen += std::to_string(walk(0).cast<int>()) + ":" + std::to_string(walk(1).cast<int>()) + " ";
   } while (walk(2).cast<bool>());
   CHECK_EQ(seen, "1:2 3:4 ");
@@ -147,11 +148,11 @@ TEST_CASE("walk over a table") {
   CHECK_EQ(Thrown([&] { walk(0); }), "IndexError: the iterator is at the end of the table");
 }
 
-TEST_CASE("walk over a dict that changes") {
+TEST_CASE("a dict iterator walks over a dict that changes") {
   Dict<int, int> dict;
   for (int i = 0; i < 3; ++i) dict.Set(i, i);
   auto walk = Global("ffi.DictForwardIterFunctor")(dict).cast<Function>();
-  for (int i = 3; i < 1000; ++i) dict.Set(i, i);  // moves to other memory several times
+  for (int i = 3; i < 1000; ++i) dict.Set(i, i);  // is relocated several times
   int count = 1;
   while (walk(2).cast<bool>()) count += walk(0).cast<int>() == count;
   CHECK_EQ(count, 1000);
@@ -181,7 +182,7 @@ TEST_CASE("device of nested tensors") {
   CHECK_EQ(find(cycle).cast<DLDevice>().device_type, kDLCUDA);
   CHECK_EQ(find(cycle).cast<DLDevice>().device_id, 3);
   CHECK_EQ(find(1).cast<DLDevice>().device_type, kDLCPU);
-  cycle.clear();  // reference counts alone do not end it
+  cycle.clear();  // reference counts alone cannot release a cycle
 }
 
 }  // namespace

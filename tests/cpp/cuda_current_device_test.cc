@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device of the calling thread, which host code sets that passes addresses to kernels.
+// The current device of the calling thread, set by host code that passes addresses to kernels.
 #include <doctest/doctest.h>
 
 #include "../runtime/threads.h"
@@ -14,7 +14,7 @@ Function SetDevice() { return Function::GetGlobalRequired("pytvmffi.CUDASetDevic
 
 }  // namespace
 
-TEST_CASE("threads retain the context of a device once, for good") {
+TEST_CASE("threads retain the context of a device once and never release it") {
   fake_driver_reset();
   RunTogether(8, [](int) { SetDevice()(2, 1); });
   CHECK_EQ(fake_driver_live_contexts(), 1);
@@ -35,7 +35,7 @@ TEST_CASE("kernels with addresses run on the device that was set") {
            "cuLaunchKernel(scale on 0, grid 1 1 1, block 1 1 1, 0 bytes, stream 0)\n");
 }
 
-TEST_CASE("a device that is current already costs one question") {
+TEST_CASE("a device that is already current costs one query") {
   fake_driver_reset();
   Function set = SetDevice();
   set(2, 1);
@@ -44,14 +44,14 @@ TEST_CASE("a device that is current already costs one question") {
   CHECK_EQ(Joined(TakeCalls()), "cuCtxGetCurrent(1)\n");
 }
 
-TEST_CASE("it is the primary context that becomes current") {
+TEST_CASE("the primary context becomes current") {
   fake_driver_reset();
   fake_driver_use_another_context();
   SetDevice()(2, 0);
   CHECK_EQ(fake_driver_current_context(), 0);
 }
 
-TEST_CASE("the host needs nothing done, and others are refused") {
+TEST_CASE("the host device is a no-op, and other device types are refused") {
   fake_driver_reset();
   Function set = SetDevice();
   set(1, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime declares of the CUDA driver, compared with the toolkit's header.
+// The runtime's declarations of the CUDA driver, compared with the toolkit's header.
 #include <cuda.h>
 #include <doctest/doctest.h>
 
@@ -44,7 +44,7 @@ static_assert(sizeof(CUdevice) == sizeof(ours::Device) && sizeof(CUresult) == si
               "");
 
 TEST_CASE("functions have the same number and sizes of parameters") {
-  // Pointers to handles differ in type only, so arities and value types are what can be compared.
+  // Pointers to handles differ only in type, so arity and value types are compared.
   CHECK((std::is_same_v<decltype(&cuInit), CUresult (*)(unsigned)>));
   CHECK((std::is_same_v<decltype(&cuDeviceGetName), CUresult (*)(char*, int, CUdevice)>));
   CHECK((std::is_same_v<decltype(&cuDeviceGetAttribute),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initialisers of libraries may launch kernels, whatever fails meanwhile on other threads.
+// Library initialisers may launch kernels while other threads fail in CUDA functions.
 #include <doctest/doctest.h>
 
 #include "../runtime/while_loading.h"
@@ -18,9 +18,9 @@ Function NewKernel() {
 
 }  // namespace
 
-// Cause: the error was made under the lock of the image, and its backtrace asks the loader for
-// names, while the initialiser, under the loader's lock, waited for the image.
-TEST_CASE("kernels are launched while others ask for too much shared memory") {
+// Cause: the error was created under the lock of the image, and its backtrace needed the loader's
+// lock, while the initialiser, under the loader's lock, waited for the image.
+TEST_CASE("kernels are launched while other threads request too much shared memory") {
   fake_driver_reset();
   {
     Function f = NewKernel();
@@ -34,11 +34,11 @@ TEST_CASE("kernels are launched while others ask for too much shared memory") {
   CHECK_EQ(fake_driver_live_images(), 0);
 }
 
-// Cause: the same with the lock of all devices, under which the driver loaded the image as well.
-TEST_CASE("images are loaded while they fail to load elsewhere") {
+// Cause: same as above with the lock of all devices, under which the driver loaded the image.
+TEST_CASE("images are loaded while loading fails on another thread") {
   fake_driver_reset();
   {
-    NewKernel()(0);  // the driver is there
+    NewKernel()(0);  // the driver is available
     Function f = NewKernel();
     kernel = &f;
     fake_driver_fail("cuModuleLoadDataEx", 200, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA modules: what they refuse, and their saved form, written by hand from its description.
+// CUDA modules: rejected arguments, and the saved form, compared with bytes written by hand.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
@@ -43,7 +43,8 @@ Module Load(const std::string& bytes) {
       .cast<Module>();
 }
 
-// A 64-bit little-endian ELF header with this many sections behind it, of these types and extents.
+// A 64-bit little-endian ELF header, followed by this many section headers with these types and
+// extents.
 struct Section {
   uint32_t type;
   uint64_t offset, size;
@@ -130,15 +131,15 @@ TEST_CASE("arguments are checked") {
   CHECK_EQ(Thrown([&] { plain(1, true, -1); }),
            "ValueError: " + plain_start +
                "2 `dynamicSharedMemory`: bytes must be from 0 to 2147483647, got -1");
-  CHECK_EQ(Joined(TakeCalls()), "");  // the driver was not asked
+  CHECK_EQ(Joined(TakeCalls()), "");  // no driver call
 
-  // Memory that all devices reach decides nothing.
+  // Memory that all devices can access does not determine the device.
   scale(on_host.get(), y.get(), 127, 1, 1, 1);
   scale(x.get(), on_host.get(), -128, 1, 1, 1);
   CHECK_EQ(Only("cuLaunch").size(), 2);
 }
 
-TEST_CASE("descriptions are checked") {
+TEST_CASE("kernel descriptions are checked") {
   auto refused = [](const Array<Any>& kernel, const std::string& part) {
     CheckContains(Thrown([&] { Create({kernel}); }), part);
   };
@@ -185,7 +186,7 @@ TEST_CASE("images are checked") {
     refused(elf.substr(0, size), "",
             "the cubin is truncated after " + std::to_string(size) + " bytes");
   }
-  Create({}, Elf({{8, 128, 1 << 20}}));  // memory without contents
+  Create({}, Elf({{8, 128, 1 << 20}}));  // a section without contents in the file
   refused(Elf({{1, UINT64_MAX, 1}}), "", "the cubin is truncated after 128 bytes");
   refused(Elf({{1, 1, UINT64_MAX}}), "", "the cubin is truncated after 128 bytes");
   std::string narrow = elf;
@@ -211,7 +212,7 @@ TEST_CASE("cubins and fatbins run") {
   }
 }
 
-TEST_CASE("the saved form is the described one") {
+TEST_CASE("the saved form has the documented layout") {
   Module module = Create(
       {Kernel("f", {"x: float32*", "int8"}, {"gridDim"}, {{"blockDim.x", 256}}, "s")}, kShortPtx);
   CHECK_EQ(std::string(module->SaveToBytes()), Saved());
@@ -225,7 +226,7 @@ TEST_CASE("the saved form is the described one") {
            "cuLaunchKernel(s on 0, grid 2 1 1, block 256 1 1, 0 bytes, stream 0)");
 }
 
-TEST_CASE("damaged bytes are refused") {
+TEST_CASE("damaged bytes are rejected") {
   const std::string whole = Saved();
   for (size_t size = 0; size < whole.size(); ++size) {
     std::string thrown = Thrown([&] { Load(whole.substr(0, size)); });
@@ -240,7 +241,7 @@ TEST_CASE("damaged bytes are refused") {
   CheckContains(Thrown([&] { Load(Saved(1, 4)); }), "image format out of range");
   CHECK_EQ(Thrown([&] { Load(Saved(1, 2)); }),
            "ValueError: CUDA image: expected a cubin, got a ptx");
-  // Each 8 bytes may be a length or a count; a huge one must not be believed.
+  // Each 8 bytes may be a length or a count; a huge one must be rejected.
   for (size_t at = 16; at + 8 <= whole.size(); ++at) {
     for (uint64_t value : {UINT64_MAX, uint64_t{1} << 63, uint64_t{1} << 40}) {
       std::string bytes = whole;

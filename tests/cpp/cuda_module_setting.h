@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA modules over the stand-in driver: how the tests make them and what the driver saw.
+// CUDA modules on the stand-in driver: functions that create them and read the recorded driver
+// calls.
 #ifndef TVM_FFI_TESTS_CPP_CUDA_MODULE_SETTING_H_
 #define TVM_FFI_TESTS_CPP_CUDA_MODULE_SETTING_H_
 
@@ -53,7 +54,7 @@ inline Function Get(const Module& module, const char* name) {
   return module->GetFunction(name).value();
 }
 
-// The lines since the last time, without that of the first call of all.
+// The calls since the last TakeLines, without the first cuInit.
 inline std::vector<std::string> TakeCalls() {
   std::string text(fake_driver_take_calls(nullptr, 0) + 1, '\0');
   fake_driver_take_calls(text.data(), text.size());
@@ -72,7 +73,7 @@ inline std::string Joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// The lines that begin with one of these words.
+// The lines that begin with one of these names.
 inline std::vector<std::string> Only(const char* start) {
   std::vector<std::string> lines;
   for (const std::string& line : TakeCalls()) {
@@ -81,7 +82,7 @@ inline std::vector<std::string> Only(const char* start) {
   return lines;
 }
 
-// Elements in memory of the host that claim to be on a device.
+// Host memory that is declared as device memory.
 struct Vector {
   float elements[4] = {};
   int64_t shape[1] = {4}, strides[1] = {1};

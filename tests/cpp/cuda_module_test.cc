@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA modules over the stand-in driver: what reaches the driver, in which order, and what is left
-// behind when it refuses.
+// CUDA modules on the stand-in driver: driver calls, their order, and clean-up when the driver
+// returns an error.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/shape.h>
@@ -19,7 +19,7 @@ using namespace setting;  // NOLINT(*)
 
 const Array<Any> kScale = Kernel("scale", {"x: float32*", "n: int32"}, {"gridDim", "blockDim"});
 
-// Nothing is loaded any more; the next test starts afresh.
+// Unloads everything; the next test starts afresh.
 void CheckNothingIsLeft() {
   CHECK_EQ(fake_driver_live_images(), 0);
   CHECK_EQ(fake_driver_live_contexts(), 0);
@@ -28,7 +28,7 @@ void CheckNothingIsLeft() {
 
 }  // namespace
 
-TEST_CASE("making a module does not need the driver") {
+TEST_CASE("creating a module does not need the driver") {
   fake_driver_reset();
   Module module = Create({kScale});
   Function scale = Get(module, "scale");
@@ -83,7 +83,7 @@ TEST_CASE("the first call on a device loads the image there") {
              "cuLaunchKernel(scale on 1, grid 3 1 1, block 64 1 1, 0 bytes, stream 0)\n"
              "cuCtxSetCurrent(none)\n");
   }
-  // The function had the last reference.
+  // The function held the last reference.
   CHECK_EQ(Joined(TakeCalls()),
            "cuCtxGetCurrent(none)\n"
            "cuThreadExchangeStreamCaptureMode(2)\n"
@@ -95,7 +95,7 @@ TEST_CASE("the first call on a device loads the image there") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("each device gets the image once") {
+TEST_CASE("each device loads the image once") {
   fake_driver_reset();
   {
     Module module = Create({kScale});
@@ -111,7 +111,7 @@ TEST_CASE("each device gets the image once") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("the context that was current comes back") {
+TEST_CASE("the previously current context is restored") {
   fake_driver_reset();
   fake_driver_use_another_context();
   {
@@ -127,13 +127,13 @@ TEST_CASE("the context that was current comes back") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("nothing changes when the context is the right one") {
+TEST_CASE("nothing changes when the right context is current") {
   fake_driver_reset();
   {
     Function nop = Get(Create({Kernel("nop", {}, {"gridDim.x"}, {}, "scale")}), "nop");
     nop(1);
     TakeCalls();
-    // As a program does that uses the primary context itself.
+    // Simulates a program that uses the primary context itself.
     Vector x;
     Function probe = Get(Create({kScale}), "scale");
     struct Seen {
@@ -150,7 +150,7 @@ TEST_CASE("nothing changes when the context is the right one") {
         &seen);
     probe(x.get(), 4, 1, 1);
     CHECK_EQ(seen.calls,
-             "cuCtxGetCurrent(0)\n"  // to learn where a kernel without tensors runs
+             "cuCtxGetCurrent(0)\n"  // determines the device of a kernel without tensors
              "cuCtxGetDevice(0)\n"
              "cuCtxGetCurrent(0)\n"
              "cuLaunchKernel(scale on 0, grid 1 1 1, block 1 1 1, 0 bytes, stream 0)\n");
@@ -158,7 +158,7 @@ TEST_CASE("nothing changes when the context is the right one") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("values arrive in the types of the kernel") {
+TEST_CASE("values are converted to the parameter types of the kernel") {
   fake_driver_reset();
   {
     Function all =
@@ -207,7 +207,7 @@ TEST_CASE("values arrive in the types of the kernel") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("many parameters have room") {
+TEST_CASE("kernels may have many parameters") {
   fake_driver_reset();
   {
     Texts types(100, "int32");
@@ -230,7 +230,7 @@ TEST_CASE("many parameters have room") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("the stream is the one of the tensors device") {
+TEST_CASE("kernels run on the stream of the tensor's device") {
   fake_driver_reset();
   TVMFFIStreamHandle before = nullptr;
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 1, reinterpret_cast<void*>(0x77), &before), 0);
@@ -247,7 +247,7 @@ TEST_CASE("the stream is the one of the tensors device") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("launch arguments come one by one or together") {
+TEST_CASE("launch arguments may be separate or one tuple") {
   fake_driver_reset();
   {
     Module module = Create({
@@ -273,7 +273,7 @@ TEST_CASE("launch arguments come one by one or together") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("shared memory is asked for when it grows") {
+TEST_CASE("the shared-memory attribute is set only when the size grows") {
   fake_driver_reset();
   {
     Function f = Get(Create({Kernel("f", {}, {"dynamicSharedMemory"}, {}, "scale")}), "f");
@@ -291,7 +291,7 @@ TEST_CASE("shared memory is asked for when it grows") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("every refusal of the driver is an error and leaves nothing") {
+TEST_CASE("every driver error is reported and cleaned up") {
   struct Row {
     const char* function;
     int status;
@@ -331,7 +331,7 @@ TEST_CASE("every refusal of the driver is an error and leaves nothing") {
       CHECK_EQ(Thrown([&] { scale(x.get(), 4, 1, 2); }),
                std::string("RuntimeError: CUDA driver: ") + row.message);
       fake_driver_reset();
-      scale(x.get(), 4, 1, 2);  // what failed is done again
+      scale(x.get(), 4, 1, 2);  // the failed call is repeated
       CHECK_EQ(Only("cuLaunch").size(), 1);
       CHECK_EQ(fake_driver_live_images(), 1);
       CHECK_EQ(fake_driver_live_contexts(), 1);
@@ -340,7 +340,7 @@ TEST_CASE("every refusal of the driver is an error and leaves nothing") {
   }
 }
 
-TEST_CASE("the compiler of PTX is quoted") {
+TEST_CASE("messages of the PTX compiler are quoted") {
   fake_driver_reset();
   std::string ptx = std::string(kPtx) + "bad instruction\n";
   Function scale = Get(Create({kScale}, ptx), "scale");
@@ -351,7 +351,7 @@ TEST_CASE("the compiler of PTX is quoted") {
   CheckNothingIsLeft();
 }
 
-TEST_CASE("a module that outlives the driver touches nothing") {
+TEST_CASE("a module that outlives the driver makes no driver calls") {
   fake_driver_reset();
   {
     Function scale = Get(Create({kScale}), "scale");
@@ -364,7 +364,7 @@ TEST_CASE("a module that outlives the driver touches nothing") {
   CHECK_EQ(fake_driver_live_images(), 1);
 }
 
-// Several may load it when they come at the same time; one stays.
+// Concurrent first calls may load several copies; one remains.
 TEST_CASE("threads share one image per device") {
   fake_driver_reset();
   int contexts = fake_driver_live_contexts(), images = fake_driver_live_images();

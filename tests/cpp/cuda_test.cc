@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA headers over a stand-in CUDA library, so without a device.
+// CUDA headers on a stand-in CUDA library, without a device.
 //
 // The file is compiled twice, for the driver API and for the runtime API, and both objects are
-// linked into one program: the variants must not disturb each other.
+// linked into one program: the variants must not interfere with each other.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/cuda/cubin_launcher.h>
 #include <tvm/ffi/extra/cuda/device_guard.h>
@@ -26,7 +26,7 @@ using tvm::ffi::CUDADeviceGuard;
 using Extent = tvm::ffi::dim3;
 namespace cuda_api = tvm::ffi::cuda_api;
 
-// Two cases of one place in one file need two names.
+// Test names must differ because the file is compiled twice.
 #if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 constexpr bool kIsDriver = true;
 #define API "driver API: "
@@ -35,7 +35,7 @@ constexpr bool kIsDriver = false;
 #define API "runtime API: "
 #endif
 
-// One call under its two names.
+// A call whose function has a different name in each API.
 std::string Api(const char* driver, const char* runtime) { return kIsDriver ? driver : runtime; }
 const std::string kLoad = Api("cuLibraryLoadData", "cudaLibraryLoadData");
 const std::string kUnload = Api("cuLibraryUnload", "cudaLibraryUnload");
@@ -95,7 +95,7 @@ TEST_CASE(API "status of the launchers API is thrown") {
            "RuntimeError: CUDA Error: unrecognized error code (12345): unrecognized error code");
 }
 
-TEST_CASE(API "checks are statements that evaluate once") {
+TEST_CASE(API "check macros are statements that evaluate their argument once") {
   int evaluations = 0;
   auto succeed = [&] { return ++evaluations, cudaSuccess; };
   auto succeed_too = [&] { return ++evaluations, cuda_api::kSuccess; };
@@ -123,7 +123,7 @@ TEST_CASE(API "errors name the file of the check") {
   }
 }
 
-TEST_CASE(API "texts exist for every code") {
+TEST_CASE(API "every status code has a message") {
   const char* name = nullptr;
   const char* text = nullptr;
   cuda_api::GetErrorString(static_cast<cuda_api::ResultType>(500), &name, &text);
@@ -136,7 +136,7 @@ TEST_CASE(API "texts exist for every code") {
 
 // ---- CUDADeviceGuard --------------------------------------------------------------------------
 
-TEST_CASE(API "guard sets and restores the device") {
+TEST_CASE(API "the guard sets and restores the device") {
   fake_cuda::Reset();
   {
     CUDADeviceGuard guard(1);
@@ -153,7 +153,7 @@ TEST_CASE(API "guard sets and restores the device") {
            "cudaSetDevice(1); cudaSetDevice(0)");
 }
 
-TEST_CASE(API "guard of the current device only looks") {
+TEST_CASE(API "the guard of the current device only reads it") {
   fake_cuda::Reset();
   fake_cuda::SetCurrentDevice(2);
   {
@@ -162,7 +162,7 @@ TEST_CASE(API "guard of the current device only looks") {
   CHECK_EQ(Calls(), "cudaGetDevice()");
 }
 
-TEST_CASE(API "guard restores when the scope throws") {
+TEST_CASE(API "the guard restores the device when the scope throws") {
   fake_cuda::Reset();
   CHECK_EQ(Thrown([] {
              CUDADeviceGuard guard(1);
@@ -172,7 +172,7 @@ TEST_CASE(API "guard restores when the scope throws") {
   CHECK_EQ(fake_cuda::CurrentDevice(), 0);
 }
 
-TEST_CASE(API "guard that cannot be made changes nothing") {
+TEST_CASE(API "a guard that fails to construct changes nothing") {
   fake_cuda::Reset();
   fake_cuda::FailOnce("cudaSetDevice", 1);
   CHECK_EQ(Thrown([] { CUDADeviceGuard guard(1); }),
@@ -185,7 +185,7 @@ TEST_CASE(API "guard that cannot be made changes nothing") {
   CHECK_EQ(fake_cuda::CurrentDevice(), 0);
 }
 
-TEST_CASE(API "guard throws when it cannot restore") {
+TEST_CASE(API "the guard throws when it cannot restore the device") {
   fake_cuda::Reset();
   bool was_inside = false;
   CHECK_EQ(Thrown([&] {
@@ -197,7 +197,7 @@ TEST_CASE(API "guard throws when it cannot restore") {
   CHECK(was_inside);
 }
 
-TEST_CASE(API "first error wins when the guard cannot restore") {
+TEST_CASE(API "the first error is kept when the guard cannot restore the device") {
   fake_cuda::Reset();
   CHECK_EQ(Thrown([] {
              CUDADeviceGuard guard(1);
@@ -208,7 +208,7 @@ TEST_CASE(API "first error wins when the guard cannot restore") {
   CHECK_EQ(Calls(), "cudaGetDevice(); cudaSetDevice(1); cudaSetDevice(0) -> 1");
 }
 
-TEST_CASE(API "guards are not copied") {
+TEST_CASE(API "guards are not copyable") {
   static_assert(!std::is_copy_constructible_v<CUDADeviceGuard>, "would restore twice");
   static_assert(!std::is_copy_assignable_v<CUDADeviceGuard>, "");
   static_assert(!std::is_convertible_v<int, CUDADeviceGuard>, "");
@@ -216,7 +216,7 @@ TEST_CASE(API "guards are not copied") {
 
 // ---- CubinModule ------------------------------------------------------------------------------
 
-TEST_CASE(API "module is loaded and unloaded once") {
+TEST_CASE(API "a module is loaded and unloaded once") {
   fake_cuda::Reset();
   {
     CubinModule module("FAKE add");
@@ -226,7 +226,7 @@ TEST_CASE(API "module is loaded and unloaded once") {
   CHECK_EQ(Calls(), kUnload + "(library)");
 }
 
-TEST_CASE(API "modules are made from each form of bytes") {
+TEST_CASE(API "modules are created from each image type") {
   fake_cuda::Reset();
   int live = fake_cuda::LiveLibraries();
   {
@@ -239,7 +239,7 @@ TEST_CASE(API "modules are made from each form of bytes") {
   CHECK_EQ(fake_cuda::LiveLibraries(), live);
 }
 
-TEST_CASE(API "image that cannot be loaded throws") {
+TEST_CASE(API "an image that cannot be loaded throws") {
   fake_cuda::Reset();
   fake_cuda::FailOnce(kLoad.c_str(), 1);
   CHECK_EQ(Thrown([] { CubinModule module("FAKE add"); }), "RuntimeError: " + kInvalidValue);
@@ -250,12 +250,12 @@ TEST_CASE(API "unloading may fail") {
   fake_cuda::Reset();
   {
     CubinModule module("FAKE add");
-    fake_cuda::FailOnce(kUnload.c_str(), 4);  // CUDA has ended already
+    fake_cuda::FailOnce(kUnload.c_str(), 4);  // CUDA is already shut down
   }
   CHECK_EQ(Calls(), kLoad + "(image); " + kUnload + "(library) -> 4");
 }
 
-TEST_CASE(API "moved module is unloaded once") {
+TEST_CASE(API "a moved module is unloaded once") {
   fake_cuda::Reset();
   {
     CubinModule first("FAKE add");
@@ -267,7 +267,7 @@ TEST_CASE(API "moved module is unloaded once") {
   CHECK_EQ(Calls(), kLoad + "(image); " + kUnload + "(library)");
 }
 
-TEST_CASE(API "assignment unloads what was there") {
+TEST_CASE(API "assignment unloads the previous module") {
   fake_cuda::Reset();
   {
     CubinModule first("FAKE add");
@@ -322,7 +322,7 @@ TEST_CASE(API "kernels are found by name") {
   CHECK_EQ(Calls(), kGetKernel + "(add); " + kGetKernel + "(scale); " + kGetKernel + "(add)");
 }
 
-TEST_CASE(API "unknown kernel is named in the error") {
+TEST_CASE(API "the error names an unknown kernel") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   std::string expected = "RuntimeError: " + kNotFound + " (kernel `subtract`)";
@@ -331,7 +331,7 @@ TEST_CASE(API "unknown kernel is named in the error") {
   CHECK_EQ(Thrown([&] { module.GetKernelWithMaxDynamicSharedMemory("subtract"); }), expected);
 }
 
-TEST_CASE(API "moved from module has no kernels") {
+TEST_CASE(API "a moved-from module has no kernels") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   CubinModule other(std::move(module));
@@ -340,7 +340,7 @@ TEST_CASE(API "moved from module has no kernels") {
            "(kernel `add`)");
 }
 
-TEST_CASE(API "launch passes everything on") {
+TEST_CASE(API "launch passes all arguments on") {
   fake_cuda::Reset();
   CubinModule module("FAKE add scale");
   CubinKernel kernel = module["scale"];
@@ -399,7 +399,7 @@ TEST_CASE(API "launch with a cluster") {
   CHECK((launch.cluster[0] == 4 && launch.cluster[1] == 1 && launch.cluster[2] == 1));
 }
 
-TEST_CASE(API "launch config without a cluster has no attributes") {
+TEST_CASE(API "a launch config without a cluster has no attributes") {
   cuda_api::LaunchConfig config;
   std::memset(static_cast<void*>(&config), 0x5a, sizeof(config));
   cuda_api::LaunchAttrType attribute;
@@ -428,7 +428,7 @@ TEST_CASE(API "moved kernels are empty") {
 
 // ---- Dynamic shared memory --------------------------------------------------------------------
 
-// The lines of one device; 97 is the attribute of the device, 8 the one of the kernel.
+// The recorded calls for one device; 97 is the device attribute, 8 the kernel attribute.
 std::string AskDevice(int device) {
   std::string number = std::to_string(device);
   return "; " + (kIsDriver ? "cuDeviceGet(" + number + "); " : "") + kDeviceAttribute + "(97, " +
@@ -440,7 +440,7 @@ std::string SetLimit(int limit, int device) {
          ")";
 }
 
-TEST_CASE(API "maximum is what static shared memory leaves") {
+TEST_CASE(API "the maximum is the limit less static shared memory") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   for (fake_cuda::Device& device : fake_cuda::Devices()) device.kernel_shared = 100;
@@ -452,7 +452,7 @@ TEST_CASE(API "maximum is what static shared memory leaves") {
                         AskDevice(1) + SetLimit(900, 1) + AskDevice(2) + SetLimit(0, 2));
 }
 
-TEST_CASE(API "given maximum is set on each device") {
+TEST_CASE(API "a given maximum is set on each device") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   fake_cuda::TakeCalls();
@@ -480,7 +480,7 @@ TEST_CASE(API "devices that refuse are skipped") {
   }
 }
 
-TEST_CASE(API "kernel that no device can run like that") {
+TEST_CASE(API "a kernel that no device supports is an error") {
   std::string expected =
       "RuntimeError: Failed to set dynamic shared memory attribute for any device "
       "(kernel `add`, 512 bytes, 3 devices)";
@@ -494,7 +494,7 @@ TEST_CASE(API "kernel that no device can run like that") {
            "(kernel `add`, -1 bytes, 0 devices)");
 }
 
-TEST_CASE(API "errors while looking for devices are thrown") {
+TEST_CASE(API "errors during the device search are thrown") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   fake_cuda::FailOnce(kDeviceCount.c_str(), 1);
@@ -506,7 +506,7 @@ TEST_CASE(API "errors while looking for devices are thrown") {
            "RuntimeError: " + kInvalidValue);
 }
 
-TEST_CASE(API "sizes that no device has are refused") {
+TEST_CASE(API "invalid sizes are rejected") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   CHECK_EQ(Thrown([&] { module.GetKernelWithMaxDynamicSharedMemory("add", -2); }),
@@ -553,7 +553,7 @@ TEST_CASE(API "devices are found by number") {
 
 // ---- Embedded images --------------------------------------------------------------------------
 
-TEST_CASE(API "embedded image is loaded on first use") {
+TEST_CASE(API "an embedded image is loaded on first use") {
   fake_cuda::Reset();
   auto first = [] { return TVM_FFI_EMBED_CUBIN_GET_KERNEL(fake_linear, "add").GetHandle(); };
   CHECK(first() != nullptr);
@@ -565,14 +565,14 @@ TEST_CASE(API "embedded image is loaded on first use") {
   CHECK(EmbedCubinModule_fake_linear::Global()->mod.GetHandle() != nullptr);
 }
 
-TEST_CASE(API "image of an array is loaded on first use") {
+TEST_CASE(API "an embedded array is loaded on first use") {
   fake_cuda::Reset();
   auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(fake_fill, "fill");
   CHECK(kernel.GetHandle() != nullptr);
   CHECK_EQ(Calls(), kLoad + "(image); " + kGetKernel + "(fill)");
 }
 
-TEST_CASE(API "embedded image that failed is tried again") {
+TEST_CASE(API "loading an embedded image is retried after a failure") {
   fake_cuda::Reset();
   for (int i = 0; i < 2; ++i) {
     CHECK_EQ(Thrown([] { TVM_FFI_EMBED_CUBIN_GET_KERNEL(fake_broken, "add"); }),

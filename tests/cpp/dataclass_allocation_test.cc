@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every request for memory fails once: the services report it and lose nothing (under
-// AddressSanitizer a lost block is a failure).
+// Every memory request of the dataclass services fails once: the service reports it and leaks
+// nothing (AddressSanitizer reports leaks).
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -31,7 +31,7 @@ class NodeObj : public Object {
 };
 int NodeObj::alive = 0;
 
-// All hooks pass on what the function they get says about the part.
+// Each hook calls the function that it receives, and returns its result.
 class HookedObj : public Object {
  public:
   Any part;
@@ -58,7 +58,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
                      });
 }
 
-// A value that contains itself; what it leaves when it goes is nothing.
+// A value that contains itself; its destructor breaks the cycle.
 class Sample {
  public:
   Sample() {

@@ -21,7 +21,7 @@ namespace {
 using namespace tvm::ffi;
 namespace refl = tvm::ffi::reflection;
 
-// Counts the objects of the class that are alive.
+// Counts the live objects of its class.
 class NodeObj : public Object {
  public:
   int64_t id = 0;
@@ -54,7 +54,7 @@ class ChildObj : public NodeObj {
   List<Any> items;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.copy.Child", ChildObj, NodeObj);
 };
-// Its field takes nothing but nodes.
+// A class whose field accepts only nodes.
 class FamilyObj : public Object {
  public:
   Array<Node> members;
@@ -67,7 +67,7 @@ class NotCopyableObj : public Object {
   NotCopyableObj(const NotCopyableObj&) = delete;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.copy.NotCopyable", NotCopyableObj, Object);
 };
-// Declares itself unchangeable.
+// A class that is declared immutable.
 class ConstantObj : public Object {
  public:
   List<Any> items;
@@ -75,14 +75,14 @@ class ConstantObj : public Object {
   ConstantObj(const ConstantObj&) = delete;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.copy.Constant", ConstantObj, Object);
 };
-// Copies itself as an object of another type.
+// Its copy hook returns an object of another type.
 class ImpostorObj : public Object {
  public:
   ImpostorObj() = default;
   ImpostorObj(const ImpostorObj&) = delete;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.copy.Impostor", ImpostorObj, Object);
 };
-// Its field refuses to be set once `refuse` is.
+// Its setter fails while `refuse` is set.
 class RefusingObj : public Object {
  public:
   Any part;
@@ -113,7 +113,7 @@ int SetUnlessRefusing(void* field, const TVMFFIAny* value) {
   TVM_FFI_SAFE_CALL_END();
 }
 
-// A field as C clients describe it.
+// A field as C clients register it.
 void DefinePart(int32_t type_index, int64_t offset, TVMFFIFieldSetter setter) {
   TVMFFIFieldInfo info{};
   info.name = refl::AsByteArray("part");
@@ -162,7 +162,7 @@ Array<Any> ArrayAt(const Any& value) { return value.as_or_throw<Array<Any>>(); }
 std::string Repr(const Any& value) { return ReprPrint(value); }
 bool IsShared(const Any& value) { return DeepCopy(value).same_as(value); }
 
-TEST_CASE("what cannot change is shared") {
+TEST_CASE("immutable values are shared") {
   CHECK(IsShared(nullptr));
   CHECK(IsShared(1));
   CHECK(IsShared(true));
@@ -218,7 +218,7 @@ TEST_CASE("tables keep their order") {
   CHECK_EQ(Repr(copy.as_or_throw<Map<Any, Any>>()[2]), "[4]");
 }
 
-// Keys that are objects are found by their address.
+// Object keys are found by their address.
 TEST_CASE("keys are copied too") {
   for (int size : {1, 7}) {
     Dict<Any, Any> dict;
@@ -262,7 +262,7 @@ TEST_CASE("sharing is preserved") {
   CHECK(At(node)->right.same_as(first));
 }
 
-TEST_CASE("shared parts are copied once") {
+TEST_CASE("shared children are copied once") {
   Any leaf = MakeNode(nullptr, nullptr);
   int before = NodeObj::alive;
   Any copy = DeepCopy(Doubled(60, leaf));
@@ -308,7 +308,7 @@ TEST_CASE("cycles through immutable containers are preserved") {
   At(node)->left = nullptr;
 }
 
-// Fields with a type are never set to a container that is half copied.
+// Typed fields are never set to a partially copied container.
 TEST_CASE("cycles through typed fields are preserved") {
   Any node = MakeNode(nullptr, nullptr);
   Any family = Make<FamilyObj>(Array<Node>{node.as_or_throw<Node>()});
@@ -321,7 +321,7 @@ TEST_CASE("cycles through typed fields are preserved") {
   At(copied_node)->left = nullptr;
 }
 
-TEST_CASE("objects that cannot be copied") {
+TEST_CASE("objects that cannot be copied are errors") {
   auto text = [](const char* type) {
     return "InternalError: Cannot deep copy object of type \"" + std::string(type) +
            "\" because it is not copy-constructible";
@@ -348,7 +348,7 @@ TEST_CASE("a copy of another type is refused") {
            "`test.copy.Constant`");
 }
 
-TEST_CASE("a field without setter is refused when it has to change") {
+TEST_CASE("a field without setter is an error if its value must change") {
   Any copy = DeepCopy(Make<ReadOnlyObj>(7));
   CHECK_EQ(copy.as<ReadOnlyObj>()->part.cast<int>(), 7);
   CHECK_EQ(Thrown([] { DeepCopy(Make<ReadOnlyObj>(List<Any>{})); }),
@@ -356,8 +356,8 @@ TEST_CASE("a field without setter is refused when it has to change") {
            "not define a setter");
 }
 
-// A circle of copies would keep itself alive.
-TEST_CASE("a failure leaves nothing behind") {
+// A cycle of copies would keep itself alive.
+TEST_CASE("a failed copy leaks nothing") {
   for (const Any& last : {Make<RefusingObj>(List<Any>{}), Make<NotCopyableObj>()}) {
     Any node = MakeNode(nullptr, nullptr);
     Dict<Any, Any> dict{{"node", node}, {node, node}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Containers nested as deep as memory allows are released without a deep stack.
+// Containers nested as deeply as memory allows are released with constant stack depth.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -16,14 +16,14 @@ namespace {
 
 using namespace tvm::ffi;
 
-// A tenth of it overflows a stack as well, and sanitizers keep tables of what is allocated.
+// A tenth of the depth also overflows a stack; sanitizers need memory for each allocation.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kDepth = 100000;
 #else
 constexpr int kDepth = 1000000;
 #endif
 
-// Notes when it is released.
+// Counts its releases.
 class NoteObj : public Object {
  public:
   explicit NoteObj(std::vector<int>* released, int number) : released_(released), number_(number) {}
@@ -51,26 +51,26 @@ size_t NumReleased(Wrap wrap) {
   return released.size();
 }
 
-TEST_CASE("sequences are released") {
+TEST_CASE("nested sequences are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Array<Any>{std::move(value)}); }), 1u);
   CHECK_EQ(NumReleased([](Any value) { return Any(List<Any>{1, std::move(value)}); }), 1u);
   CHECK_EQ(NumReleased([](Any value) { return Any(Tuple<Any, int>(std::move(value), 1)); }), 1u);
 }
 
-// Cause: paths share their beginnings, so each holds the one before it.
+// Cause: paths share their prefixes, so each path owns the one before it.
 TEST_CASE("access paths are released") {
   reflection::AccessPath path = reflection::AccessPath::Root();
   for (int i = 0; i < kDepth; ++i) path = path->ArrayItem(i);
   CHECK_EQ(path->depth, kDepth);
 }
 
-TEST_CASE("tables are released") {
+TEST_CASE("nested tables are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Map<String, Any>{{"k", std::move(value)}}); }),
            1u);
   CHECK_EQ(NumReleased([](Any value) { return Any(Dict<int, Any>{{1, std::move(value)}}); }), 1u);
 }
 
-// Cause: only containers took turns.
+// Cause: only the release of containers was deferred.
 TEST_CASE("functions that capture functions are released") {
   auto typed = [](Any value) {
     return Any(Function::FromTyped([value = std::move(value)](int64_t x) { return x; }));
@@ -88,7 +88,7 @@ TEST_CASE("functions that capture functions are released") {
   CHECK_EQ(NumReleased(in_c), 1u);
 }
 
-TEST_CASE("kinds take turns") {
+TEST_CASE("alternating types are released") {
   int turn = 0;
   CHECK_EQ(NumReleased([&turn](Any value) {
              switch (turn++ % 3) {
@@ -118,7 +118,7 @@ TEST_CASE("every branch is released") {
   CHECK_EQ(released.size(), static_cast<size_t>(kDepth / 2 + 2));
 }
 
-TEST_CASE("what is referenced elsewhere stays") {
+TEST_CASE("objects with other references stay alive") {
   Array<Any> kept = {1, 2};
   {
     Any value = kept;
@@ -137,7 +137,7 @@ TEST_CASE("release ends before the statement that caused it") {
   CHECK_EQ(released[0], 7);
 }
 
-TEST_CASE("on many threads") {
+TEST_CASE("nested values are released on many threads") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([] {

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/dtype.h>
 
-// As the headers of CUDA and HIP define them later, though not with their content.
+// Types with the names that the CUDA and HIP headers define, without their content.
 struct __half {
   unsigned short bits;
 };
@@ -20,7 +20,7 @@ std::string NameOf() {
   return DLDataTypeToString(dtype);
 }
 
-TEST_CASE("numbers") {
+TEST_CASE("number types") {
   CHECK_EQ(NameOf<int8_t>(), "int8");
   CHECK_EQ(NameOf<int16_t>(), "int16");
   CHECK_EQ(NameOf<int32_t>(), "int32");
@@ -39,7 +39,7 @@ TEST_CASE("numbers") {
   CHECK_EQ(NameOf<bool>(), "bool");
 }
 
-TEST_CASE("types of CUDA and hip") {
+TEST_CASE("CUDA and HIP types") {
   CHECK_EQ(NameOf<__half>(), "float16");
   CHECK_EQ(NameOf<__nv_bfloat16>(), "bfloat16");
   CHECK_EQ(NameOf<__nv_fp8_e4m3>(), "float8_e4m3fn");
@@ -57,7 +57,7 @@ TEST_CASE("types of CUDA and hip") {
   CHECK_EQ(NameOf<__hip_fp4x2_e2m1>(), "float4_e2m1fnx2");
 }
 
-// Refused by overload resolution, and not only deep inside.
+// Rejected by overload resolution, not by a static assertion.
 template <typename T>
 constexpr auto HasDType(int) -> decltype(dtype_trait<T>::value, bool()) {
   return true;

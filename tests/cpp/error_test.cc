@@ -17,7 +17,7 @@ std::ostream& operator<<(std::ostream& out, const Point& p) {
   return out << "(" << p.x << ", " << p.y << ")";
 }
 
-// Found from the place of the throw alone: argument-dependent lookup looks into std.
+// A stream operator visible only at the throw: argument-dependent lookup searches only std.
 std::ostream& operator<<(std::ostream& out, const std::vector<int>& items) {
   return out << items.size() << " items";
 }
@@ -41,7 +41,7 @@ Error Thrown(F f) {
 
 enum Plain { kTwo = 2 };
 
-TEST_CASE("throw carries kind message and place") {
+TEST_CASE("throw records kind, message and location") {
   Error error = Thrown([] { TVM_FFI_THROW(ValueError) << "a" << 1 << ' ' << 2.5 << " " << true; });
   CHECK_EQ(error.kind(), "ValueError");
   CHECK_EQ(error.message(), "a1 2.5 1");
@@ -50,7 +50,7 @@ TEST_CASE("throw carries kind message and place") {
   CHECK(error.FullMessage().rfind("Traceback (most recent call last):\n", 0) == 0);
 }
 
-TEST_CASE("messages take what an ostream takes") {
+TEST_CASE("messages accept every ostream operand") {
   Error error = Thrown([] {
     const char* null = nullptr;
     int* pointer = nullptr;
@@ -65,7 +65,7 @@ TEST_CASE("messages take what an ostream takes") {
   CHECK_EQ(error.message(), "p(1, 2)ff   1\nend1.5");
 }
 
-TEST_CASE("check texts are exact") {
+TEST_CASE("check macros have exact messages") {
   CHECK_EQ(Thrown([] { TVM_FFI_CHECK(1 == 2, ValueError) << "tail"; }).message(),
            "Check failed: (1 == 2) is false: tail");
   CHECK_EQ(Thrown([] { TVM_FFI_ICHECK(false); }).message(), "Check failed: (false) is false: ");
@@ -83,7 +83,7 @@ TEST_CASE("check texts are exact") {
   CHECK_EQ(TVM_FFI_CHECK_NOTNULL(&value, ValueError), &value);
 }
 
-TEST_CASE("checks evaluate once and nest in if else") {
+TEST_CASE("check macros evaluate their operands once and nest in if else") {
   int count = 0;
   TVM_FFI_CHECK_EQ(++count, 1, ValueError);
   CHECK_EQ(count, 1);
@@ -99,7 +99,7 @@ TEST_CASE("checks evaluate once and nest in if else") {
   CHECK(reached);
 }
 
-TEST_CASE("throwing operand is not a fatal error") {
+TEST_CASE("an operand that throws is not a fatal error") {
   auto fail = []() -> int { throw std::runtime_error("operand"); };
   bool caught = false;
   try {
@@ -152,7 +152,7 @@ Expected<int> Half(int x) {
   return x / 2;
 }
 
-TEST_CASE("expected holds value or error") {
+TEST_CASE("expected holds a value or an error") {
   CHECK_EQ(Half(4).value(), 2);
   CHECK_EQ(Half(-2).error().message(), "Check failed: (x >= 0) is false: negative");
   CHECK_EQ(Half(3).error().message(), "Check failed: x % 2 == 0 (1 vs. 0) : ");
@@ -163,14 +163,14 @@ TEST_CASE("expected holds value or error") {
   CHECK(Half(4).as_or_error<String>().is_err());
 }
 
-// What another macro does with its argument.
+// Passes its argument on, like macros of other libraries.
 #define PASS_ON(statement) statement
 void WriteTo(std::ostream& out) {
   out << "number " << std::hex << 255;
   out.write("text", 2);
 }
 
-TEST_CASE("operators that only the place of the throw sees are found") {
+TEST_CASE("stream operators visible only at the throw are found") {
   Error error = Thrown([] {
     TVM_FFI_THROW(E) << "<" << std::vector<int>{1, 2} << DLDevice{kDLCPU, 4} << 1.5 << ">";
   });
@@ -192,12 +192,12 @@ TEST_CASE("manipulators act as on an ostream") {
   CHECK_EQ(error.message(), "trueff ffffffff fffe fffffffffffffffd00073.14");
 }
 
-TEST_CASE("a buffer is streamed by its content") {
+TEST_CASE("a stream buffer is streamed by its content") {
   std::stringstream content("content");
   CHECK_EQ(Thrown([&] { TVM_FFI_THROW(E) << content.rdbuf() << 1; }).message(), "content1");
 }
 
-TEST_CASE("the macros are one argument of another macro") {
+TEST_CASE("the macros can be one argument of another macro") {
   int* null = nullptr;
   CHECK_EQ(Thrown([] { PASS_ON(TVM_FFI_THROW(E) << "m"); }).message(), "m");
   CHECK_EQ(Thrown([] { PASS_ON(TVM_FFI_CHECK(false, E) << "m"); }).message(),

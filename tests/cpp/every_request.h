@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the C++ API in which each request for memory fails once.
+// Calls of the C++ API in which each memory request fails once.
 #ifndef TVM_FFI_TESTS_CPP_EVERY_REQUEST_H_
 #define TVM_FFI_TESTS_CPP_EVERY_REQUEST_H_
 
@@ -12,8 +12,8 @@
 
 namespace {
 
-// Runs `call` with the n-th request failing, for n = 1, 2, ... until none fails; then its answer
-// must be `true`.  Afterwards there are as many objects as before.
+// Runs `call` with the n-th memory request failing, for n = 0, 1, ... until none fails; `call` must
+// return true then.  Each failure must throw and leave the number of live objects unchanged.
 template <typename Call>
 void CheckEveryRequest(const char* what, const int* alive, Call call) {
   int alive_before = *alive;

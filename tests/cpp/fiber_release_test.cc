@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Destructors that let another fiber of the thread run while the objects around them are being
-// released, as coroutines and Python's greenlets do.
+// Destructors that switch to another fiber of the thread during the release of nested objects, like
+// coroutines and Python's greenlets.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <ucontext.h>
@@ -28,7 +28,7 @@ Any Nested(int depth, Any value) {
   return value;
 }
 
-// A body with a stack of its own, which its destructors leave by Yield().
+// A body with a separate stack; destructors leave it with Yield().
 class Fiber {
  public:
   explicit Fiber(void (*body)()) : stack_(new char[kStackBytes]) {
@@ -38,7 +38,7 @@ class Fiber {
     here_.uc_link = &outside_;
     makecontext(&here_, body, 0);
   }
-  // Until the body yields or ends.
+  // Runs until the body yields or ends.
   void Run() {
     Fiber* earlier = std::exchange(running_, this);
     swapcontext(&outside_, &here_);
@@ -48,7 +48,7 @@ class Fiber {
     Fiber* self = running_;
     swapcontext(&self->here_, &self->outside_);
   }
-  // What lies where the frames of the body lay.
+  // Memory of the fiber's former stack frames.
   void Overwrite() { std::memset(stack_.get(), 0x5A, kStackBytes); }
 
  private:
@@ -67,7 +67,7 @@ class YieldingObj : public Object {
 
 Any NewYielding() { return ObjectRef(make_object<YieldingObj>()); }
 
-// Levels around the object that yields: none waits; some do.
+// Nesting depths around the object that yields: without and with deferred releases.
 template <int depth>
 void ReleaseYielding() {
   Any value = Nested(depth, Array<Any>{NewCounted(), NewYielding(), NewCounted()});
@@ -75,8 +75,9 @@ void ReleaseYielding() {
 
 }  // namespace
 
-// Cause: what waited was put into a list on the stack of the outermost release, which stood still.
-TEST_CASE("what is released while another release stands still has gone afterwards") {
+// Cause: deferred objects were in a list on the stack of the outermost release, which was
+// suspended.
+TEST_CASE("objects released during a suspended release are destroyed") {
   for (auto body : {&ReleaseYielding<0>, &ReleaseYielding<40>, &ReleaseYielding<62>,
                     &ReleaseYielding<63>, &ReleaseYielding<64>, &ReleaseYielding<200>}) {
     Fiber fiber(body);
@@ -108,9 +109,9 @@ TEST_CASE("releases on several stacks end in any order") {
   }
 }
 
-// Cause: the thread's pointer led to the stack of a release that was never continued.
-TEST_CASE("stacks are given up in the middle of a release") {
-  static Any kept;  // what the abandoned stack refers to, and where, for tools that look for leaks
+// Cause: the thread's pointer referred to the stack of a release that was never resumed.
+TEST_CASE("stacks may be abandoned during a release") {
+  static Any kept;  // references of the abandoned stack, kept reachable for leak checkers
   [[maybe_unused]] static const void* abandoned;
   {
     Fiber fiber([] {

@@ -24,7 +24,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-TEST_CASE("exports follow the C convention") {
+TEST_CASE("exports follow the C calling convention") {
   CHECK_EQ(Function::InvokeExternC(nullptr, kernels::__tvm_ffi_add, 1, true, 3).cast<int>(), 5);
   CHECK_EQ(Thrown([] { Function::InvokeExternC(nullptr, kernels::__tvm_ffi_add, 1, 2); }),
            "TypeError: Mismatched number of arguments when calling: `add(0: int, 1: int, 2: float)"
@@ -46,7 +46,7 @@ TEST_CASE("exports carry metadata and documentation") {
            R"({\"type\":\"float\"}]}}"})");
 }
 
-TEST_CASE("packed and typed functions call") {
+TEST_CASE("packed and typed functions can be called") {
   Function packed([](PackedArgs args, Any* result) { *result = args.Slice(1).size(); });
   CHECK_EQ(packed(1, 2.0, "x", nullptr, packed).cast<int>(), 4);
   TypedFunction<String(String, Optional<int>)> typed = [](String s, Optional<int> x) {
@@ -60,7 +60,7 @@ TEST_CASE("packed and typed functions call") {
   CHECK_EQ(any_arg("text", "text").cast<int>(), kTVMFFISmallStr + kTVMFFIRawStr);
 }
 
-TEST_CASE("errors are values for call expected") {
+TEST_CASE("CallExpected returns errors as values") {
   Function fail = Function::FromTyped([](int x) -> Expected<int> {
     if (x == 0) return TVM_FFI_UNEXPECTED(ValueError) << "zero";
     return x;
@@ -85,7 +85,7 @@ TEST_CASE("C++ and C entries agree") {
   CHECK_EQ(detail::MoveFromSafeCallRaised().kind(), "InternalError");
 }
 
-TEST_CASE("globals are found by name") {
+TEST_CASE("global functions are found by name") {
   Function::SetGlobal("test.cpp.add", Function::FromTyped(kernels::Add), true);
   CHECK(Function::GetGlobal("test.cpp.add").has_value());
   CHECK(!Function::GetGlobal(std::string("test.cpp.none")).has_value());
@@ -98,7 +98,7 @@ TEST_CASE("globals are found by name") {
   CHECK(!Function::GetGlobal(String("test.cpp.add")).has_value());
 }
 
-TEST_CASE("rvalue arguments are taken") {
+TEST_CASE("rvalue arguments are moved") {
   Function takes = Function::FromTyped([](RValueRef<Array<int>> ref) {
     Array<int> array = *std::move(ref);
     return array.use_count();
@@ -110,8 +110,8 @@ TEST_CASE("rvalue arguments are taken") {
         std::string::npos);
 }
 
-// Whoever calls with packed arguments may reuse a result, and even pass it as an argument.
-TEST_CASE("result replaces what the slot held") {
+// Callers with packed arguments may reuse the result variable, and even pass it as an argument.
+TEST_CASE("the result replaces the previous content of the slot") {
   Function concatenate = Function::FromTyped([](String a, String b) { return a + b; });
   Any slot(String("a text on the heap"));
   AnyView args[] = {slot, AnyView("!")};
@@ -125,8 +125,8 @@ TEST_CASE("result replaces what the slot held") {
   CHECK_EQ(slot.cast<String>(), "a text on the heap!");
 }
 
-// Otherwise each result is moved, by GCC before 14.
-TEST_CASE("a result is made where the caller wants it") {
+// Otherwise GCC before 14 moves each result.
+TEST_CASE("a result is constructed in the caller's variable") {
   static uintptr_t place;
   Function note =
       Function::FromPacked([](PackedArgs, Any* rv) { place = reinterpret_cast<uintptr_t>(rv); });
@@ -140,7 +140,7 @@ TEST_CASE("a result is made where the caller wants it") {
   CHECK_EQ(place, reinterpret_cast<uintptr_t>(&invoked));
 }
 
-TEST_CASE("unpack call is usable directly") {
+TEST_CASE("unpack_call can be used directly") {
   AnyView args[] = {1, 2, 3};
   Any result;
   std::string name = "f";
@@ -149,13 +149,13 @@ TEST_CASE("unpack call is usable directly") {
   CHECK_EQ(result.cast<int>(), 6);
 }
 
-TEST_CASE("packed callables may change themselves") {
+TEST_CASE("packed callables may change their own state") {
   Function counter = Function::FromPacked([n = 0](PackedArgs, Any* rv) mutable { *rv = ++n; });
   counter();
   CHECK_EQ(counter().cast<int>(), 2);
 }
 
-// Takes a callable whose result is of no interest.
+// Takes a callable whose result is ignored.
 void Ignore(String, int) {}
 
 TEST_CASE("typed functions without a result") {

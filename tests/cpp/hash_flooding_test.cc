@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that somebody chose so that their hashes collide.  A table needs n * n / 2 comparisons for n
-// of them, which took ten seconds for 820 KB of JSON; readers refuse such keys, or do not use a
-// hash that can be predicted.
+// Hash flooding: keys chosen so that their hashes collide.  A table needs n * n / 2 comparisons for
+// n of them, which took ten seconds for 820 KB of JSON; readers reject such keys, or use a hash
+// that cannot be predicted.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/extra/json.h>
@@ -18,8 +18,8 @@ namespace {
 
 using namespace tvm::ffi;
 
-// Eight letters are one number modulo 2^31 - 1, in which a letter of the second half counts twice
-// as much as the one of the first half at the same place.
+// Eight letters are one number modulo 2^31 - 1, in which a letter of the second half has twice the
+// weight of the letter of the first half at the same position.
 std::string CollidingKey(int number) {
   std::string key(8, '\0');
   for (size_t place = 0; place < 4; ++place, number /= 15) {
@@ -43,7 +43,7 @@ Array<String> CollidingTexts(int num_keys) {
   return texts;
 }
 
-// Seconds of this processor.
+// Processor time in seconds.
 template <typename Body>
 double Cost(Body body) {
   std::clock_t begin = std::clock();
@@ -51,11 +51,11 @@ double Cost(Body body) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-// Many times what it takes, sanitizers included, and a small part of what it took.
+// Well above the expected time, sanitizers included, and a small part of the quadratic time.
 constexpr double kBound = 2;
 constexpr int kMany = 40000;
 
-TEST_CASE("keys collide") {
+TEST_CASE("the test keys collide") {
   uint64_t hash = AnyHash()(Any(String(CollidingKey(0))));
   int num_others = 0;
   for (int i = 1; i < kMany; ++i) num_others += AnyHash()(Any(String(CollidingKey(i)))) != hash;
@@ -63,7 +63,7 @@ TEST_CASE("keys collide") {
   CHECK(CollidingKey(1) != CollidingKey(0));
 }
 
-TEST_CASE("JSON text is refused with its place") {
+TEST_CASE("JSON text with colliding keys is rejected with its position") {
   std::string text = "[1,\n" + ObjectText(kMany) + "]";
   double cost = Cost([&] {
     CHECK_EQ(Thrown([&] { json::Parse(text); }),
@@ -72,21 +72,21 @@ TEST_CASE("JSON text is refused with its place") {
   CHECK(cost < kBound);
 }
 
-TEST_CASE("as many as are allowed") {
+TEST_CASE("the allowed number of colliding keys is accepted") {
   auto object = json::Parse(ObjectText(512)).cast<json::Object>();
   CHECK_EQ(object.size(), 512u);
   CHECK_EQ(Thrown([] { json::Parse(ObjectText(513)); }),
            "ValueError: More than 512 keys have colliding hashes: line 1 column 1 (char 0)");
 }
 
-TEST_CASE("keys that are spread are not counted") {
+TEST_CASE("spread keys are not counted as collisions") {
   std::string text = "{";
   for (int i = 0; i < 100000; ++i) text += "\"key " + std::to_string(i) + "\":1,";
   text.back() = '}';
   CHECK_EQ(json::Parse(text).cast<json::Object>().size(), 100000u);
 }
 
-TEST_CASE("the same key may come often") {
+TEST_CASE("repeated keys are not counted as collisions") {
   std::string text = "{";
   for (int i = 0; i < kMany; ++i) text += "\"key\":" + std::to_string(i) + ",";
   for (int i = 0; i < 512; ++i) text += "\"" + CollidingKey(i) + "\":0,";
@@ -96,7 +96,7 @@ TEST_CASE("the same key may come often") {
   CHECK(object["key"].as<int64_t>() == kMany - 1);
 }
 
-TEST_CASE("graphs are refused with their node") {
+TEST_CASE("graphs with colliding keys are rejected with their node") {
   for (const char* type : {"ffi.Map", "ffi.Dict"}) {
     json::Array nodes, indices;
     for (int i = 0; i < kMany; ++i) {
@@ -115,8 +115,8 @@ TEST_CASE("graphs are refused with their node") {
   }
 }
 
-// The index of values that have a node is the writer's own.
-TEST_CASE("graphs of colliding texts are written") {
+// The writer has a separate index of values that have a node.
+TEST_CASE("graphs of colliding strings are written") {
   Array<String> texts = CollidingTexts(kMany);
   double cost = Cost([&] {
     auto graph = ToJSONGraph(texts).cast<json::Object>();
@@ -125,14 +125,14 @@ TEST_CASE("graphs of colliding texts are written") {
   CHECK(cost < kBound);
 }
 
-// Integers are spread by the hash, but not in tables of libstdc++, whose sizes are known.
+// The hash spreads integers, but tables of libstdc++ have predictable sizes.
 TEST_CASE("graphs of integers are written") {
   Array<int64_t> numbers;
   for (int64_t i = 0; i < kMany; ++i) numbers.push_back(i * 52391 * 107897);
   CHECK(Cost([&] { ToJSONGraph(numbers); }) < kBound);
 }
 
-TEST_CASE("maps are refused") {
+TEST_CASE("maps with colliding keys are rejected") {
   for (const char* name : {"ffi.Map", "ffi.Dict"}) {
     Function make = Function::GetGlobalRequired(name);
     std::vector<Any> parts;

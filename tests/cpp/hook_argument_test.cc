@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions with which hooks come back into the walk that called them, called by others.
-// AddressSanitizer sees what they leave.
+// The functions that hooks receive to continue the walk, called outside of their hook.
+// AddressSanitizer detects dangling references.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/extra/dataclass.h>
@@ -21,11 +21,11 @@ namespace {
 using namespace tvm::ffi;
 namespace refl = tvm::ffi::reflection;
 
-// Calls what a hook got, for values as they are.
+// Calls the function that a hook received, with two values.
 using CallBack = std::function<void(const Function&, const Any&, const Any&)>;
-// What runs in the hook of a HookedObj.
+// Runs in the hook of a HookedObj.
 std::function<void(const Function&)> in_hook;
-// What runs when a field of a GettingObj is read.
+// Runs when a field of a GettingObj is read.
 std::function<void()> in_getter;
 
 class HookedObj : public Object {
@@ -77,7 +77,7 @@ void RegisterOnce() {
   }();
 }
 
-// Deep enough to make any stack of a walk grow.
+// Deep enough to reallocate the stack of any walk.
 Any Deep() {
   Any value = 1;
   for (int i = 0; i < 200; ++i) value = List<Any>{value};
@@ -113,8 +113,8 @@ const char* const kNotItsTurn =
     "RuntimeError: the function that a hook got was called on another thread, or when the hook was "
     "not running";
 
-// Cause: what called it besides hooks, in the midst of a step, had the walk's own stack move.
-TEST_CASE("getters cannot come back into the walk that reads them") {
+// Cause: a call from a getter reallocated the walk's stack in the middle of a step.
+TEST_CASE("getters cannot reenter the walk that reads them") {
   RegisterOnce();
   for (const Service& service : kServices) {
     CAPTURE(service.name);
@@ -137,8 +137,8 @@ TEST_CASE("getters cannot come back into the walk that reads them") {
   }
 }
 
-// Cause: the walk is one thread's, and nothing kept others out of it.
-TEST_CASE("other threads cannot come into the walk") {
+// Cause: a walk is not thread-safe, and did not reject other threads.
+TEST_CASE("other threads cannot enter the walk") {
   RegisterOnce();
   for (const Service& service : kServices) {
     CAPTURE(service.name);
@@ -154,7 +154,7 @@ TEST_CASE("other threads cannot come into the walk") {
   }
 }
 
-TEST_CASE("a hook inside a hook has the turn, and then the outer one again") {
+TEST_CASE("after a nested hook the outer hook can continue the walk") {
   RegisterOnce();
   for (const Service& service : kServices) {
     CAPTURE(service.name);

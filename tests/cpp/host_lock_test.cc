@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks of the runtime where threads of the host run at once.  The other thread is played by the
-// lock: it changes an object as soon as the walk lets go of it.
+// Walks of the runtime while threads of the host change the objects.  The lock simulates the other
+// thread: it changes an object as soon as the walk releases the lock.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -33,7 +33,7 @@ class HolderObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Holder", HolderObj, Object);
 };
 
-// Each does its work at the end of a section of its object, and is done.
+// Changes to make at the end of a locked section, by object; each runs once.
 std::map<const void*, std::function<void()>> rivals;
 int num_open = 0;
 int most_open = 0;
@@ -55,7 +55,7 @@ void Register(const char* name, void* symbol) {
   REQUIRE_EQ(TVMFFIEnvRegisterCAPI(name, symbol), 0);
 }
 
-// Lends the lock to the runtime for as long as it lives.
+// Registers the lock with the runtime while it lives.
 class HostLock {
  public:
   HostLock() {
@@ -73,7 +73,7 @@ class HostLock {
 
 String Long(const char* name) { return String(std::string(name) + " that lies on the heap"); }
 
-// An Array of a List and, where the walk knows it, a Dict; each has a rival that empties it.
+// An Array of a List and, where the walk supports it, a Dict; the rivals empty both.
 class Nested {
  public:
   explicit Nested(bool with_dict = true)
@@ -82,7 +82,7 @@ class Nested {
         root_{list_} {
     if (with_dict) root_.push_back(dict_);
   }
-  // Behind that many sections of each.
+  // Each container is emptied after this many locked sections.
   void ExpectRivals(int num_sections = 1) {
     rivals[list_.get()] = [this, num_sections] { Change(num_sections, true); };
     rivals[dict_.get()] = [this, num_sections] { Change(num_sections, false); };
@@ -97,7 +97,7 @@ class Nested {
       rivals[object] = [this, num_sections, is_list] { Change(num_sections - 1, is_list); };
     } else if (is_list) {
       list_.clear();
-      list_.reserve(64);  // in another place
+      list_.reserve(64);  // in another buffer
     } else {
       dict_.clear();
     }
@@ -122,7 +122,7 @@ TEST_CASE("text shows each container at one moment") {
   nested.ExpectRivals();
   CHECK_EQ(ReprPrint(nested.root()), kText);
   CHECK(nested.is_empty());
-  CHECK_EQ(most_open, 1);  // no lock is waited for under another one
+  CHECK_EQ(most_open, 1);  // no lock is acquired while another is held
 }
 
 TEST_CASE("copies are of each container at one moment") {
@@ -157,7 +157,7 @@ TEST_CASE("equality is of each container at one moment") {
       const Any& lhs = is_left ? nested.root() : other.root();
       const Any& rhs = is_left ? other.root() : nested.root();
       HostLock lock;
-      nested.ExpectRivals(2);  // behind a look at the size
+      nested.ExpectRivals(2);  // after a check of the size
       CHECK((is_recursive ? RecursiveEq(lhs, rhs) : StructuralEqual::Equal(lhs, rhs)));
       CHECK(nested.is_empty());
       CHECK_EQ(most_open, 1);
@@ -165,7 +165,7 @@ TEST_CASE("equality is of each container at one moment") {
   }
 }
 
-TEST_CASE("tables that come to differ in size after a look at it are not equal") {
+TEST_CASE("tables whose sizes differ after the size check are not equal") {
   for (bool is_recursive : {true, false}) {
     for (bool is_left : {true, false}) {
       Dict<Any, Any> changed{{1, 2}, {3, 4}};
@@ -179,7 +179,7 @@ TEST_CASE("tables that come to differ in size after a look at it are not equal")
   }
 }
 
-TEST_CASE("the first mismatch is found in what the containers were") {
+TEST_CASE("the first mismatch is found in the original state of the containers") {
   Nested nested;
   Array<Any> other{List<Any>{Long("element"), Array<Any>{Long("another")}}, Dict<Any, Any>()};
   HostLock lock;
@@ -227,7 +227,7 @@ TEST_CASE("visits and mutations see each container at one moment") {
   CHECK_EQ(ReprPrint(mutated), "([1, (1,)], {\"key that lies on the heap\": (1,)})");
 }
 
-TEST_CASE("a walk keeps what a field held") {
+TEST_CASE("a walk keeps the value of a field alive") {
   auto holder = make_object<HolderObj>();
   holder->held = Array<Any>{Long("old")};
   ObjectRef root{ObjectPtr<Object>(holder)};
@@ -238,7 +238,7 @@ TEST_CASE("a walk keeps what a field held") {
   CHECK_EQ(ReprPrint(root), "test.cpp.Holder(held=1)");
 }
 
-TEST_CASE("a lock that was taken back is not used") {
+TEST_CASE("an unregistered lock is not used") {
   {
     HostLock lock;
   }

@@ -22,7 +22,7 @@ bool IsInt(const Any& value, int64_t expected) {
   return value.type_index() == kTVMFFIInt && value.cast<int64_t>() == expected;
 }
 
-// Tells 0.0 from -0.0.
+// Distinguishes 0.0 from -0.0.
 bool IsFloat(const Any& value, double expected) {
   if (value.type_index() != kTVMFFIFloat) return false;
   double actual = value.cast<double>();
@@ -84,16 +84,16 @@ TEST_CASE("floats") {
       {"1.e5", 100000.0},
       {"0e99999999999999999999", 0.0},
       {"-0e0", -0.0},
-      // One beyond int64 on either side.
+      // One beyond the int64 range on either side.
       {"9223372036854775808", 0x1p+63},
       {"-9223372036854775809", -0x1p+63},
       {"18446744073709551616", 0x1p+64},
-      // Half way between two doubles: to the even one.
+      // Halfway between two doubles: rounds to even.
       {"9007199254740993.0", 0x1p+53},
       {"9007199254740995.0", 0x1.0000000000002p+53},
       {"1.7976931348623157e308", std::numeric_limits<double>::max()},
       {"2.2250738585072014e-308", std::numeric_limits<double>::min()},
-      // Below the normal numbers.
+      // Subnormal numbers.
       {"2.2250738585072011e-308", 0x0.fffffffffffffp-1022},
       {"4.9e-324", 0x0.0000000000001p-1022},
       {"-1e-320", -0x0.00000000007e8p-1022},
@@ -105,7 +105,7 @@ TEST_CASE("floats") {
   }
 }
 
-TEST_CASE("floats too far from one") {
+TEST_CASE("floats of extreme magnitude") {
   std::string zeros(400, '0');
   CHECK(IsFloat(json::Parse(String("0." + zeros + "1")), 0.0));
   CHECK(IsFloat(json::Parse(String("-0." + zeros + "1e20")), -0.0));
@@ -138,13 +138,13 @@ TEST_CASE("strings") {
       {R"("\ud800\uDC00\uDBFF\udfff")", "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"},
       {"\"\x7f\"", "\x7f"},
       {"\"\xC3\xA9\xF0\x9F\x98\x80\"", "\xC3\xA9\xF0\x9F\x98\x80"},
-      // Bytes that are no UTF-8 pass through.
+      // Bytes that are not UTF-8 pass through.
       {"\"\xff\xC3\"", "\xff\xC3"},
   };
   for (const Case& c : cases) {
     Any value = json::Parse(String(c.text));
     CHECK_EQ(std::string(value.as_or_throw<String>()), c.value);
-    // The short ones without an object, as the C API makes them.
+    // Short strings are stored in the value, as by the C API.
     CHECK_EQ(value.type_index(), c.value.size() <= 7 ? kTVMFFISmallStr : kTVMFFIStr);
   }
 }
@@ -168,7 +168,7 @@ TEST_CASE("containers") {
   CHECK(inner[String("")].as_or_throw<json::Array>()[0].as_or_throw<bool>());
 }
 
-TEST_CASE("last of equal keys wins") {
+TEST_CASE("the last of several equal keys wins") {
   json::Object few = json::Parse(R"({"a":1,"\u0061":2})").as_or_throw<json::Object>();
   CHECK_EQ(few.size(), 1u);
   CHECK(IsInt(few[String("a")], 2));
@@ -285,7 +285,7 @@ TEST_CASE("malformed text") {
   }
 }
 
-TEST_CASE("error message instead of exception") {
+TEST_CASE("an error message can replace the exception") {
   String message = "from before";
   CHECK(json::Parse("[1", &message) == nullptr);
   CHECK(message == "Expecting ',' delimiter: line 1 column 3 (char 2)");
@@ -293,11 +293,11 @@ TEST_CASE("error message instead of exception") {
   CHECK(message.empty());
 }
 
-TEST_CASE("every prefix is malformed") {
+TEST_CASE("every proper prefix is malformed") {
   std::string text = R"([{"key":[null,true,-1.5e-3,"\ud83d\ude00\n"],"":{}},[]])";
   CHECK_EQ(ParseError(text), "");
   for (size_t size = 0; size < text.size(); ++size) {
-    // In memory of exactly this size: a sanitizer sees a read behind the end.
+    // In a buffer of exactly this size, so that a sanitizer detects a read past the end.
     std::string prefix(text, 0, size);
     CHECK(ParseError(prefix).rfind("ValueError: ", 0) == 0);
   }

@@ -14,7 +14,7 @@
 
 #include "thrown.h"
 
-// Optional<int> and Stringify as headers of 0.1.11 and 0.1.12 declare them.
+// Optional<int> and Stringify as the headers of 0.1.11 and 0.1.12 declare them.
 namespace old_headers {
 
 class OptionalInt {
@@ -48,7 +48,7 @@ std::string ParseError(std::string_view text) {
   return Thrown([&] { json::Parse(String(text.data(), text.size())); });
 }
 
-// Tells 0.0 from -0.0.
+// Distinguishes 0.0 from -0.0.
 bool IsFloat(const Any& value, double expected) {
   if (value.type_index() != kTVMFFIFloat) return false;
   double actual = value.cast<double>();
@@ -108,8 +108,8 @@ TEST_CASE("text of floats") {
   for (const Case& c : cases) CHECK_EQ(TextOf(c.value), c.text);
 }
 
-TEST_CASE("floats survive their text") {
-  // Every exponent, with a pattern of digits that differs each time.
+TEST_CASE("floats survive a round trip") {
+  // Every exponent, each with a different bit pattern of the digits.
   uint64_t digits = 0x9E3779B97F4A7C15;
   for (uint64_t exponent = 0; exponent < 0x7FF; ++exponent) {
     digits = digits * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -127,7 +127,7 @@ TEST_CASE("text of strings") {
   CHECK_EQ(TextOf("long enough for the heap \xC3\xA9\xF0\x9F\x98\x80 \x01"),
            "\"long enough for the heap \xC3\xA9\xF0\x9F\x98\x80 \\u0001\"");
   CHECK_EQ(TextOf("\xff"), "\"\xff\"");
-  // Short, and yet on the heap; also as a key.
+  // A short string on the heap; also as a key.
   String heap(std::string("ab"));
   CHECK_EQ(TextOf(heap), R"("ab")");
   CHECK_EQ(TextOf(json::Object{{heap, heap}}), R"({"ab":"ab"})");
@@ -167,7 +167,7 @@ TEST_CASE("indentation") {
   CHECK_EQ(TextOf(7, 4), "7");
 }
 
-TEST_CASE("what JSON cannot say") {
+TEST_CASE("values without a JSON form are errors") {
   auto error = [](const Any& value) { return Thrown([&] { json::Stringify(value); }); };
   CHECK_EQ(error(Bytes("ab", 2)), "ValueError: Unsupported type: `ffi.SmallBytes`");
   CHECK_EQ(error(Bytes("0123456789", 10)), "ValueError: Unsupported type: `ffi.Bytes`");
@@ -182,7 +182,7 @@ TEST_CASE("what JSON cannot say") {
            "ValueError: Expect key to be string, got `ffi.SmallBytes`");
 }
 
-TEST_CASE("list in itself") {
+TEST_CASE("a list that contains itself is an error") {
   List<Any> outer;
   List<Any> inner{json::Array{outer}};
   outer.push_back(1);
@@ -190,7 +190,7 @@ TEST_CASE("list in itself") {
   CHECK_EQ(Thrown([&] { json::Stringify(outer); }),
            "ValueError: Cycle detected: a List contains itself");
   outer.clear();
-  // The same list twice is no cycle.
+  // The same list twice is not a cycle.
   outer.push_back(7);
   CHECK_EQ(TextOf(json::Array{outer, outer}), "[[7],[7]]");
   inner.clear();
@@ -211,9 +211,9 @@ struct CommaPunct : std::numpunct<char> {
   std::string do_grouping() const override { return "\3"; }
 };
 
-TEST_CASE("locale does not matter") {
+TEST_CASE("the locale does not matter") {
   std::locale before = std::locale::global(std::locale(std::locale::classic(), new CommaPunct));
-  // Where one with a decimal comma is installed.
+  // If a locale with a decimal comma is installed.
   for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"}) {
     if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks of map keys that are function pointers, of the convention before 0.1.15 and of the one
-// since.
+// Key hooks as function pointers, in the calling convention before 0.1.15 and in the one since.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/error.h>
@@ -19,7 +18,7 @@ using namespace tvm::ffi;
 constexpr const char* kTypeKeys[] = {"test.cpp.EarlierKey", "test.cpp.LaterKey", "test.cpp.LoneKey",
                                      "test.cpp.FailingKey", "test.cpp.TextKey"};
 
-// Another type for each test: a hook is registered once.
+// Each test has a separate type, because a hook is registered once.
 template <int kNumber>
 class KeyObj : public Object {
  public:
@@ -66,7 +65,8 @@ void Register(const char* name, Hook* hook) {
   RegisterValue<kNumber>(name, reinterpret_cast<void*>(hook));
 }
 
-// By the earlier convention.  Hashes of 1 and 67 are what the other's Int and Error begin with.
+// The earlier convention.  Hashes of 1 and 67 equal the type indices with which an Int and an Error
+// of the later convention begin.
 template <int kNumber>
 int64_t EarlierHash(const TVMFFIAny* key) {
   return IdOf<kNumber>(key);
@@ -76,7 +76,7 @@ bool EarlierEqual(const TVMFFIAny* lhs, const TVMFFIAny* rhs) {
   return IdOf<kNumber>(lhs) == IdOf<kNumber>(rhs);
 }
 
-// By the later one.
+// The later convention.
 template <int kNumber>
 TVMFFIAny LaterHash(const TVMFFIAny* key) {
   return Plain(kTVMFFIInt, static_cast<uint64_t>(IdOf<kNumber>(key)));
@@ -90,7 +90,8 @@ TVMFFIAny Failure() {
   return detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(Error("ValueError", "no key", "")));
 }
 
-// As AnyHash combines a hook's answer; the constant comes from the contract.
+// The combination of a hook's result with the type index by AnyHash; the constant is from the
+// contract.
 uint64_t Combined(int32_t type_index, int64_t hash) {
   auto index = static_cast<uint64_t>(type_index);
   return index ^ (static_cast<uint64_t>(hash) + 0x9e3779b9 + (index << 6) + (index >> 2));
@@ -99,7 +100,7 @@ uint64_t Combined(int32_t type_index, int64_t hash) {
 template <int kNumber>
 void CheckKeys() {
   int32_t index = KeyObj<kNumber>::RuntimeTypeIndex();
-  // Clients of either convention call a function alike.
+  // Registered pointers become functions, which clients of both conventions call in the same way.
   CHECK_EQ(Column("__any_hash__").data[index].type_index, kTVMFFIFunction);
   CHECK_EQ(Column("__any_equal__").data[index].type_index, kTVMFFIFunction);
   for (int64_t id : {1, 67, 0, 2, -1, 1 << 20}) {
@@ -128,21 +129,21 @@ TEST_CASE("hooks of the later convention") {
   CheckKeys<1>();
 }
 
-TEST_CASE("a hash without equality is of the earlier convention once it has shown it") {
+TEST_CASE("a hash hook without an equality hook is recognized as of the earlier convention") {
   Register<2>("__any_hash__", &EarlierHash<2>);
   int32_t index = KeyObj<2>::RuntimeTypeIndex();
   CHECK_EQ(AnyHash()(Key<2>(5)), Combined(index, 5));
   CHECK_EQ(AnyHash()(Key<2>(1)), Combined(index, 1));
 }
 
-TEST_CASE("an error of a hook is raised, and counted once") {
+TEST_CASE("an error of a hook is raised, and released once") {
   Register<3>("__any_hash__", +[](const TVMFFIAny*) { return Failure(); });
   Register<3>("__any_equal__", +[](const TVMFFIAny*, const TVMFFIAny*) { return Failure(); });
   CHECK_EQ(Thrown([] { (void)AnyHash()(Key<3>(1)); }), "ValueError: no key");
   CHECK_EQ(Thrown([] { (void)AnyEqual()(Key<3>(1), Key<3>(1)); }), "ValueError: no key");
 }
 
-TEST_CASE("other values stay as they are") {
+TEST_CASE("hook values of other types are not converted") {
   RegisterValue<4>("__any_hash__", "text");
   Any key = Key<4>(1);
   CHECK_EQ(Column("__any_hash__").data[key.type_index()].type_index, kTVMFFISmallStr);
@@ -150,7 +151,7 @@ TEST_CASE("other values stay as they are") {
            "TypeError: `__any_hash__` must be a native function pointer or ffi.Function");
 }
 
-TEST_CASE("the functions count their arguments") {
+TEST_CASE("the wrapping functions check the argument count") {
   for (auto [name, message] :
        {std::pair("__any_hash__", "TypeError: __any_hash__ takes 1 argument, got 0"),
         std::pair("__any_equal__", "TypeError: __any_equal__ takes 2 arguments, got 0")}) {

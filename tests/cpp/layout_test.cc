@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes and offsets that libraries built with other headers rely on.  Compiling is the test.
+// Sizes and offsets that libraries built with other headers rely on.  The static assertions are the
+// test.
 #include <doctest/doctest.h>
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/dict.h>
@@ -51,7 +52,7 @@ TEST_CASE("cells follow the header") {
   CHECK_EQ(reinterpret_cast<const char*>(&error.extra_context) - base, 88);
 }
 
-TEST_CASE("error bases are in order") {
+TEST_CASE("error base classes are in the expected order") {
   Error error("Kind", "text", "");
   const char* base = reinterpret_cast<const char*>(&error);
   CHECK_EQ(reinterpret_cast<const char*>(static_cast<std::exception*>(&error)) - base, 0);
@@ -64,7 +65,7 @@ std::string MangledName() {
   return typeid(T).name();
 }
 
-// Functions that take these are linked by names that contain theirs.
+// Mangled names of functions with these parameters contain the class names.
 TEST_CASE("mangled names") {
   CHECK_EQ(MangledName<Array<int>>(), "N3tvm3ffi5ArrayIivEE");
   CHECK_EQ(MangledName<List<int>>(), "N3tvm3ffi4ListIivEE");

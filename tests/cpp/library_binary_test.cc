@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes that a library embeds: what they say, and what is wrong with bytes that are not well
-// formed.  Linked with the archive, which has the decoder's symbols.
+// Decoder of the bytes that a library embeds: results, and messages for malformed bytes.  Linked
+// with the archive, which has the decoder's symbols.
 #include "../../runtime/extra/module/library/library_binary.h"
 
 #include <doctest/doctest.h>
@@ -57,13 +57,13 @@ std::string Words(const std::vector<uint64_t>& values) {
 std::string Text(const std::string& text) { return Word(text.size()) + text; }
 std::string WithTotal(const std::string& rest) { return Word(rest.size()) + rest; }
 
-// Decodes an exact copy, so that AddressSanitizer sees what is read beyond it.
+// Decodes an exact copy, so that AddressSanitizer detects reads past the end.
 void Decode(const std::string& bytes) {
   std::vector<char> copy(bytes.begin(), bytes.end());
   DecodeLibraryBinary({copy.data(), copy.size()}, "lib.so");
 }
 
-// What is wrong, without the part that all messages begin with.
+// The error message without the common prefix.
 std::string Fault(const std::string& bytes) {
   std::string begin =
       "RuntimeError: Failed to load lib.so: __tvm_ffi__library_bin is malformed at byte ";
@@ -79,9 +79,9 @@ int Enter(const std::string& bytes) {
 
 }  // namespace
 
-// ---- Good bytes -------------------------------------------------------------------------------
+// ---- Well-formed bytes ------------------------------------------------------------------------
 
-TEST_CASE("diamond is decoded") {
+TEST_CASE("a diamond is decoded") {
   LibraryBinary binary = DecodeLibraryBinary(kDiamondBytes, "lib.so");
   CHECK_EQ(kDiamondBytes.size(), 169u);
   CHECK_EQ(binary.entries.size(), 4u);
@@ -100,41 +100,41 @@ TEST_CASE("diamond is decoded") {
   CHECK_EQ(binary.importers_first.back(), 3u);
 }
 
-TEST_CASE("bytes behind the total are not looked at") {
+TEST_CASE("bytes after the total size are ignored") {
   Decode(kDiamondBytes + std::string(9, '\xff'));
   Decode(WithTotal(Words({2, 0, 0, 0}) + Text("_lib")) + '\0');  // a C string literal
 }
 
-TEST_CASE("library may be several modules") {
+TEST_CASE("a library may be several modules") {
   Decode(WithTotal(Words({3, 0, 1, 1, 1, 1}) + Text("_lib") + Text("_lib")));
 }
 
-TEST_CASE("library need not be among the modules") {
+TEST_CASE("a library need not be among the modules") {
   Decode(WithTotal(Words({2, 0, 0, 0}) + Text("a") + Text("payload")));
 }
 
-TEST_CASE("module may be imported twice and by nobody") {
+TEST_CASE("a module may be imported twice or not at all") {
   Decode(WithTotal(Words({4, 0, 2, 2, 2, 2, 1, 1}) + Text("_lib") + Text("a") + Text("") +
                    Text("b") + Text("")));
 }
 
-TEST_CASE("kinds are any text") {
+TEST_CASE("kinds are arbitrary text") {
   Decode(WithTotal(Words({2, 0, 0, 0}) + Text("k\xc3\xbc \xf0\x9f\x98\x80.") + Text("")));
 }
 
-// ---- Bad bytes --------------------------------------------------------------------------------
+// ---- Malformed bytes --------------------------------------------------------------------------
 
-TEST_CASE("every truncation is refused") {
+TEST_CASE("every truncation is rejected") {
   for (size_t size = 0; size < kDiamondBytes.size(); ++size) {
     std::string cut = kDiamondBytes.substr(0, size);
     CHECK(Fault(cut).substr(0, 3) != "not");
     if (size < 8) continue;
-    CHECK(Fault(WithTotal(cut.substr(8))).substr(0, 3) != "not");  // the total is right
+    CHECK(Fault(WithTotal(cut.substr(8))).substr(0, 3) != "not");  // with a correct total size
     CHECK_EQ(Enter(WithTotal(cut.substr(8))), 0);
   }
 }
 
-TEST_CASE("every single byte may change") {
+TEST_CASE("any single-byte change is handled safely") {
   for (size_t i = 0; i < kDiamondBytes.size(); ++i) {
     std::string changed = kDiamondBytes;
     for (int byte = 0; byte < 256; ++byte) {
@@ -144,7 +144,7 @@ TEST_CASE("every single byte may change") {
   }
 }
 
-TEST_CASE("faults of sizes") {
+TEST_CASE("invalid sizes are rejected") {
   CHECK_EQ(Fault(""), "0: the bytes end within the number of bytes");
   CHECK_EQ(Fault(std::string(7, '\0')), "0: the bytes end within the number of bytes");
   CHECK_EQ(Fault(Word(0)), "8: the bytes end within the number of row pointers");
@@ -155,7 +155,7 @@ TEST_CASE("faults of sizes") {
            "52: 4 bytes follow the last module");
 }
 
-TEST_CASE("faults of row pointers") {
+TEST_CASE("invalid row pointers are rejected") {
   CHECK_EQ(Fault(WithTotal(Words({0, 0}))), "8: there is no module");
   CHECK_EQ(Fault(WithTotal(Words({1, 0, 0}))), "8: there is no module");
   CHECK_EQ(Fault(WithTotal(Words({uint64_t{1} << 61, 0, 0}))),
@@ -170,7 +170,7 @@ TEST_CASE("faults of row pointers") {
            "32: there are 1 imports, but the row pointers end with 18446744073709551615");
 }
 
-TEST_CASE("faults of imports") {
+TEST_CASE("invalid imports are rejected") {
   CHECK_EQ(Fault(WithTotal(Words({2, 0, 1, ~uint64_t{0}, 0}))),
            "32: the number of imports is 18446744073709551615, but only 8 bytes are left");
   CHECK_EQ(Fault(WithTotal(Words({2, 0, 1, 1, 1}) + Text("_lib"))),
@@ -182,7 +182,7 @@ TEST_CASE("faults of imports") {
            "72: module 1 imports itself, directly or indirectly");
 }
 
-TEST_CASE("faults of modules") {
+TEST_CASE("invalid modules are rejected") {
   std::string one = Words({2, 0, 0, 0}), two = Words({3, 0, 0, 0, 0});
   CHECK_EQ(Fault(WithTotal(one)), "40: the bytes end within the size of a kind");
   CHECK_EQ(Fault(WithTotal(one + Text(""))), "40: module 0 has an empty kind");
@@ -195,7 +195,7 @@ TEST_CASE("faults of modules") {
            "71: the bytes end within the size of a payload");
 }
 
-TEST_CASE("faults of text") {
+TEST_CASE("invalid text is rejected") {
   std::string one = Words({2, 0, 0, 0});
   for (const char* kind : {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80"}) {
     CHECK_EQ(Fault(WithTotal(one + Text(kind) + Text(""))),
@@ -207,7 +207,7 @@ TEST_CASE("faults of text") {
 
 // ---- Bounds -----------------------------------------------------------------------------------
 
-TEST_CASE("memory is bounded by the bytes") {
+TEST_CASE("memory use is bounded by the number of bytes") {
   for (uint64_t huge : {uint64_t{1} << 32, uint64_t{1} << 61, ~uint64_t{0}}) {
     for (size_t place = 0; place < 96; place += 8) {
       std::string bytes = kDiamondBytes;
@@ -249,7 +249,7 @@ TEST_CASE("wide trees are decoded and released") {
   CHECK_EQ(Enter(WithTotal(bytes)), 0);
 }
 
-TEST_CASE("loader that refuses leaves nothing") {
+TEST_CASE("a loader that fails leaks nothing") {
   std::string entries = Text("a") + Text("") + Text("refuse") + Text("");
   CHECK_EQ(Enter(WithTotal(Words({3, 0, 1, 1, 1, 1}) + entries)), 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of maps, as other libraries read them, and the rules by which these bytes change.
+// The binary layout of maps, as other libraries read it, and the rules by which it changes.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/map.h>
@@ -16,7 +16,7 @@ using namespace tvm::ffi;
 constexpr uint64_t kNone = ~uint64_t{0};
 constexpr uint64_t kSmallTag = uint64_t{1} << 63;
 
-// The layout, written down a second time.
+// A second definition of the layout, independent of the headers.
 struct RawMap {
   TVMFFIObject header;
   void* data;
@@ -63,7 +63,7 @@ struct HashVector {
 
 Any HeapString(const char* text) { return Any(String(std::string(text))); }
 
-TEST_CASE("hashes are contract") {
+TEST_CASE("hashes equal the contract") {
   const HashVector vectors[] = {
       {Any(nullptr), 0x000000009e3779b9},
       {Any(int64_t{0}), 0x000000009e3779f8},
@@ -133,7 +133,7 @@ TEST_CASE("sizes after setting one by one") {
   }
 }
 
-TEST_CASE("a full small map becomes dense even when the key is there") {
+TEST_CASE("a full small map becomes dense even when the key exists") {
   Map<int64_t, int64_t> map;
   for (int64_t i = 0; i < 4; ++i) map.Set(i, i);
   CHECK_EQ(Raw(map)->slots, kSmallTag | 4);
@@ -146,7 +146,7 @@ TEST_CASE("a full small map becomes dense even when the key is there") {
   CHECK((keys == std::vector<int64_t>{0, 2, 3, 1}));
 }
 
-// Every rule that holds between metadata, entries and the order list.
+// Checks all invariants of the metadata, the entries and the order list.
 void CheckTable(const RawMap* map) {
   std::set<uint64_t> listed;
   uint64_t before = kNone;
@@ -226,13 +226,13 @@ TEST_CASE("a copy keeps the slots") {
   CheckTable(b);
 }
 
-TEST_CASE("a dict grows in its own object") {
+TEST_CASE("a dict grows in place") {
   Dict<int64_t, String> dict;
   const RawMap* raw = Raw(dict);
   CHECK_EQ(raw->header.type_index, 76);
   const void* inline_pairs = raw->data;
   for (int64_t i = 0; i < 3; ++i) dict.Set(i, String("a value on the heap"));
-  // The pairs lie in another object now, which the deleter releases.
+  // The pairs are then in a separate object, which the deleter releases.
   CHECK((raw->data != inline_pairs && raw->data_deleter != nullptr));
   CHECK_EQ(raw->slots, kSmallTag | 4);
   Dict<int64_t, String> held_small(dict);
@@ -244,10 +244,10 @@ TEST_CASE("a dict grows in its own object") {
   CheckTable(raw);
 }
 
-// What another library may hand over: a small table whose pairs it allocated elsewhere.
+// A table that another library may create: a small one whose pairs are in a separate allocation.
 int freed = 0;
 
-TEST_CASE("pairs of another library") {
+TEST_CASE("tables with separately allocated pairs are read") {
   for (int64_t count : {0, 1, 9}) {
     freed = 0;
     Dict<int64_t, Any> dict;
@@ -270,8 +270,8 @@ TEST_CASE("pairs of another library") {
   }
 }
 
-// A dense table that gave its content to another one, as other libraries leave it behind: the ends
-// of the order list still name slots.
+// A moved-from dense table, as other libraries leave it: the ends of the order list still name
+// slots.
 Dict<int64_t, int64_t> TableWithoutSlots() {
   Dict<int64_t, int64_t> dict;
   for (int64_t i = 0; i < 8; ++i) dict.Set(i, i);
@@ -287,7 +287,8 @@ Dict<int64_t, int64_t> TableWithoutSlots() {
   return dict;
 }
 
-// Releasing a map that another library had made grow crashed: its old table was searched for pairs.
+// Cause: releasing a map that another library had grown crashed, because the old table was searched
+// for pairs.
 TEST_CASE("a table without slots is released") { CHECK_EQ(TableWithoutSlots().size(), size_t{0}); }
 
 TEST_CASE("a table without slots is empty") {

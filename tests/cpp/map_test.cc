@@ -65,7 +65,7 @@ TEST_CASE("basics") {
   CheckBasics<Dict>();
 }
 
-TEST_CASE("order of insertion") {
+TEST_CASE("entries are in insertion order") {
   Map<int64_t, int64_t> small{{3, 0}, {1, 0}, {2, 0}};
   small.Set(3, 9);
   CHECK((KeysOf(small) == std::vector<int64_t>{3, 1, 2}));
@@ -81,7 +81,7 @@ TEST_CASE("order of insertion") {
   CHECK((KeysOf(dense) == std::vector<int64_t>{4, 2, 1, 5}));
 }
 
-TEST_CASE("iterators go both ways") {
+TEST_CASE("iterators are bidirectional") {
   for (int64_t count : {3, 40}) {
     Map<int64_t, int64_t> map;
     for (int64_t i = 0; i < count; ++i) map.Set(i, -i);
@@ -99,7 +99,7 @@ TEST_CASE("iterators go both ways") {
   }
 }
 
-// A table as the contract describes it for its users: keys in order, with values.
+// A model of the table according to the contract: keys in order, with values.
 template <typename K>
 struct Model {
   std::vector<std::pair<K, int64_t>> pairs;
@@ -133,7 +133,7 @@ void CompareWithModel(uint64_t range, uint64_t steps, K (*make_key)(uint64_t)) {
   Model<K> model;
   for (uint64_t step = 0; step < steps; ++step) {
     K key = make_key(random() % range);
-    // Grows first, shrinks in the end.
+    // Grows first, shrinks at the end.
     if (random() % steps < step) {
       map.erase(key);
       model.Erase(key);
@@ -163,7 +163,7 @@ void CompareWithModel(uint64_t range, uint64_t steps, K (*make_key)(uint64_t)) {
 int64_t IntKey(uint64_t i) { return static_cast<int64_t>(i); }
 int64_t WideIntKey(uint64_t i) { return static_cast<int64_t>(i << 40); }
 double FloatKey(uint64_t i) { return static_cast<double>(i) / 3; }
-// Some fit into the value, some do not, and some of the short ones lie on the heap.
+// Some strings fit into the value, some do not, and some of the short ones are on the heap.
 String StringKey(uint64_t i) {
   std::string text = (i % 2 == 0 ? "k" : "a longer key ") + std::to_string(i);
   return i % 3 == 0 ? String(std::move(text)) : String(text.data(), text.size());
@@ -200,7 +200,7 @@ TEST_CASE("keys of many types") {
   CHECK_EQ(map[Bytes("1", 1)].cast<std::string>(), "bytes");
 }
 
-TEST_CASE("a key that is looked up belongs to the caller") {
+TEST_CASE("a look-up does not change the references of the key") {
   Shape key({1, 2});
   String text("a text that needs an object");
   Map<Shape, int64_t> shapes{{key, 1}};
@@ -305,7 +305,7 @@ TEST_CASE("conversions") {
   CHECK_EQ(Thrown([&] { any.cast<Map<String, Array<int64_t>>>(); }),
            "TypeError: Cannot convert from type `Map[K, some value is int]` to "
            "`Map<str, Array<int>>`");
-  // Named after what was wanted.
+  // The message uses the names of the target type.
   CHECK_EQ(Thrown([&] { any.cast<Dict<String, Map<Any, Any>>>(); }),
            "TypeError: Cannot convert from type `Dict[K, some value is int]` to "
            "`Dict<str, Map<Any, Any>>`");
@@ -333,7 +333,7 @@ TEST_CASE("references as values") {
   CHECK_EQ(nested.size(), size_t{1});
 }
 
-// Its last reference comes back to the table that drops it.
+// Its destructor accesses the table that releases it.
 Dict<int64_t, Any>* visited = nullptr;
 
 class VisitorObj : public Object {
@@ -344,7 +344,7 @@ class VisitorObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.MapVisitor", VisitorObj, Object);
 };
 
-TEST_CASE("destructors may come back") {
+TEST_CASE("destructors may access the table") {
   for (int64_t count : {1, 2, 30}) {
     Dict<int64_t, Any> dict;
     for (int64_t i = 0; i < count; ++i) dict.Set(i, ObjectRef(make_object<VisitorObj>()));
@@ -357,7 +357,7 @@ TEST_CASE("destructors may come back") {
   }
 }
 
-// A key with a hash of its own, which fails when it is told to.
+// A key with a hash hook, which fails on demand.
 class HashedObj : public Object {
  public:
   int64_t id;
@@ -372,7 +372,7 @@ TVMFFIAny HashOf(const Any& key) noexcept {
   if (--calls_until_failure < 0) {
     return detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(Error("ValueError", "hash", "")));
   }
-  // Few values, so that chains become long.
+  // Few hash values, so that chains become long.
   return IntResult(key.as<HashedObj>()->id % 7);
 }
 TVMFFIAny AreEqual(const Any& a, const Any& b) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules from files and their loaders, modules whose class lives in another library, and how
-// generated code finds imported functions.
+// Modules from files and their loaders, module classes defined in another library, and look-ups of
+// imported functions by generated code.
 #include <doctest/doctest.h>
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -17,14 +17,14 @@
 #include "thrown.h"
 
 #ifndef CLIENT_MODULE_LIBRARY
-#define CLIENT_MODULE_LIBRARY "client_module_library.so"  // the build knows where it is
+#define CLIENT_MODULE_LIBRARY "client_module_library.so"  // the build passes the path
 #endif
 
 namespace {
 
 using namespace tvm::ffi;
 
-// Calls back for each name that it is asked for.
+// Calls a function for each requested name.
 class CallbackModule : public ModuleObj {
  public:
   using Callback = std::function<Optional<Function>(const String&)>;
@@ -40,7 +40,7 @@ Module NewCallback(CallbackModule::Callback callback) {
   return Module(make_object<CallbackModule>(std::move(callback)));
 }
 
-// Knows one function, "f".
+// Has one function, "f".
 Module NewAnswer(int64_t number) {
   return NewCallback([number](const String& name) -> Optional<Function> {
     if (name != "f") return std::nullopt;
@@ -52,7 +52,7 @@ Module NewEmpty() {
   return NewCallback([](const String&) { return Optional<Function>(); });
 }
 
-// As generated code calls it: the context is the address of the C++ object.
+// A look-up as generated code makes it: the context is the address of the C++ object.
 int Lookup(const Module& module, const char* name, TVMFFIObjectHandle* out) {
   return TVMFFIEnvModLookupFromImports(static_cast<ModuleObj*>(module.get()), name, out);
 }
@@ -69,7 +69,7 @@ int target_a, target_b;
 
 // ---- Loaders ----------------------------------------------------------------------------------
 
-TEST_CASE("loader is found by the extension") {
+TEST_CASE("a loader is found by the file extension") {
   std::vector<std::string> seen;
   Function::SetGlobal("ffi.Module.load_from_file.answer",
                       Function::FromTyped([&](String path, String format) {
@@ -83,7 +83,7 @@ TEST_CASE("loader is found by the extension") {
   Function::RemoveGlobal("ffi.Module.load_from_file.answer");
 }
 
-TEST_CASE("file that nobody loads is an error") {
+TEST_CASE("a file without a loader is an error") {
   CHECK_EQ(Thrown([] { Module::LoadFromFile("a.unknown"); }),
            "RuntimeError: Loader for `.unknown` files is not registered, cannot load a.unknown; "
            "register a global function `ffi.Module.load_from_file.unknown`");
@@ -94,7 +94,7 @@ TEST_CASE("file that nobody loads is an error") {
            "InternalError: Failed to load dynamic shared library /nonexistent/a.dylib: /no");
 }
 
-TEST_CASE("loader that makes no module is an error") {
+TEST_CASE("a loader that returns no module is an error") {
   Function::SetGlobal("ffi.Module.load_from_file.three",
                       Function::FromTyped([](String, String) { return 3; }));
   CHECK_EQ(Thrown([] { Module::LoadFromFile("a.three"); }),
@@ -105,7 +105,7 @@ TEST_CASE("loader that makes no module is an error") {
 
 // ---- A class in another library ---------------------------------------------------------------
 
-TEST_CASE("module of a foreign class outlives the module that made it") {
+TEST_CASE("a module of a third-party class outlives the module that created it") {
   Module library = Module::LoadFromFile(CLIENT_MODULE_LIBRARY);
   Function count_alive = library->GetFunction("count_alive").value();
   std::optional<Module> counter =
@@ -127,7 +127,7 @@ TEST_CASE("module of a foreign class outlives the module that made it") {
   CHECK_EQ(count_alive().cast<int64_t>(), 0);
 }
 
-TEST_CASE("foreign modules import each other") {
+TEST_CASE("third-party modules import each other") {
   Module library = Module::LoadFromFile(CLIENT_MODULE_LIBRARY);
   Function make = library->GetFunction("make_counter").value();
   Module outer = make(0, "outer").cast<Module>(), inner = make(5, "inner").cast<Module>();
@@ -155,7 +155,7 @@ TEST_CASE("errors and type information cross libraries") {
   Function is_counter = library->GetFunction("is_counter").value();
   CHECK(is_counter(counter).cast<bool>());
   CHECK(!is_counter(library).cast<bool>());
-  // There is one type information for both: only libtvm_ffi defines it.
+  // Both libraries share one type information: only libtvm_ffi defines it.
   void* theirs = library->GetFunction("type_info_of_modules").value()().cast<void*>();
   CHECK_EQ(theirs, static_cast<const void*>(&typeid(ModuleObj)));
 }
@@ -171,13 +171,13 @@ TEST_CASE("generated code finds functions through modules of any class") {
   CHECK_EQ(CallBorrowed(function), 3);
   CHECK_EQ(Lookup(module, "f", &again), 0);
   CHECK_EQ(again, function);
-  // Its own functions are not among its imports.
+  // The module's functions are not among its imports.
   CHECK_RAISES(Lookup(NewAnswer(1), "f", &function), "RuntimeError",
                "Cannot find function f in the imported modules or global registry.");
   CHECK_EQ(function, again);
 }
 
-TEST_CASE("borrowed function stays while its module lives") {
+TEST_CASE("a borrowed function lives as long as its module") {
   Module module = NewEmpty();
   module->ImportModule(NewAnswer(3));
   TVMFFIObjectHandle function = nullptr, again = nullptr;
@@ -202,7 +202,7 @@ TEST_CASE("global functions come after imports") {
   CHECK_EQ(CallBorrowed(function), 3);
 }
 
-TEST_CASE("module may look up while it is asked") {
+TEST_CASE("a module may look up functions during a look-up") {
   Module inner = NewEmpty(), module = NewEmpty();
   inner->ImportModule(NewAnswer(6));
   module->ImportModule(NewCallback([&](const String& name) -> Optional<Function> {
@@ -216,7 +216,7 @@ TEST_CASE("module may look up while it is asked") {
   CHECK_EQ(CallBorrowed(function), 6);
 }
 
-TEST_CASE("nothing thrown by a module leaves the C function") {
+TEST_CASE("exceptions of a module do not leave the C function") {
   TVMFFIObjectHandle function = nullptr;
   auto lookup_where = [&](CallbackModule::Callback callback) {
     Module module = NewEmpty();
@@ -235,10 +235,10 @@ TEST_CASE("nothing thrown by a module leaves the C function") {
   CHECK(function == nullptr);
 }
 
-TEST_CASE("threads agree on the function that is borrowed") {
+TEST_CASE("threads get the same borrowed function") {
   Module module = NewEmpty();
   for (int64_t i = 0; i < 10; ++i) module->ImportModule(NewEmpty());
-  module->ImportModule(NewAnswer(3));  // makes a new function each time
+  module->ImportModule(NewAnswer(3));  // creates a new function for each request
   TVMFFIObjectHandle found[8] = {};
   RunTogether(8, [&](int i) {
     CHECK_EQ(Lookup(module, "f", &found[i]), 0);
@@ -255,7 +255,7 @@ TEST_CASE("context symbols are visited in order") {
   std::vector<std::pair<std::string, void*>> seen;
   Module::VisitContextSymbols([&](String name, void* address) {
     seen.emplace_back(name, address);
-    // A visitor may register; what it adds is not visited any more.
+    // A visitor may register symbols; this visit skips them.
     CHECK_EQ(TVMFFIEnvModRegisterContextSymbol("__test_visit_late", &target_a), 0);
   });
   CHECK_EQ(seen.size(), 2u);
@@ -265,7 +265,7 @@ TEST_CASE("context symbols are visited in order") {
   CHECK_EQ(seen[1].second, static_cast<void*>(&target_b));
 }
 
-TEST_CASE("error of a visitor ends the visit") {
+TEST_CASE("an error of the visitor ends the visit") {
   CHECK_EQ(TVMFFIEnvModRegisterContextSymbol("__test_visit_c", &target_a), 0);
   int visits = 0;
   CHECK_EQ(Thrown([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModuleObj as a base class: what it answers by itself, its imports, and its binary layout.
+// ModuleObj as a base class: default behaviour, imports, and binary layout.
 #include <doctest/doctest.h>
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/extra/module.h>
@@ -17,14 +17,14 @@ namespace {
 
 using namespace tvm::ffi;
 
-// The least that a user writes.
+// A minimal user module.
 class PlainModule : public ModuleObj {
  public:
   const char* kind() const { return "plain"; }
   Optional<Function> GetFunction(const String& name) { return std::nullopt; }
 };
 
-// Answers each name with a number, and counts who is asked.
+// Returns a number for each name, and counts the look-ups.
 class TableModule : public ModuleObj {
  public:
   explicit TableModule(std::map<std::string, int64_t> numbers) : numbers_(std::move(numbers)) {
@@ -68,7 +68,7 @@ bool Has(const Module& module, const char* name) {
   return module->GetFunction(name, true).has_value();
 }
 
-// Records what it is asked to import instead of importing it.
+// Records imports instead of making them.
 class RecordingModule : public PlainModule {
  public:
   void ImportModule(const Module& other) { seen.push_back(other); }
@@ -76,8 +76,8 @@ class RecordingModule : public PlainModule {
   std::vector<Module> seen;
 };
 
-// The offset of a virtual function in the table that objects point at.  Itanium ABI: a pointer to
-// it begins with the offset; the lowest bit may mark it as virtual.
+// The vtable offset of a virtual function.  Itanium ABI: a pointer to it begins with the offset;
+// the lowest bit may mark it as virtual.
 template <typename F>
 size_t SlotOffset(F function) {
   static_assert(sizeof(function) == 16, "pointers to member functions are two words");
@@ -88,9 +88,9 @@ size_t SlotOffset(F function) {
 
 }  // namespace
 
-// ---- A class derived from it ------------------------------------------------------------------
+// ---- A derived class --------------------------------------------------------------------------
 
-TEST_CASE("subclass is a module with data of its own") {
+TEST_CASE("a subclass is a module with data members") {
   {
     auto table = make_object<TableModule>(std::map<std::string, int64_t>{{"f", 40}});
     table->offset = 2;
@@ -108,7 +108,7 @@ TEST_CASE("subclass is a module with data of its own") {
   CHECK_EQ(TableModule::alive.load(), 0);
 }
 
-TEST_CASE("defaults say that nothing is supported") {
+TEST_CASE("by default nothing is supported") {
   Module module(make_object<PlainModule>());
   CHECK_EQ(module->GetPropertyMask(), 0);
   CHECK(!module->GetFunctionDoc("f").has_value());
@@ -122,13 +122,13 @@ TEST_CASE("defaults say that nothing is supported") {
            "RuntimeError: Module[plain] does not support SaveToBytes");
 }
 
-TEST_CASE("implements function follows get function") {
+TEST_CASE("implements_function follows get_function") {
   Module module = NewTable({{"f", 1}});
   CHECK(module->ImplementsFunction("f"));
   CHECK(!module->ImplementsFunction("g"));
 }
 
-TEST_CASE("module is never null") {
+TEST_CASE("a module is never null") {
   CHECK_EQ(Thrown([] { Module module{ObjectPtr<ModuleObj>()}; }),
            "InternalError: expected a `ffi.Module`, got a null reference");
   CHECK(!Any(nullptr).try_cast<Module>().has_value());
@@ -137,7 +137,7 @@ TEST_CASE("module is never null") {
            "InternalError: expected a `ffi.Module`, got a null reference");
 }
 
-TEST_CASE("global functions ask through the vtable") {
+TEST_CASE("global functions call the module through the vtable") {
   auto recording = make_object<RecordingModule>();
   Module module(recording), other = NewTable({{"f", 5}});
   CHECK_EQ(Function::GetGlobalRequired("ffi.ModuleGetKind")(module).cast<String>(), "plain");
@@ -155,7 +155,7 @@ TEST_CASE("global functions ask through the vtable") {
 
 // ---- Imports ----------------------------------------------------------------------------------
 
-TEST_CASE("own answer comes first then imports depth first") {
+TEST_CASE("a module's functions come first, then its imports depth first") {
   Module top = NewTable({{"own", 1}}), left = NewTable({{"l", 2}}), right = NewTable({{"r", 3}});
   Module below = NewTable({{"own", 10}, {"l", 20}, {"r", 30}, {"deep", 40}});
   left->ImportModule(below);
@@ -163,7 +163,7 @@ TEST_CASE("own answer comes first then imports depth first") {
   top->ImportModule(right);
   CHECK_EQ(CallNumber(top, "own"), 1);
   CHECK_EQ(CallNumber(top, "l"), 2);
-  CHECK_EQ(CallNumber(top, "r"), 30);  // below is in front of right
+  CHECK_EQ(CallNumber(top, "r"), 30);  // below comes before right
   CHECK_EQ(CallNumber(top, "deep"), 40);
   CHECK(!Has(top, "none"));
   CHECK(!top->GetFunction("l", false).has_value());
@@ -173,7 +173,7 @@ TEST_CASE("own answer comes first then imports depth first") {
   CHECK(!top->ImplementsFunction("none", true));
 }
 
-TEST_CASE("doc and metadata are searched the same way") {
+TEST_CASE("doc and metadata are searched in the same order") {
   Module top = NewTable({{"f", 1}}), imported = NewTable({{"f", 2}, {"g", 3}});
   top->ImportModule(imported);
   CHECK_EQ(top->GetFunctionDoc("f", true).value(), "doc f 1");
@@ -185,7 +185,7 @@ TEST_CASE("doc and metadata are searched the same way") {
   CHECK(!top->GetFunctionMetadata("none", true).has_value());
 }
 
-TEST_CASE("imports are listed in order and forgotten") {
+TEST_CASE("imports are listed in order and can be cleared") {
   Module module = NewTable({}), first = NewTable({{"f", 1}}), second = NewTable({{"f", 2}});
   module->ImportModule(first);
   module->ImportModule(second);
@@ -203,7 +203,7 @@ TEST_CASE("imports are listed in order and forgotten") {
   CHECK_EQ(first.use_count(), 1);
 }
 
-TEST_CASE("cyclic import is refused and changes nothing") {
+TEST_CASE("a cyclic import is rejected and changes nothing") {
   Module a = NewTable({}), b = NewTable({}), c = NewTable({});
   const char* refusal = "RuntimeError: Cyclic dependency detected during import";
   CHECK_EQ(Thrown([&] { a->ImportModule(a); }), refusal);
@@ -214,12 +214,12 @@ TEST_CASE("cyclic import is refused and changes nothing") {
   CHECK_EQ(c->imports().size(), 0u);
   a->ImportModule(c);  // a diamond
   b->ClearImports();
-  c->ImportModule(b);  // the way back is gone
+  c->ImportModule(b);  // the reverse edge no longer exists
   CHECK_EQ(a->imports().size(), 2u);
 }
 
-TEST_CASE("every module is asked once however many ways lead to it") {
-  // 40 diamonds in a row: 2^40 ways from the first to the last.
+TEST_CASE("every module is searched once, however many paths lead to it") {
+  // 40 diamonds in a row: 2^40 paths from the first to the last.
   Module below = NewTable({{"f", 7}});
   for (int i = 0; i < 40; ++i) {
     Module left = NewTable({}), right = NewTable({}), above = NewTable({});
@@ -250,7 +250,7 @@ TEST_CASE("long chains and many imports") {
   CHECK_EQ(CallNumber(wide, "n0"), 0);
 }
 
-TEST_CASE("error of an import reaches the caller") {
+TEST_CASE("an error of an import reaches the caller") {
   class Refusing : public PlainModule {
    public:
     Optional<Function> GetFunction(const String& name) {
@@ -264,7 +264,7 @@ TEST_CASE("error of an import reaches the caller") {
   CHECK_EQ(Thrown([&] { Has(module, "g"); }), "KeyError: no g");
 }
 
-TEST_CASE("threads search while others import") {
+TEST_CASE("threads search while other threads import") {
   Module module = NewTable({{"own", 1}}), common = NewTable({{"f", 2}});
   module->ImportModule(common);
   RunTogether(6, [&](int i) {
@@ -293,7 +293,7 @@ TEST_CASE("two threads cannot close a cycle") {
 
 // ---- Layout -----------------------------------------------------------------------------------
 
-TEST_CASE("object has the layout of the contract") {
+TEST_CASE("the object has the layout of the contract") {
   auto table = make_object<TableModule>(std::map<std::string, int64_t>{});
   Module module(table);
   auto address = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); };
@@ -302,19 +302,19 @@ TEST_CASE("object has the layout of the contract") {
   CHECK_EQ(address(detail::ObjectUnsafe::GetHeader(module.get())) - object, 8u);
   CHECK_EQ(address(&module->imports()) - object, 32u);
   CHECK_EQ(address(&table->offset) - object, 48u);
-  // A reference holds the address of the header.
+  // A reference is the address of the header.
   uintptr_t reference;
   std::memcpy(&reference, &module, sizeof(reference));
   CHECK_EQ(reference - object, 8u);
-  // Behind the imports, the lookup cache: a Map.
+  // The lookup cache, a Map, follows the imports.
   TVMFFIObject* cache;
   std::memcpy(&cache, reinterpret_cast<void*>(object + 40), sizeof(cache));
   CHECK_EQ(cache->type_index, 72);
 }
 
-TEST_CASE("virtual functions have their places") {
+TEST_CASE("virtual functions have their vtable positions") {
   using Name = const String&;
-  // Offsets in the contract count two words in front of where objects point.
+  // Contract offsets include the two words before the address that the vptr holds.
   CHECK_EQ(SlotOffset(&ModuleObj::kind), 16u - 16);
   CHECK_EQ(SlotOffset(&ModuleObj::GetPropertyMask), 24u - 16);
   CHECK_EQ(SlotOffset<Optional<Function> (ModuleObj::*)(Name)>(&ModuleObj::GetFunction), 32u - 16);
@@ -330,7 +330,7 @@ TEST_CASE("virtual functions have their places") {
   CHECK_EQ(SlotOffset(&ModuleObj::ClearImports), 104u - 16);
 }
 
-TEST_CASE("type is registered with its field") {
+TEST_CASE("the type is registered with its field") {
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(73);
   CHECK(info->metadata != nullptr);
   CHECK_EQ(info->metadata->total_size, 48);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Libraries that embed serialized modules: what loading them makes, and what is left when it fails.
+// Libraries with embedded serialized modules: the module tree after loading, and clean-up after a
+// failure.
 #include <doctest/doctest.h>
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -15,7 +16,7 @@
 #include "thrown.h"
 
 #ifndef EMBEDDING_LIBRARY
-#define EMBEDDING_LIBRARY "embedding_library.so"  // the build knows where they are
+#define EMBEDDING_LIBRARY "embedding_library.so"  // the build passes the paths
 #define OVERLONG_LIBRARY "overlong_library.so"
 #endif
 
@@ -25,7 +26,7 @@ using namespace tvm::ffi;
 
 std::atomic<int> alive{0};
 
-// Has one function, called as the payload that it was made from, which answers the kind.
+// Has one function, named like the payload that the module was made from, which returns the kind.
 class LoadedModule : public ModuleObj {
  public:
   LoadedModule(std::string kind, std::string payload)
@@ -45,7 +46,7 @@ class LoadedModule : public ModuleObj {
   std::string payload_;
 };
 
-// The loaders of some kinds, while it lives.
+// Registers the loaders of some kinds while it lives.
 class Loaders {
  public:
   explicit Loaders(std::vector<std::string> kinds) : kinds_(std::move(kinds)) {
@@ -63,7 +64,7 @@ class Loaders {
   static void Set(const std::string& kind, Load load) {
     Function::SetGlobal(Name(kind), Function::FromTyped(load), true);
   }
-  std::vector<std::string> payloads;  // what was loaded, in order
+  std::vector<std::string> payloads;  // loaded payloads, in order
 
  private:
   static std::string Name(const std::string& kind) { return "ffi.Module.load_from_bytes." + kind; }
@@ -81,7 +82,7 @@ void LinkIn(const std::string& symbol, void* address) {
   CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol(symbol.c_str(), address), 0);
 }
 
-// Lets the program itself embed the bytes.
+// Embeds the bytes in the program itself.
 void Embed(const std::string& prefix, const std::string& rest) {
   static auto* images = new std::deque<std::string>();
   images->push_back(Word(static_cast<unsigned char>(rest.size())) + rest);
@@ -106,9 +107,9 @@ void* ContextOf(const Module& library) {
 
 }  // namespace
 
-// ---- What comes out ---------------------------------------------------------------------------
+// ---- Successful loads -------------------------------------------------------------------------
 
-TEST_CASE("diamond is rebuilt") {
+TEST_CASE("a diamond is rebuilt") {
   {
     Loaders loaders({"a", "b"});
     Module top = Module::LoadFromFile(EMBEDDING_LIBRARY);
@@ -126,7 +127,7 @@ TEST_CASE("diamond is rebuilt") {
     CHECK_EQ(shared->imports().size(), 0u);
     CHECK_EQ(alive.load(), 3);
     CHECK_EQ(top.use_count(), 1);
-    CHECK_EQ(shared.use_count(), 3);  // with the one here
+    CHECK_EQ(shared.use_count(), 3);  // including this variable's reference
   }
   CHECK_EQ(alive.load(), 0);
 }
@@ -135,7 +136,7 @@ TEST_CASE("generated code reaches its module and its imports") {
   Loaders loaders({"a", "b"});
   Module top = Module::LoadFromFile(EMBEDDING_LIBRARY);
   Module library = Import(top, 0);
-  // The slot holds the library's module, wherever it is in the tree.
+  // The slot holds the library's module, at any position in the tree.
   CHECK_EQ(ContextOf(library), static_cast<void*>(static_cast<ModuleObj*>(library.get())));
   Function call_import = library->GetFunction("call_import").value();
   CHECK_EQ(call_import("end").cast<String>(), "a");
@@ -144,7 +145,7 @@ TEST_CASE("generated code reaches its module and its imports") {
   CHECK_EQ(top->GetFunction("left", true).value()().cast<String>(), "b");
 }
 
-TEST_CASE("each load makes modules of its own") {
+TEST_CASE("each load creates new modules") {
   Loaders loaders({"a", "b"});
   Module first = Module::LoadFromFile(EMBEDDING_LIBRARY);
   Module second = Module::LoadFromFile(EMBEDDING_LIBRARY);
@@ -162,7 +163,7 @@ TEST_CASE("programs embed modules as well") {
   CHECK(SystemLibrary("tree_").same_as(module));
 }
 
-TEST_CASE("library may be several modules of its tree") {
+TEST_CASE("a library may be several modules of its tree") {
   static void* context = nullptr;
   LinkIn("twice___tvm_ffi__library_ctx", &context);
   Loaders loaders({"a"});
@@ -175,10 +176,10 @@ TEST_CASE("library may be several modules of its tree") {
   CHECK_EQ(std::string(last->kind()), "library");
   CHECK(!last.same_as(first));
   CHECK_EQ(last->imports().size(), 0u);
-  CHECK_EQ(context, static_cast<void*>(last.get()));  // as the incumbent does
+  CHECK_EQ(context, static_cast<void*>(last.get()));  // like the incumbent
 }
 
-TEST_CASE("library need not be in its tree") {
+TEST_CASE("a library need not be in its tree") {
   Loaders loaders({"a"});
   Module module =
       LoadFromProgram("no_lib_", Word(2) + Word(0) + Word(0) + Word(0) + Text("a") + Text("alone"));
@@ -186,7 +187,7 @@ TEST_CASE("library need not be in its tree") {
   CHECK_EQ(module->imports().size(), 0u);
 }
 
-TEST_CASE("module may be made from no bytes") {
+TEST_CASE("a module may be made from an empty payload") {
   Loaders loaders({"a"});
   Module module =
       LoadFromProgram("empty_", Word(2) + Word(0) + Word(0) + Word(0) + Text("a") + Text(""));
@@ -218,9 +219,9 @@ TEST_CASE("threads load one system library") {
   CHECK_EQ(alive.load(), before + 1);
 }
 
-// ---- What goes wrong --------------------------------------------------------------------------
+// ---- Failures ---------------------------------------------------------------------------------
 
-TEST_CASE("missing loader is named before any module is made") {
+TEST_CASE("a missing loader is named before any module is created") {
   int before = alive;
   Loaders loaders({"a"});
   CHECK_EQ(Thrown([] { Module::LoadFromFile(EMBEDDING_LIBRARY); }),
@@ -233,7 +234,7 @@ TEST_CASE("missing loader is named before any module is made") {
   CHECK_EQ(alive.load(), before);
 }
 
-TEST_CASE("loader that fails passes its error on and leaves nothing") {
+TEST_CASE("the error of a loader is passed on and nothing leaks") {
   int before = alive;
   Loaders loaders({"a", "b"});
   Module good = Module::LoadFromFile(EMBEDDING_LIBRARY);
@@ -249,7 +250,7 @@ TEST_CASE("loader that fails passes its error on and leaves nothing") {
   CHECK_EQ(library->GetFunction("call_import").value()("end").cast<String>(), "a");
 }
 
-TEST_CASE("loader that makes no module is named") {
+TEST_CASE("a loader that returns no module is named") {
   int before = alive;
   Loaders loaders({"a", "b"});
   Loaders::Set("b", [](Bytes) { return 3; });
@@ -260,7 +261,7 @@ TEST_CASE("loader that makes no module is named") {
   CHECK_EQ(alive.load(), before);
 }
 
-TEST_CASE("loader that gives one module for all may close a cycle") {
+TEST_CASE("a loader that returns one module for all payloads may close a cycle") {
   Module one(make_object<LoadedModule>("one", ""));
   Loaders::Set("one", [&](Bytes) { return one; });
   CHECK_EQ(Thrown([] {
@@ -271,20 +272,20 @@ TEST_CASE("loader that gives one module for all may close a cycle") {
   CHECK_EQ(one.use_count(), 1);
 }
 
-TEST_CASE("malformed bytes are refused with the name of the library") {
+TEST_CASE("malformed bytes are rejected with the name of the library") {
   CHECK_EQ(Thrown([] { LoadFromProgram("bad_", Word(1) + Word(0)); }),
            "RuntimeError: Failed to load the system library: __tvm_ffi__library_bin is malformed "
            "at byte 8: there is no module");
 }
 
-TEST_CASE("nothing is read beyond the symbol") {
+TEST_CASE("nothing is read past the symbol") {
   CHECK_EQ(Thrown([] { Module::LoadFromFile(OVERLONG_LIBRARY); }),
            "RuntimeError: Failed to load " OVERLONG_LIBRARY
            ": __tvm_ffi__library_bin is malformed at byte 0: 44 bytes should follow, but the "
            "symbol has 32 in all");
 }
 
-TEST_CASE("library that its own loader loads is an error and no crash") {
+TEST_CASE("a library that its own loader loads is an error, not a crash") {
   Loaders loaders({"a"});
   Loaders::Set("b", [](Bytes) { return Module::LoadFromFile(EMBEDDING_LIBRARY); });
   std::string thrown;

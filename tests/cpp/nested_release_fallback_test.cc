@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs built with these headers release containers on a runtime that knows nothing of turns.
-// Stands in for one: this program's own TVMFFIGetTypeAttrColumn comes before the library's.
+// Programs built with these headers release containers on a runtime without deferred release. The
+// program simulates such a runtime: its TVMFFIGetTypeAttrColumn precedes the library's.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>

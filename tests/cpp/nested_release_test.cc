@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waits for its turn to be released stays alive meanwhile; what nests without being a
-// container takes turns, too.
+// Deferred release: pending objects keep valid memory, and nested objects other than containers are
+// deferred too.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/tensor.h>
@@ -16,7 +16,7 @@ using namespace tvm::ffi;
 
 constexpr int kDepth = 300000;
 
-// Drops its weak reference when it is released.
+// Drops its weak reference in its destructor.
 class WatcherObj : public Object {
  public:
   explicit WatcherObj(const Array<Any>& watched)
@@ -28,8 +28,9 @@ class WatcherObj : public Object {
   WeakObjectPtr<Object> watched_;
 };
 
-// An array `depth` levels inside another, beside the only one who watches it.  Elements are
-// released from the last to the first: the watcher goes while the array waits for its turn.
+// An array `depth` levels inside another, next to an object with the only weak reference to it.
+// Elements are released from last to first: the weak reference is dropped while the array is
+// pending.
 Array<Any> WatchedInside(int depth) {
   Array<Any> watched = {String("long enough to be an object of its own")};
   Any watcher(ObjectRef(ObjectPtr<Object>(make_object<WatcherObj>(watched))));
@@ -38,13 +39,13 @@ Array<Any> WatchedInside(int depth) {
   return nest;
 }
 
-// Cause: an array put off with the Strong flag alone kept no weak count, so that the watcher freed
-// its memory before its destructor ran.  AddressSanitizer sees it.
-TEST_CASE("weak references dropped meanwhile do not free what waits") {
+// Cause: a pending array with only the Strong flag had no weak count, so dropping the weak
+// reference freed its memory before its destructor ran.  AddressSanitizer detects this.
+TEST_CASE("dropping weak references during a release keeps pending objects valid") {
   for (int depth = 60; depth < 70; ++depth) WatchedInside(depth);
 }
 
-TEST_CASE("weak references dropped later free what waited") {
+TEST_CASE("dropping weak references after a release frees the memory") {
   Array<Any> watched = {1};
   WeakObjectPtr<Object> watcher(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(watched));
   {
@@ -56,8 +57,8 @@ TEST_CASE("weak references dropped later free what waited") {
   CHECK(watcher.lock() == nullptr);
 }
 
-// Cause of the three below: only containers took turns, so that each level was a frame of the
-// stack.
+// Cause of the three tests below: only the release of containers was deferred, so each level used a
+// stack frame.
 TEST_CASE("chains of causes are released") {
   std::optional<Error> error;
   for (int i = 0; i < kDepth; ++i) {

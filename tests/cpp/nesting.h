@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values nested deeper than a destructor may recurse.
+// Values nested deeper than recursive destructors can release.
 #ifndef TVM_FFI_TESTS_CPP_NESTING_H_
 #define TVM_FFI_TESTS_CPP_NESTING_H_
 
@@ -10,7 +10,8 @@
 
 #include "../runtime/small_stack.h"
 
-// wrap(...wrap(wrap(leaf))...); holds every level, and lets go of the outer ones first.
+// wrap(...wrap(wrap(leaf))...); keeps a reference to every level, and releases the outer ones
+// first.
 class Nested {
  public:
   template <typename Wrap>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nesting as deep as the library allows, where it spends the thread's stack on every level.
+// The nesting limits of walks that use the machine stack for every level.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/json.h>
 #include <tvm/ffi/extra/structural_mutate.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's private hash table, against a table of the standard library.
+// The library's private hash table, compared with a standard container.
 #include "../../runtime/extra/walk/object_table.h"
 
 #include <doctest/doctest.h>
@@ -12,10 +12,10 @@ namespace {
 using tvm::ffi::Object;
 using tvm::ffi::extra::ObjectTable;
 
-// The table looks at addresses only.
+// The table only uses addresses.
 const Object* Address(uint64_t number) { return reinterpret_cast<const Object*>(16 * number); }
 
-TEST_CASE("empty") {
+TEST_CASE("an empty table") {
   ObjectTable<int> table;
   CHECK(table.Find(Address(1)) == nullptr);
   table.Erase(Address(1));

@@ -44,7 +44,7 @@ class First : public Base {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(First, Base, FirstObj);
 };
 
-// Its vtable pointer stands in front of the header.
+// A class whose vtable pointer precedes the header.
 class PolymorphicObj : public Object {
  public:
   virtual ~PolymorphicObj() { --live_objects; }
@@ -60,9 +60,9 @@ class CopiedObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Copied", CopiedObj, Object);
 };
 
-// Copying the header would read a count that other threads change, and assignment would lose the
+// Copying the header would read a count that other threads change; assigning it would lose the
 // references to an object.
-TEST_CASE("copies of content leave the header alone") {
+TEST_CASE("copying an object does not copy the header") {
   ObjectPtr<CopiedObj> a = make_object<CopiedObj>(1), same_a = a;
   ObjectPtr<CopiedObj> b = make_object<CopiedObj>(*a);
   CHECK_EQ(b->value, 1);
@@ -103,9 +103,8 @@ class DerivedVirtualObj final : public VirtualObj {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.object.DerivedVirtual", DerivedVirtualObj, VirtualObj);
 };
 
-// UndefinedBehaviorSanitizer looks at the table of virtual functions, which is the base's by then.
-TEST_CASE(
-    "memory of a class with virtual functions is given back when the last weak pointer goes") {
+// UndefinedBehaviorSanitizer checks the vtable pointer, which is the base's by then.
+TEST_CASE("the memory of a polymorphic object is freed with the last weak pointer") {
   WeakObjectPtr<DerivedVirtualObj> weak;
   {
     ObjectPtr<DerivedVirtualObj> strong = make_object<DerivedVirtualObj>();
@@ -114,7 +113,7 @@ TEST_CASE(
   CHECK(weak.expired());
 }
 
-TEST_CASE("weak pointer outlives the object") {
+TEST_CASE("a weak pointer outlives the object") {
   WeakObjectPtr<BaseObj> weak;
   {
     ObjectPtr<BaseObj> strong = make_object<BaseObj>();
@@ -147,15 +146,15 @@ struct Holder {
   int deaths = 0;
 };
 LooksBackObj::~LooksBackObj() {
-  // Copies of what is being destroyed would destroy it again.
+  // A copy made during destruction would destroy the object again.
   if (++holder->deaths > 1) return;
   ObjectPtr<LooksBackObj> seen = holder->pointer;
   CHECK((seen == nullptr));
   CHECK(!holder->optional.has_value());
 }
 
-// Cause: the reference was dropped before the pointer was null.
-TEST_CASE("a destructor finds the pointer that is reset null") {
+// Cause: the reference was released before the pointer was set to null.
+TEST_CASE("a destructor sees a null pointer during reset") {
   Holder holder;
   holder.pointer = make_object<LooksBackObj>(&holder);
   holder.pointer.reset();
@@ -186,7 +185,7 @@ TEST_CASE("instance tests follow the hierarchy") {
   CHECK(detail::RuntimeTypeIndexMatch(kTVMFFISmallStr, kTVMFFIStr));
 }
 
-TEST_CASE("wrong downcast is a type error") {
+TEST_CASE("a wrong downcast is a type error") {
   ObjectRef first = First(1);
   try {
     first.as_or_throw<Function>();
@@ -197,7 +196,7 @@ TEST_CASE("wrong downcast is a type error") {
   }
 }
 
-TEST_CASE("handle of polymorphic object is its header") {
+TEST_CASE("the handle of a polymorphic object is its header") {
   {
     ObjectPtr<PolymorphicObj> object = make_object<PolymorphicObj>();
     TVMFFIObject* header = detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectPtr(object);
@@ -214,7 +213,7 @@ struct ThrowingObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Throwing", ThrowingObj, Object);
 };
 
-TEST_CASE("throwing constructor leaks nothing") {
+TEST_CASE("a throwing constructor leaks nothing") {
   bool thrown = false;
   try {
     make_object<ThrowingObj>();
@@ -224,7 +223,7 @@ TEST_CASE("throwing constructor leaks nothing") {
   CHECK(thrown);
 }
 
-TEST_CASE("inplace array refuses overflow") {
+TEST_CASE("an inplace array rejects a size that overflows") {
   bool thrown = false;
   try {
     make_inplace_array_object<BaseObj, int64_t>(~size_t{0} / 8);
@@ -234,7 +233,7 @@ TEST_CASE("inplace array refuses overflow") {
   CHECK(thrown);
 }
 
-TEST_CASE("get ref shares the object") {
+TEST_CASE("GetRef shares the object") {
   First first(3);
   Base base = GetRef<Base>(first.get());
   CHECK(base.same_as(first));
@@ -256,7 +255,7 @@ TEST_CASE("byte swap reverses each element") {
   CHECK_EQ(values[1], 0x0403);
 }
 
-TEST_CASE("identity is compared across classes of references") {
+TEST_CASE("identity is compared across reference classes") {
   First first(1);
   Base base = first;
   ObjectRef ref = base;
@@ -267,7 +266,7 @@ TEST_CASE("identity is compared across classes of references") {
   CHECK((hash(first) == hash(ref) && hash(base) == hash(ref)));
 }
 
-TEST_CASE("assignment to an ancestor counts once") {
+TEST_CASE("assignment to an ancestor adds one reference") {
   First first(1);
   Base base;
   base = first;

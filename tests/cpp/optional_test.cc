@@ -20,7 +20,7 @@ TEST_CASE("every representation is empty by default") {
   CHECK(!Optional<ObjectPtr<Object>>().has_value());
 }
 
-TEST_CASE("values come back") {
+TEST_CASE("values are read back") {
   Optional<int64_t> number = 3;
   CHECK_EQ(number.value(), 3);
   CHECK_EQ(*number, 3);
@@ -37,7 +37,7 @@ TEST_CASE("values come back") {
   CHECK_EQ(real.value(), 0.5f);
 }
 
-TEST_CASE("empty access is a runtime error") {
+TEST_CASE("access to an empty optional is a runtime error") {
   try {
     Optional<int>().value();
     CHECK(false);
@@ -56,7 +56,7 @@ TEST_CASE("none and value convert") {
   CHECK_EQ(TypeTraits<Optional<String>>::TypeStr(), "Optional<str>");
 }
 
-TEST_CASE("moved from reference is empty") {
+TEST_CASE("a moved-from reference is empty") {
   Optional<Array<int>> first = Array<int>{1};
   Optional<Array<int>> second = std::move(first);
   CHECK(!first.has_value());
@@ -66,7 +66,7 @@ TEST_CASE("moved from reference is empty") {
   CHECK_EQ(out.use_count(), 1);
 }
 
-TEST_CASE("optionals are assigned what their type is") {
+TEST_CASE("optionals accept assignments of their value type") {
   Optional<String> text;
   text = "abc";
   CHECK(text == "abc");
@@ -128,7 +128,7 @@ TEST_CASE("optionals compare in both orders") {
   CHECK((device == DLDevice{kDLCUDA, 1} && device != DLDevice{kDLCUDA, 0}));
 }
 
-TEST_CASE("an optional pointer is read as another class") {
+TEST_CASE("an optional pointer is read as a pointer to another class") {
   Optional<ObjectPtr<ShapeObj>> pointer;
   CHECK(pointer.as<ShapeObj>() == nullptr);
   static_assert(std::is_same_v<decltype(pointer)::ContainerType, ShapeObj>);

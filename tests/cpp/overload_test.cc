@@ -41,7 +41,7 @@ ObjectRef Counter(int64_t value) {
   return ObjectRef(ObjectPtr<Object>(make_object<CounterObj>(value)));
 }
 
-TEST_CASE("first fit is called") {
+TEST_CASE("the first overload that matches is called") {
   ObjectRef counter = Counter(1);
   CHECK_EQ(Method("add")(counter, 2).cast<int>(), 3);
   CHECK_EQ(Method("add")(counter, "n", 2).cast<std::string>(), "n2");
@@ -67,7 +67,7 @@ TEST_CASE("each overload has an entry") {
            R"({\"type\":\"ffi.String\"},{\"type\":\"int\"}]}}"})");
 }
 
-TEST_CASE("no fit") {
+TEST_CASE("no overload matches") {
   CHECK_EQ(Thrown([] { Method("add")(Counter(1), 1.5); }),
            "TypeError: No matching overload found when calling: `test.overload.Counter.add` with 2 "
            "arguments:\n"
@@ -77,7 +77,7 @@ TEST_CASE("no fit") {
            "(0: test.overload.Counter, 1: str, 2: int) -> str`. Expected 3 arguments");
 }
 
-TEST_CASE("a single overload fails as a method does") {
+TEST_CASE("a single overload fails like a method") {
   CHECK_EQ(Thrown([] { Method("one")("x"); }),
            "TypeError: Mismatched type on argument #0 when calling: `test.overload.Counter.one(0: "
            "int) -> int`. Expected `int` but got `const char*`");

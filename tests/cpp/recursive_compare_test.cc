@@ -52,7 +52,7 @@ class UnregisteredObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO("test.compare.Unregistered", UnregisteredObj, Object);
 };
 
-// Base of the types with hooks.
+// Base class of the types with hooks.
 class PartObj : public Object {
  public:
   Any part;
@@ -67,15 +67,15 @@ class PartObj : public Object {
     using PartObj::PartObj;                                \
     TVM_FFI_DECLARE_OBJECT_INFO_FINAL(key, Name, PartObj); \
   }
-TEST_PART_CLASS(LastDigitObj, "test.compare.LastDigit");      // equal, ordered: by the last digit
-TEST_PART_CLASS(EqOnlyObj, "test.compare.EqOnly");            // equal: by the last digit
-TEST_PART_CLASS(ReversedObj, "test.compare.Reversed");        // ordered: the other way round
-TEST_PART_CLASS(LargeResultObj, "test.compare.LargeResult");  // ordered: by 2^32 times the part
+TEST_PART_CLASS(LastDigitObj, "test.compare.LastDigit");      // equal and ordered by the last digit
+TEST_PART_CLASS(EqOnlyObj, "test.compare.EqOnly");            // equal by the last digit
+TEST_PART_CLASS(ReversedObj, "test.compare.Reversed");        // ordered in reverse
+TEST_PART_CLASS(LargeResultObj, "test.compare.LargeResult");  // ordered by 2^32 times the child
 TEST_PART_CLASS(FailingObj, "test.compare.Failing");
-TEST_PART_CLASS(NegatedObj, "test.compare.Negated");    // equal when the parts differ
-TEST_PART_CLASS(AnyOfObj, "test.compare.AnyOf");        // equal when one element of the parts is
-TEST_PART_CLASS(NestedObj, "test.compare.Nested");      // as the parts
-TEST_PART_CLASS(MeddlingObj, "test.compare.Meddling");  // empties its part, a list
+TEST_PART_CLASS(NegatedObj, "test.compare.Negated");    // equal if the children differ
+TEST_PART_CLASS(AnyOfObj, "test.compare.AnyOf");        // equal if one element of the children is
+TEST_PART_CLASS(NestedObj, "test.compare.Nested");      // compared like the children
+TEST_PART_CLASS(MeddlingObj, "test.compare.Meddling");  // empties its child, a list
 TEST_PART_CLASS(WrongHookObj, "test.compare.WrongHook");
 TEST_PART_CLASS(KeepingObj, "test.compare.Keeping");
 
@@ -159,7 +159,7 @@ bool Eq(const Any& lhs, const Any& rhs) {
   return equal;
 }
 
-// "<", "=" or ">", or what was thrown; all four functions agree, in both directions.
+// Returns "<", "=" or ">", or the error; all four functions must agree, in both directions.
 std::string Order(const Any& lhs, const Any& rhs) {
   std::string text;
   std::string error = Thrown([&] {
@@ -208,7 +208,7 @@ TEST_CASE("values of different types differ") {
   CHECK_EQ(Order(Array<Any>{1}, List<Any>{1}), Differ("ffi.Array", "ffi.List"));
 }
 
-TEST_CASE("none comes first") {
+TEST_CASE("None comes first") {
   CHECK_EQ(Order(nullptr, -1000), "<");
   CHECK_EQ(Order(nullptr, "a"), "<");
   CHECK_EQ(Order(nullptr, Make<RecordObj>()), "<");
@@ -254,7 +254,7 @@ TEST_CASE("big integers compare with integers") {
   CHECK_EQ(Order(big, true), Differ("ffi.BigInt", "bool"));
 }
 
-TEST_CASE("pointers have no order") {
+TEST_CASE("pointers cannot be ordered") {
   Any one = reinterpret_cast<void*>(1);
   Any two = reinterpret_cast<void*>(2);
   CHECK(Eq(one, one));
@@ -295,13 +295,13 @@ TEST_CASE("tables are equal in any order") {
   CHECK(Eq(Dict<Any, Any>{{1, 2}}, Dict<Any, Any>{{1, 2}}));
   CHECK(Eq(Map<Any, Any>{}, Map<Any, Any>{}));
   CHECK(Eq(Map<Any, Any>{{NAN, NAN}}, Map<Any, Any>{{NAN, NAN}}));
-  // Keys are looked up, and other objects are found by their address.
+  // Keys are found by look-up; objects other than strings by their address.
   Array<Any> key{1};
   CHECK(Eq(Map<Any, Any>{{key, 2}}, Map<Any, Any>{{key, 2}}));
   CHECK(!Eq(Map<Any, Any>{{key, 2}}, Map<Any, Any>{{Array<Any>{1}, 2}}));
 }
 
-TEST_CASE("tables have no order") {
+TEST_CASE("tables cannot be ordered") {
   CHECK_EQ(Order(Map<Any, Any>{{1, 2}}, Map<Any, Any>{{1, 2}}), "=");
   CHECK_EQ(Order(Map<Any, Any>{{1, NAN}}, Map<Any, Any>{{1, NAN}}),
            "TypeError: Cannot order NaN values");
@@ -313,7 +313,7 @@ TEST_CASE("tables have no order") {
            "TypeError: Cannot order Map/Dict values");
   CHECK_EQ(Order(Dict<Any, Any>{{1, 2}}, Dict<Any, Any>{{2, 2}}),
            "TypeError: Cannot order Map/Dict values");
-  // After the table the order goes on.
+  // The comparison continues after the table.
   CHECK_EQ(Order(Array<Any>{Map<Any, Any>{{1, 2}}, 1}, Array<Any>{Map<Any, Any>{{1, 2}}, 2}), "<");
   CHECK_EQ(Order(Array<Any>{Map<Any, Any>{{1, 2}}, 1}, Array<Any>{Map<Any, Any>{{1, 2}}, "a"}),
            Differ("int", "ffi.SmallStr"));
@@ -349,7 +349,7 @@ TEST_CASE("registered objects without fields are equal") {
   CHECK_EQ(Order(Make<NoFieldsObj>(), Make<NoFieldsObj>()), "=");
 }
 
-TEST_CASE("opaque objects are equal to themselves only") {
+TEST_CASE("opaque objects are equal only to themselves") {
   auto check = [](const Any& one, const Any& other, const char* type) {
     CHECK(Eq(one, one));
     CHECK(!Eq(one, other));
@@ -370,8 +370,8 @@ struct SharedData {
   void FreeData(DLTensor*) {}
 };
 
-// A tensor object is made each time an array crosses from another language.
-TEST_CASE("tensors are equal when they view the same memory alike") {
+// An array that crosses from another language gets a new tensor object each time.
+TEST_CASE("tensors are equal if they view the same memory in the same way") {
   float data[6] = {};
   auto view = [](ShapeView shape, ShapeView strides, float* memory) -> Any {
     return Tensor::FromNDAllocStrided(SharedData(), shape, strides, DLDataType{kDLFloat, 32, 1},
@@ -388,7 +388,7 @@ TEST_CASE("tensors are equal when they view the same memory alike") {
                                         DLDevice{kDLCPU, 0}, data)));
 }
 
-TEST_CASE("wrappers are equal when they wrap the same") {
+TEST_CASE("wrappers are equal if they wrap the same value") {
   int wrapped[2] = {};
   auto wrap = [](void* handle) -> Any {
     TVMFFIObjectHandle out = nullptr;
@@ -401,7 +401,7 @@ TEST_CASE("wrappers are equal when they wrap the same") {
   CHECK(!Eq(wrap(&wrapped[0]), wrap(&wrapped[1])));
 }
 
-TEST_CASE("hooks decide") {
+TEST_CASE("hooks define the comparison") {
   CHECK(Eq(Make<LastDigitObj>(1), Make<LastDigitObj>(21)));
   CHECK(!Eq(Make<LastDigitObj>(1), Make<LastDigitObj>(2)));
   CHECK_EQ(Order(Make<LastDigitObj>(31), Make<LastDigitObj>(2)), "<");
@@ -412,13 +412,13 @@ TEST_CASE("hooks decide") {
            "TypeError: Cannot treat type `in");
 }
 
-TEST_CASE("an equality hook does not order") {
+TEST_CASE("an equality hook does not define an order") {
   CHECK(Eq(Make<EqOnlyObj>(1), Make<EqOnlyObj>(21)));
   CHECK_EQ(Order(Make<EqOnlyObj>(1), Make<EqOnlyObj>(21)), "<");
 }
 
-// In an equality, parts without an order are just different.
-TEST_CASE("an order hook serves for equality") {
+// In an equality test, children without an order only differ.
+TEST_CASE("an order hook also defines equality") {
   CHECK(Eq(Make<ReversedObj>(1), Make<ReversedObj>(1)));
   CHECK(!Eq(Make<ReversedObj>(1), Make<ReversedObj>(2)));
   CHECK(!Eq(Make<ReversedObj>(1), Make<ReversedObj>("a")));
@@ -428,7 +428,7 @@ TEST_CASE("an order hook serves for equality") {
   CHECK_EQ(Order(Make<ReversedObj>(1), Make<ReversedObj>("a")), Differ("ffi.SmallStr", "int"));
 }
 
-TEST_CASE("hooks do not see an object beside itself") {
+TEST_CASE("hooks do not see an object compared with itself") {
   Any failing = Make<FailingObj>(1);
   CHECK(Eq(failing, failing));
   CHECK_EQ(Order(Array<Any>{failing}, Array<Any>{failing}), "=");
@@ -445,7 +445,7 @@ List<Any> Cyclic(const Any& first, int period) {
   tail.push_back(head);
   return head;
 }
-// Lists in a circle keep themselves alive.
+// Cyclic lists keep themselves alive.
 void BreakCycle(List<Any> list) {
   while (list.size() == 2) {
     List<Any> next = list[1].as_or_throw<List<Any>>();
@@ -454,7 +454,7 @@ void BreakCycle(List<Any> list) {
   }
 }
 
-TEST_CASE("cyclic values are equal when they unroll alike") {
+TEST_CASE("cyclic values are equal if their infinite unrollings are") {
   List<Any> one = Cyclic(1, 1);
   List<Any> two = Cyclic(1, 2);
   List<Any> three = Cyclic(1, 3);
@@ -474,7 +474,7 @@ TEST_CASE("cyclic values are equal when they unroll alike") {
   for (const List<Any>& list : {one, two, three, other}) BreakCycle(list);
 }
 
-TEST_CASE("shared parts are compared once") {
+TEST_CASE("shared children are compared once") {
   CHECK(Eq(Doubled(60, 1), Doubled(60, 1)));
   CHECK_EQ(Order(Doubled(60, 1), Doubled(60, 1)), "=");
   CHECK_EQ(Order(Doubled(60, 1), Doubled(60, 2)), "<");
@@ -489,8 +489,9 @@ TEST_CASE("shared parts are compared once") {
   CHECK_EQ(Order(lhs, rhs), "=");
 }
 
-// What a hook found different, or equal only if its own objects are, must not count later.
-TEST_CASE("findings of hooks are forgotten with a difference") {
+// Results inside a hook that found a difference, or equality only among its own objects, must not
+// be reused later.
+TEST_CASE("results of hooks are discarded with a difference") {
   List<Any> a{1};
   List<Any> b{2};
   Any lhs = Make<AnyOfObj>(Array<Any>{Array<Any>{a}, 0});
@@ -507,7 +508,7 @@ TEST_CASE("findings of hooks are forgotten with a difference") {
   CHECK(!Eq(Array<Any>{Make<NegatedObj>(a), a}, Array<Any>{Make<NegatedObj>(b), b}));
 }
 
-TEST_CASE("a hook may change what is being compared") {
+TEST_CASE("a hook may change the values during a comparison") {
   auto fill = [](List<Any> list) {
     for (int i = 0; i < 3; ++i) list.push_back(Make<MeddlingObj>(list));
   };
@@ -515,12 +516,12 @@ TEST_CASE("a hook may change what is being compared") {
   List<Any> rhs;
   fill(lhs);
   fill(rhs);
-  // The left list is empty after its first element: the right one is longer.
+  // The left list is empty after its first element, so the right one is longer.
   CHECK_EQ(RecursiveLt(lhs, rhs), true);
   rhs.clear();
 }
 
-TEST_CASE("the function of a hook ends with the comparison") {
+TEST_CASE("the function passed to a hook expires with the comparison") {
   CHECK(Eq(Make<KeepingObj>(1), Make<KeepingObj>(2)));
   CHECK_EQ(Thrown([] { Kept()(1, 1); }),
            "RuntimeError: the function that a hook got was called after the end of the operation "
@@ -528,7 +529,7 @@ TEST_CASE("the function of a hook ends with the comparison") {
   Kept() = AreEqual();
 }
 
-TEST_CASE("deep nesting costs no machine stack") {
+TEST_CASE("deep nesting needs no machine stack") {
   auto record = [](const Any& value) { return Make<RecordObj>(1, Array<Any>{value}); };
   Nested lhs(20000, 1, record);
   Nested rhs(20000, 1, record);
@@ -538,9 +539,9 @@ TEST_CASE("deep nesting costs no machine stack") {
   CHECK(RecursiveLt(lhs.value(), greater.value()));
 }
 
-TEST_CASE("nesting has a limit") {
+TEST_CASE("nesting is limited") {
   Nested nested(1048578, 1, InList);
-  // Each list is compared with the one inside it.
+  // Each list is compared with the list inside it.
   Any inner = nested.value().as_or_throw<List<Any>>()[0];
   CHECK_EQ(Thrown([&] { RecursiveEq(nested.value(), inner); }),
            "ValueError: RecursiveCompare: maximum stack depth (1048576) exceeded");

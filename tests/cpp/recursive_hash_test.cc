@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expected numbers are contract: other implementations compute the same.
+// The expected numbers are part of the contract: other implementations compute the same.
 #include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/array.h>
@@ -47,7 +47,7 @@ class NoFieldsObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.hash.NoFields", NoFieldsObj, Object);
 };
 
-// Base of the types with hooks.
+// Base class of the types with hooks.
 class PartObj : public Object {
  public:
   Any part;
@@ -61,9 +61,9 @@ class PartObj : public Object {
     using PartObj::PartObj;                                \
     TVM_FFI_DECLARE_OBJECT_INFO_FINAL(key, Name, PartObj); \
   }
-TEST_PART_CLASS(NestedObj, "test.hash.Nested");  // the hash of the part, plus 1
+TEST_PART_CLASS(NestedObj, "test.hash.Nested");  // the hash of the child, plus 1
 TEST_PART_CLASS(FailingObj, "test.hash.Failing");
-TEST_PART_CLASS(TolerantObj, "test.hash.Tolerant");  // -1 when the part has no hash
+TEST_PART_CLASS(TolerantObj, "test.hash.Tolerant");  // -1 if the child has no hash
 TEST_PART_CLASS(EqOnlyObj, "test.hash.EqOnly");
 TEST_PART_CLASS(CompareOnlyObj, "test.hash.CompareOnly");
 TEST_PART_CLASS(WrongHookObj, "test.hash.WrongHook");
@@ -134,7 +134,7 @@ TEST_CASE("plain values") {
   CHECK_EQ(Hash(DLDevice{kDLCUDA, 3}), 0x00000028cd935c30u);
 }
 
-TEST_CASE("floats that are equal have one hash") {
+TEST_CASE("equal floats have one hash") {
   CHECK_EQ(Hash(1.0), 0x3ff000009e377a7au);
   CHECK_EQ(Hash(0.0), 0x000000009e377a7au);
   CHECK_EQ(Hash(-0.0), 0x000000009e377a7au);
@@ -142,7 +142,7 @@ TEST_CASE("floats that are equal have one hash") {
   CHECK_EQ(Hash(-NAN), 0x7ff800009e377a7au);
 }
 
-TEST_CASE("text is hashed by content") {
+TEST_CASE("strings are hashed by content") {
   CHECK_EQ(Hash("abc"), 0x000000009e9aec2bu);
   CHECK_EQ(Hash(String(std::string("abc"))), 0x000000009e9aec2bu);
   CHECK_EQ(Hash("hello world"), 0x00000000def11395u);
@@ -185,7 +185,7 @@ TEST_CASE("objects are hashed by their fields") {
   CHECK_EQ(Hash(refl::AccessPath::Root()->Attr("x")), 0x7da3ed457a110249u);
 }
 
-TEST_CASE("fields that do not count") {
+TEST_CASE("excluded fields do not count") {
   auto record = make_object<RecordObj>(1, "a");
   record->not_hashed = 5;
   record->not_compared = 6;
@@ -194,14 +194,14 @@ TEST_CASE("fields that do not count") {
   CHECK(Hash(ObjectRef(ObjectPtr<Object>(record))) != Hash(Make<RecordObj>(1, "a")));
 }
 
-// Of objects whose content is not known.
+// Objects without registered fields.
 TEST_CASE("opaque objects are hashed by type") {
   CHECK_EQ(Hash(Function::FromTyped([] {})), 0xb3b21b94552cae3du);
   CHECK_EQ(Hash(Error("ValueError", "x", "")), 0xf5caa49da693165eu);
   CHECK_EQ(Hash(Make<Object>()), 0x33a211b274fa0106u);
 }
 
-TEST_CASE("hooks decide") {
+TEST_CASE("hooks define the hash") {
   CHECK_EQ(Hash(Make<NestedObj>(1)), 0x000000009e3779fcu);
   CHECK_EQ(Hash(Make<NestedObj>(Make<NestedObj>(1))), 0x000000009e3779fdu);
   CHECK_EQ(Hash(Array<Any>{Make<NestedObj>(1)}), 0xdb15d821e8a45400u);
@@ -220,8 +220,8 @@ TEST_CASE("equality without hash is refused") {
   CHECK_EQ(Thrown([] { Hash(List<Any>{Make<CompareOnlyObj>(1)}); }), text("test.hash.CompareOnly"));
 }
 
-// What was open when the part failed is open no longer: the list counts in full.
-TEST_CASE("a hook may catch the error of a part") {
+// After the error, the child is no longer part of an open cycle: the list counts in full.
+TEST_CASE("a hook may catch the error of a child") {
   List<Any> list{1};
   list.push_back(Make<EqOnlyObj>(1));
   CHECK_EQ(Hash(Make<TolerantObj>(list)), ~uint64_t{0});
@@ -248,7 +248,7 @@ TEST_CASE("cyclic values") {
   x.clear();
 }
 
-TEST_CASE("shared parts are hashed once") {
+TEST_CASE("shared children are hashed once") {
   CHECK_EQ(Hash(Doubled(60, 1)), Hash(Doubled(60, 1)));
   CHECK(Hash(Doubled(60, 1)) != Hash(Doubled(60, 2)));
   CHECK_EQ(Hash(Doubled(10, List<Any>{1})), 0x925a59b06e72c54cu);
@@ -277,7 +277,7 @@ TEST_CASE("equal values have equal hashes") {
   }
 }
 
-TEST_CASE("the function of a hook ends with the hash") {
+TEST_CASE("the function passed to a hook expires with the hash") {
   CHECK_EQ(Hash(Make<KeepingObj>(1)), 0u);
   CHECK_EQ(Thrown([] { Kept()(1); }),
            "RuntimeError: the function that a hook got was called after the end of the operation "
@@ -285,14 +285,14 @@ TEST_CASE("the function of a hook ends with the hash") {
   Kept() = HashPart();
 }
 
-TEST_CASE("deep nesting costs no machine stack") {
+TEST_CASE("deep nesting needs no machine stack") {
   Nested nested(10000, 1, [](const Any& value) { return Array<Any>{value}; });
   CHECK_EQ(Hash(nested.value()), 0x00b25509ef9baf88u);
   Nested deeper(200000, 1, InList);
   CHECK(Hash(deeper.value()) != 0);
 }
 
-TEST_CASE("nesting has a limit") {
+TEST_CASE("nesting is limited") {
   Nested nested(1048577, 1, InList);
   CHECK_EQ(Thrown([&] { Hash(nested.value()); }),
            "ValueError: RecursiveHash: maximum stack depth (1048576) exceeded");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library does with registered fields: automatic constructors, objects from names, types
-// that a host language describes.
+// Library services based on registered fields: automatic constructors, objects by type key, types
+// that a host language registers.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
@@ -65,7 +65,7 @@ TEST_CASE("automatic constructor") {
   CHECK_EQ(made.as<ChildObj>()->b, 7);
 }
 
-TEST_CASE("automatic constructor refuses") {
+TEST_CASE("automatic constructor rejects invalid arguments") {
   Function init = InitOf(RecordObj::RuntimeTypeIndex());
   const std::string prefix = "TypeError: test.services.Record.__ffi_init__() ";
   CHECK_EQ(Thrown([&] { init(); }), prefix + "missing required argument: 'a'");
@@ -86,7 +86,7 @@ TEST_CASE("automatic constructor refuses") {
            "TypeError: Cannot convert from type `int` to `str`");
 }
 
-TEST_CASE("a setters error is the cause") {
+TEST_CASE("an error of a setter is the cause") {
   try {
     InitOf(RecordObj::RuntimeTypeIndex())("x", 2.5, Kwargs(), "k", 1);
     CHECK((false && "reached"));
@@ -98,7 +98,7 @@ TEST_CASE("a setters error is the cause") {
   }
 }
 
-TEST_CASE("objects from names") {
+TEST_CASE("objects by type key") {
   Function make = Global("ffi.MakeObjectFromPackedArgs");
   CHECK_EQ(Show(make("test.services.Record", "a", 1, "d", 2, "k", 3)), "1 dflt 3 int 2.000000");
   CHECK_EQ(Show(make(RecordObj::RuntimeTypeIndex(), "a", 1, "d", 2, "k", 3, "o", 1.5)),
@@ -111,9 +111,9 @@ TEST_CASE("objects from names") {
            "InternalError: Check failed: (args.size() % 2 == 1) is false: ");
 }
 
-// ---- Types described by a host language --------------------------------------------------------
+// ---- Types registered by a host language -------------------------------------------------------
 
-// The memory of such an object, as the fields registered below lay it out.
+// The memory of an object with the fields registered below.
 struct Described {
   TVMFFIObject header;
   TVMFFIAny any;
@@ -153,7 +153,7 @@ int32_t DescribeType() {
   return index;
 }
 
-TEST_CASE("described types") {
+TEST_CASE("types registered by a host language") {
   int32_t index = DescribeType();
   Array<int> shared = {1, 2};
   String text = "a text that lives on the heap";

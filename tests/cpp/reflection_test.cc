@@ -31,7 +31,7 @@ class Point : public ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Point, ObjectRef, PointObj);
 };
 
-// The vtable pointer comes before the header.
+// The vtable pointer precedes the header.
 class VirtualObj final : public PointObj {
  public:
   int32_t own = 7;
@@ -280,7 +280,7 @@ TEST_CASE("creation") {
   CHECK(HasCreator(TVMFFIGetTypeInfo(PointObj::RuntimeTypeIndex())));
 }
 
-TEST_CASE("setters that are functions") {
+TEST_CASE("function setters") {
   TVMFFIFieldInfo field = *Field("x");
   Function setter = Function::FromTyped([](void* address, int64_t value) {
     if (value < 0) TVM_FFI_THROW(ValueError) << "negative";
@@ -345,7 +345,7 @@ TEST_CASE("native functions") {
            "TypeError: Cannot convert from type `int` to `Variant<void*, (0: Any) -> int>`");
 }
 
-// Values of the type compare by `x`, in a Map as well.
+// Values of the type compare by `x`, also as Map keys.
 int64_t HashPoint(const Any& value) { return value.as<PlainObj>() != nullptr ? 11 : 0; }
 bool EqualPoints(const Any& lhs, const Any& rhs) {
   return lhs.as<PlainObj>() && rhs.as<PlainObj>();
@@ -371,7 +371,7 @@ int Single(double) { return 1; }
 int Single() { return 2; }
 int Single(int, int) { return 3; }
 
-TEST_CASE("overload cast finds what has exactly these parameters") {
+TEST_CASE("overload_cast selects the function with exactly these parameters") {
   Overloaded mine;
   const Overloaded fixed;
   CHECK_EQ((mine.*refl::overload_cast<int>(&Overloaded::Of))(0), 1);
@@ -384,7 +384,7 @@ TEST_CASE("overload cast finds what has exactly these parameters") {
   CHECK_EQ(refl::overload_cast<double>(&Single)(0), 1);
 }
 
-TEST_CASE("native functions leave an Any") {
+TEST_CASE("native functions can be moved out of an Any") {
   static_assert(std::is_same_v<SizeView::ABIType, TVMFFIAny (*)(const Any&) noexcept>);
   using Owned = refl::NativeFunction<int64_t(const Any&)>;
   static_assert(std::is_same_v<Owned::View, SizeView>);
@@ -398,7 +398,7 @@ TEST_CASE("native functions leave an Any") {
   CHECK_EQ(TypeTraits<refl::NativeFunctionView<int(int)>>::TypeStr(),
            "Variant<void*, (0: int) -> int>");
   CHECK_EQ(Owned::From(view)(Any(1)), 8);
-  // The Any keeps the function that a view taken out of it calls.
+  // A view of the function borrows from the Any.
   TypedFunction<int64_t(const Any&)> typed = [](const Any&) -> int64_t { return 5; };
   Any owner = SizeView(typed);
   typed = nullptr;

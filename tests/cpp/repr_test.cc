@@ -47,7 +47,7 @@ class UnregisteredObj : public Object {
  public:
   TVM_FFI_DECLARE_OBJECT_INFO("test.repr.Unregistered", UnregisteredObj, Object);
 };
-// Prints as <part>.
+// Prints as <child>.
 class HookedObj : public Object {
  public:
   Any part;
@@ -57,7 +57,7 @@ class HookedObj : public Object {
   }
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.repr.Hooked", HookedObj, Object);
 };
-// Its text is an error.
+// Raises an error instead of printing.
 class FailingObj : public Object {
  public:
   Any part;
@@ -69,7 +69,7 @@ class FailingObj : public Object {
   }
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.repr.Failing", FailingObj, Object);
 };
-// Prints "error" for a part that has no text, and the other part afterwards.
+// Prints "error" for a child that fails to print, then the other child.
 class TolerantObj : public Object {
  public:
   Any part;
@@ -86,7 +86,7 @@ class TolerantObj : public Object {
   }
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.repr.Tolerant", TolerantObj, Object);
 };
-// Empties the list that holds it.
+// Empties the list that contains it.
 class MeddlingObj : public Object {
  public:
   List<Any> list;
@@ -189,7 +189,7 @@ TEST_CASE("strings") {
   CHECK_EQ(Repr("\x1b[31mred"), "\"\\x1b[31mred\"");
 }
 
-TEST_CASE("bytes show every unprintable as a number") {
+TEST_CASE("bytes show every unprintable byte as a number") {
   CHECK_EQ(Repr(Bytes("", 0)), "b\"\"");
   CHECK_EQ(Repr(Bytes("ab'", 3)), "b\"ab'\"");
   CHECK_EQ(Repr(Bytes("\"\\\0\n\x7e\x7f\xff", 7)), "b\"\\x22\\x5c\\x00\\x0a~\\x7f\\xff\"");
@@ -279,7 +279,7 @@ TEST_CASE("objects inside themselves") {
   point->rest = nullptr;
 }
 
-TEST_CASE("shared objects show each time") {
+TEST_CASE("shared objects are printed each time") {
   List<Any> shared{1};
   CHECK_EQ(Repr(Array<Any>{shared, shared}), "([1], [1])");
 }
@@ -302,14 +302,14 @@ TEST_CASE("errors of hooks") {
            "TypeError: Cannot treat type `in");
 }
 
-// What was open when the part failed is open no longer.
-TEST_CASE("a hook may catch the error of a part") {
+// After the error, the child is no longer part of an open cycle.
+TEST_CASE("a hook may catch the error of a child") {
   List<Any> list{1};
   Any failing = List<Any>{list, Make<FailingObj>(list)};
   CHECK_EQ(Repr(Array<Any>{Make<TolerantObj>(failing, list), 2}), "(error [1], 2)");
 }
 
-TEST_CASE("a hook may change what is being printed") {
+TEST_CASE("a hook may change the value during printing") {
   List<Any> list;
   for (int i = 0; i < 3; ++i) list.push_back(Make<MeddlingObj>(list));
   CHECK_EQ(Repr(list), "[meddling]");
@@ -320,7 +320,7 @@ TEST_CASE("a hook may change what is being printed") {
   CHECK_EQ(Repr(dict), "{0: meddling, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5}");
 }
 
-TEST_CASE("the function of a hook ends with the printing") {
+TEST_CASE("the function passed to a hook expires with the printing") {
   CHECK_EQ(Repr(Make<KeepingObj>()), "kept");
   CHECK_EQ(Thrown([] { KeepingObj::kept()(1); }),
            "RuntimeError: the function that a hook got was called after the end of the operation "
@@ -364,8 +364,8 @@ TEST_CASE("access paths") {
   CHECK_EQ(Repr(path->ToSteps()), "(.x, [2], [\"k\"], [3])");
 }
 
-// Fields can be set to anything that has the field's type.
-TEST_CASE("access paths with parents that are none") {
+// Setters check only the declared type of a field.
+TEST_CASE("access paths with parents that are None") {
   AccessPath path = AccessPath::Root()->Attr("x");
   refl::FieldSetter set_parent("ffi.reflection.AccessPath", "parent");
   set_parent(path, List<Any>{1});
@@ -376,13 +376,13 @@ TEST_CASE("access paths with parents that are none") {
   CHECK_EQ(Repr(path), "<root>.x");
 }
 
-TEST_CASE("deep nesting costs no machine stack") {
+TEST_CASE("deep nesting needs no machine stack") {
   Nested nested(100000, 1, InList);
   std::string text = Repr(nested.value());
   CHECK_EQ(text, std::string(100000, '[') + "1" + std::string(100000, ']'));
 }
 
-TEST_CASE("nesting has a limit") {
+TEST_CASE("nesting is limited") {
   Nested nested(1048577, 1, InList);
   CHECK_EQ(Thrown([&] { Repr(nested.value()); }),
            "ValueError: ReprPrint: maximum stack depth (1048576) exceeded");
@@ -406,7 +406,7 @@ std::string Streamed(const T& value) {
   return out.str();
 }
 
-TEST_CASE("streams show the same text") {
+TEST_CASE("streams print the same text") {
   CHECK_EQ(Streamed(Any("a")), "\"a\"");
   CHECK_EQ(Streamed(AnyView(1)), "1");
   CHECK_EQ(Streamed(ObjectRef(ObjectPtr<Object>(make_object<BareObj>()))), "test.repr.Bare");
@@ -419,14 +419,14 @@ TEST_CASE("streams show the same text") {
   CHECK_EQ(Streamed(Optional<Array<int>>(Array<int>{3})), "(3,)");
 }
 
-TEST_CASE("streams show other types as before") {
+TEST_CASE("streams print other types unchanged") {
   CHECK_EQ(Streamed(String("a")), "a");
   CHECK_EQ(Streamed(Shape{1, 2}), "[1, 2]");
   CHECK_EQ(Streamed(DLDataType{kDLFloat, 32, 1}), "float32");
   CHECK_EQ(Streamed(BigInt(7)), "7");
 }
 
-TEST_CASE("messages show values") {
+TEST_CASE("messages contain values") {
   CHECK_EQ(Thrown([] { TVM_FFI_THROW(ValueError) << Any(1) << ": " << Array<int>{2}; }),
            "ValueError: 1: (2,)");
 }
@@ -441,7 +441,7 @@ TEST_CASE("global function") {
            "str`. Expected 1 but got 0 arguments");
 }
 
-TEST_CASE("hooks of built in types") {
+TEST_CASE("hooks of built-in types") {
   refl::TypeAttrColumn hooks(type_attr::kRepr);
   CHECK(hooks[refl::AccessStepObj::RuntimeTypeIndex()].as<Function>().has_value());
   CHECK(hooks[refl::AccessPathObj::RuntimeTypeIndex()].as<Function>().has_value());

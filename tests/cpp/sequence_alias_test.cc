@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of a sequence whose argument lies in the sequence itself.
+// Changes of a sequence with an argument that is inside the sequence.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -15,7 +15,7 @@ using namespace tvm::ffi;
 const char* const kFirst = "the first text, longer than a small one";
 const char* const kLast = "the last text, longer than a small one";
 
-// `size` elements without room for another one.
+// `size` elements without spare capacity.
 template <typename Seq>
 Seq Full(int64_t size) {
   Seq seq;
@@ -33,8 +33,8 @@ const Any& ElementOf(const Seq& seq, size_t i) {
 
 std::string TextAt(const Any& value) { return value.cast<std::string>(); }
 
-// Cause: the value was made after the buffer had moved, from the reference into the old buffer;
-// AddressSanitizer sees it, and the text came out wrong or empty.
+// Cause: the value was created after the buffer had moved, from the reference into the old buffer;
+// AddressSanitizer detects this, and the text was wrong or empty.
 template <typename Seq>
 void InsertsItsOwnElement() {
   for (int64_t size : {2, 4, 7, 16}) {
@@ -48,10 +48,10 @@ void InsertsItsOwnElement() {
     CHECK_EQ(TextAt(seq[last + 2]), kFirst);
   }
 }
-TEST_CASE("array inserts its own element") { InsertsItsOwnElement<Array<Any>>(); }
-TEST_CASE("list inserts its own element") { InsertsItsOwnElement<List<Any>>(); }
+TEST_CASE("array inserts one of its elements") { InsertsItsOwnElement<Array<Any>>(); }
+TEST_CASE("list inserts one of its elements") { InsertsItsOwnElement<List<Any>>(); }
 
-// Elements behind the position move, the one that is inserted among them.
+// Elements after the position move, including the inserted one.
 template <typename Seq>
 void InsertsItsOwnElementWithRoom() {
   Seq seq;
@@ -62,8 +62,12 @@ void InsertsItsOwnElementWithRoom() {
   CHECK_EQ(TextAt(seq[0]), kLast);
   CHECK_EQ(TextAt(seq[2]), kLast);
 }
-TEST_CASE("array inserts its own element with room") { InsertsItsOwnElementWithRoom<Array<Any>>(); }
-TEST_CASE("list inserts its own element with room") { InsertsItsOwnElementWithRoom<List<Any>>(); }
+TEST_CASE("array with spare capacity inserts one of its elements") {
+  InsertsItsOwnElementWithRoom<Array<Any>>();
+}
+TEST_CASE("list with spare capacity inserts one of its elements") {
+  InsertsItsOwnElementWithRoom<List<Any>>();
+}
 
 template <typename Seq>
 void AppendsItsOwnElement() {
@@ -75,8 +79,8 @@ void AppendsItsOwnElement() {
   CHECK_EQ(TextAt(seq.back()), kFirst);
   CHECK_EQ(TextAt(seq[0]), kFirst);
 }
-TEST_CASE("array appends its own element") { AppendsItsOwnElement<Array<Any>>(); }
-TEST_CASE("list appends its own element") { AppendsItsOwnElement<List<Any>>(); }
+TEST_CASE("array appends one of its elements") { AppendsItsOwnElement<Array<Any>>(); }
+TEST_CASE("list appends one of its elements") { AppendsItsOwnElement<List<Any>>(); }
 
 template <typename Seq>
 void InsertsItsOwnRange() {
@@ -90,12 +94,12 @@ void InsertsItsOwnRange() {
   CHECK_EQ(seq.size(), 1u);
   CHECK_EQ(TextAt(seq[0]), kFirst);
 }
-TEST_CASE("array inserts its own range") { InsertsItsOwnRange<Array<Any>>(); }
-TEST_CASE("list inserts its own range") { InsertsItsOwnRange<List<Any>>(); }
+TEST_CASE("array inserts a range of its elements") { InsertsItsOwnRange<Array<Any>>(); }
+TEST_CASE("list inserts a range of its elements") { InsertsItsOwnRange<List<Any>>(); }
 
-// The object's own functions leave growing to the caller; what they take may lie in it all the
-// same. Cause: a range was read after the elements behind the position had moved.
-TEST_CASE("objects insert their own elements") {
+// The object's member functions require enough capacity, but their arguments may be inside the
+// object. Cause: a range was read after the elements after the position had moved.
+TEST_CASE("sequence objects insert their elements") {
   List<Any> list;
   list.reserve(16);
   for (const char* text : {kFirst, kLast}) list.push_back(String(text));

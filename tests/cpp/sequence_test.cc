@@ -56,7 +56,7 @@ TEST_CASE("ranges of bool") {
   CHECK_EQ(Text(list), "1 0 1 ");
 }
 
-TEST_CASE("map keeps the object when nothing changes") {
+TEST_CASE("a map function that changes nothing keeps the object") {
   Array<int> a = {1, 2};
   CHECK(a.Map([](int x) { return x; }).same_as(a));
   CHECK_EQ(Text(a.Map([](int x) { return x + 1; })), "2 3 ");
@@ -76,7 +76,7 @@ TEST_CASE("list is shared and grows") {
   CHECK(a.empty());
 }
 
-TEST_CASE("bad access is an error") {
+TEST_CASE("invalid access is an error") {
   Array<int> a = {1};
   CHECK_EQ(Thrown([&] { a[1]; }), "IndexError: Index 1 out of bounds 1");
   CHECK_EQ(Thrown([&] { a[-1]; }), "IndexError: Index -1 out of bounds 1");
@@ -95,7 +95,7 @@ TEST_CASE("bad access is an error") {
 TEST_CASE("elements of the sequence itself can be appended") {
   List<Any> list = {String("a text on the heap")};
   Array<Any> array = {String("a text on the heap")};
-  for (int i = 0; i < 9; ++i) {  // grows several times
+  for (int i = 0; i < 9; ++i) {  // reallocates several times
     list.push_back(list.GetListObj()->front());
     array.push_back(array.GetArrayObj()->front());
   }
@@ -105,8 +105,8 @@ TEST_CASE("elements of the sequence itself can be appended") {
   CHECK_EQ(array.back().cast<String>(), "a text on the heap");
 }
 
-// Cause: the elements were written behind the block.
-TEST_CASE("an array is not copied or moved into less room than it needs") {
+// Cause: the elements were written past the end of the block.
+TEST_CASE("an array is not copied or moved into too little capacity") {
   Array<int> array = {1, 2, 3};
   for (int64_t capacity : {int64_t{2}, int64_t{0}, int64_t{-1}, INT64_MIN}) {
     std::string message =
@@ -133,11 +133,11 @@ TEST_CASE("elements convert") {
   CHECK_EQ(TypeTraits<List<Any>>::TypeSchema(), R"({"type":"ffi.List","args":[{"type":"Any"}]})");
 }
 
-TEST_CASE("shape is made from everything") {
+TEST_CASE("shape is constructed from all sources") {
   Shape shape = {2, 3, 4};
   CHECK_EQ(shape.Product(), 24);
   CHECK_EQ(Text(Shape::StridesFromShape(shape)), "12 4 1 ");
-  // Calculated without a sign, where overflow is defined.
+  // Computed in unsigned arithmetic, where overflow is defined.
   CHECK_EQ(Text(Shape::StridesFromShape(Shape{int64_t{1} << 40, int64_t{1} << 40, 0, 2})),
            "0 0 2 1 ");
   CHECK_EQ(Text(Shape::StridesFromShape(Shape{2, int64_t{1} << 40, int64_t{1} << 40})),
@@ -162,7 +162,7 @@ class Count : public ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Count, ObjectRef, CountObj);
 };
 
-TEST_CASE("a map function takes elements in every way") {
+TEST_CASE("a map function may take elements by value, reference or move") {
   Array<Count> a = {Count(1), Count(2)};
   CHECK(a.Map([](Count&& x) { return std::move(x); }).same_as(a));
   CHECK(a.Map([](Count x) { return x; }).same_as(a));
@@ -175,7 +175,7 @@ TEST_CASE("a map function takes elements in every way") {
   CHECK((changed[0].same_as(a[0]) && changed[1]->count == 3 && a[1]->count == 2));
 }
 
-TEST_CASE("elements of an array that nobody else holds are changed in place") {
+TEST_CASE("elements of an unshared array are changed in place") {
   Array<Count> a = {Count(1), Count(2)};
   const ArrayObj* object = a.get();
   bool unique = true;

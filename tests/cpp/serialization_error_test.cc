@@ -43,12 +43,12 @@ Any Read(const std::string& text) { return FromJSONGraph(json::Parse(String(text
 std::string ReadError(const std::string& text) {
   return Thrown([&] { Read(text); });
 }
-// A graph whose root is the last of `nodes`, which are `count`.
+// A graph of `count` nodes whose root is the last.
 std::string Graph(int count, const std::string& nodes) {
   return "{\"root_index\":" + std::to_string(count - 1) + ",\"nodes\":[" + nodes + "]}";
 }
 
-// ---- What cannot be written -------------------------------------------------------------------
+// ---- Values that cannot be written ------------------------------------------------------------
 
 TEST_CASE("types that reflection cannot create") {
   auto error = [](const char* key) {
@@ -78,14 +78,14 @@ TEST_CASE("cycles") {
   auto link = make_object<LinkObj>();
   link->next = Array<Any>{ObjectRef(link)};
   CHECK_EQ(WriteError(ObjectRef(link)), kMessage + "`test.damaged.Link` contains itself");
-  // The container that was changed is to blame, wherever the way into the cycle began.
+  // The error names the container that was changed, wherever the path enters the cycle.
   list.push_back(ObjectRef(link));
   link->next = list;
   CHECK_EQ(WriteError(ObjectRef(link)), kMessage + "List contains itself");
   list.clear();
 }
 
-// ---- What cannot be read ----------------------------------------------------------------------
+// ---- Documents that cannot be read ------------------------------------------------------------
 
 TEST_CASE("malformed documents") {
   struct Case {
@@ -167,8 +167,8 @@ TEST_CASE("malformed nodes") {
   }
 }
 
-// Cause: reading takes the square of a number's length, and the length was anybody's choice: a
-// megabyte took 25 seconds.
+// Cause: reading a number takes time quadratic in its length, which was not limited: a megabyte
+// took 25 seconds.
 TEST_CASE("numbers of too many digits") {
   auto graph = [](const std::string& digits) {
     return Graph(1, R"({"type":"ffi.BigInt","data":")" + digits + "\"}");
@@ -185,9 +185,9 @@ TEST_CASE("numbers of too many digits") {
   }
 }
 
-// Cause: what failed behind the reader's own checks, in look-ups, hooks and setters, came out as it
-// was, of any kind and without the node.
-TEST_CASE("graphs that make no value") {
+// Cause: errors after the reader's checks, in look-ups, hooks and setters, were passed on
+// unchanged, with any kind and without the node.
+TEST_CASE("well-formed graphs without a valid value") {
   const std::string kNode = "ValueError: Invalid JSON Object Graph, node 0: ";
   CHECK_EQ(ReadError(Graph(1, R"({"type":"no such type","data":1})")),
            kNode + "Cannot find type `no such type`");
@@ -200,7 +200,7 @@ TEST_CASE("graphs that make no value") {
   CHECK_EQ(ReadError(Graph(2, R"({"type":"None"},{"type":"ffi.Map","data":[0]})")),
            "ValueError: Invalid JSON Object Graph, node 1: Map/Dict data must contain an even "
            "number of [key, value] entries, got 1");
-  // Two nodes that hold each other.
+  // Two nodes that refer to each other.
   CHECK_EQ(ReadError(R"({"root_index":0,"nodes":[{"type":"ffi.Array","data":[1]},)"
                      R"({"type":"ffi.Array","data":[0]}]})"),
            "ValueError: Invalid JSON Object Graph, node 0: contains itself");

@@ -27,7 +27,7 @@ namespace refl = tvm::ffi::reflection;
 
 enum Colour { kRed = 3 };
 
-// A field of every kind.
+// A class with a field of every type.
 class RecordObj : public Object {
  public:
   bool flag = true;
@@ -72,7 +72,7 @@ class DefaultsObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.graph.Defaults", DefaultsObj, Object);
 };
 
-// Cannot be created without arguments; only the hooks know how to write and read it.
+// Cannot be created without arguments; only the hooks write and read it.
 class HookedObj : public Object {
  public:
   int64_t x;
@@ -85,7 +85,7 @@ class FailingHookObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.graph.FailingHook", FailingHookObj, Object);
 };
 
-// Equal to every other of the same name.
+// Equal to every other object of the same name.
 class NamedObj : public Object {
  public:
   int64_t name = 0;
@@ -169,7 +169,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::EnumDef<ShadeObj>("DARK");
 }
 
-// ---- What tests ask ---------------------------------------------------------------------------
+// ---- Helper functions -------------------------------------------------------------------------
 
 std::string GraphOf(const Any& value, const Any& metadata = Any(nullptr)) {
   return json::Stringify(ToJSONGraph(value, metadata));
@@ -181,7 +181,7 @@ Any Read(const std::string& text) { return FromJSONGraph(json::Parse(String(text
 std::string ReadError(const std::string& text) {
   return Thrown([&] { Read(text); });
 }
-// A graph whose root is the last of `nodes`, which are `count`.
+// A graph of `count` nodes whose root is the last.
 std::string Graph(int count, const std::string& nodes) {
   return "{\"root_index\":" + std::to_string(count - 1) + ",\"nodes\":[" + nodes + "]}";
 }
@@ -247,7 +247,7 @@ TEST_CASE("containers list their nodes") {
 }
 
 TEST_CASE("equal values share a node") {
-  // 1, 1.0 and true are three values; 0.0 and -0.0 two; text and bytes differ.
+  // 1, 1.0 and true are three values; 0.0 and -0.0 two; strings and bytes differ.
   CHECK_EQ(GraphOf(Array<Any>{1, 1, 1.0, true, nullptr, nullptr, 0.0, -0.0}),
            Graph(7, R"({"type":"int","data":1},{"type":"float","data":1.0},)"
                     R"({"type":"bool","data":true},{"type":"None"},)"
@@ -273,7 +273,7 @@ TEST_CASE("shared objects stay shared") {
   std::string graph = Graph(4, R"({"type":"int","data":1},{"type":"ffi.List","data":[0]},)"
                                R"({"type":"ffi.List","data":[0]},)"
                                R"({"type":"ffi.Array","data":[1,2,1]})");
-  // Two lists of the same content are two.
+  // Two lists of the same content remain two objects.
   CHECK_EQ(GraphOf(Array<Any>{list, List<Any>{1}, list}), graph);
   Array<Any> back = Read(graph).as_or_throw<Array<Any>>();
   CHECK((back[0].same_as(back[2]) && !back[0].same_as(back[1])));
@@ -298,7 +298,7 @@ TEST_CASE("metadata") {
 
 // ---- Objects ----------------------------------------------------------------------------------
 
-TEST_CASE("fields of every kind") {
+TEST_CASE("fields of every type") {
   std::string graph =
       Graph(8, R"({"type":"ffi.String","data":"text"},{"type":"ffi.Bytes","data":"YWI="},)"
                R"({"type":"Device","data":[2,1]},{"type":"int","data":8},)"
@@ -356,7 +356,7 @@ TEST_CASE("hooks replace the fields") {
   CHECK_EQ(back[0].as<HookedObj>()->x, 3);
 }
 
-TEST_CASE("errors of hooks pass") {
+TEST_CASE("errors of hooks are passed on") {
   CHECK_EQ(WriteError(Array<Any>{1, ObjectRef(make_object<FailingHookObj>())}),
            "KeyError: no data");
   CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.FailingHook","data":1})")),
@@ -383,8 +383,8 @@ TEST_CASE("enums keep their identity") {
            "`int`");
 }
 
-TEST_CASE("lenient forms") {
-  // Integers for bool and float; nodes in any order, in any number, and members to spare.
+TEST_CASE("lenient forms are accepted") {
+  // Integers for bool and float; unordered, unused and additional nodes; unknown members.
   CHECK(Read(Graph(1, R"({"type":"float","data":1})")).as<double>() == 1.0);
   CHECK(Read(Graph(1, R"({"type":"bool","data":1})")).as<bool>() == true);
   CHECK(Read(Graph(1, R"({"type":"int","data":true})")).as<int64_t>() == 1);

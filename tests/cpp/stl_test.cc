@@ -31,8 +31,7 @@ static_assert(TypeTraits<std::function<int()>>::field_static_type_index == 68);
 static_assert(TypeTraits<std::optional<int>>::field_static_type_index == -1);
 static_assert(!TypeTraits<std::vector<std::nullopt_t*>>::convert_enabled);
 
-// The object made for an argument lives through the call and dies with it; leaks fail the test
-// under AddressSanitizer.
+// The object created for an argument is destroyed after the call; AddressSanitizer reports leaks.
 TEST_CASE("arguments are owned by the call") {
   const std::vector<std::string> words = {"a text on the heap", "another one of them"};
   const std::optional<std::vector<std::string>> maybe = words;
@@ -41,7 +40,7 @@ TEST_CASE("arguments are owned by the call") {
     return value.as<ObjectRef>()->use_count() * 100 + maybe.as<ObjectRef>()->use_count() * 10 +
            f(4).cast<int>();
   });
-  // One reference is the call's, one the parameter's, one the temporary's that counts.
+  // References of the call, of the parameter, and of the temporary that counts them.
   int64_t counts = use_counts(words, maybe, twice).cast<int64_t>();
   CHECK_EQ(counts % 10, 8);
   Function count = Function::FromTyped([](Array<String> texts) { return texts.size(); });
@@ -50,7 +49,7 @@ TEST_CASE("arguments are owned by the call") {
   CHECK_EQ(count.CallExpected<int64_t>(words).value(), 2);
 }
 
-TEST_CASE("vector row") {
+TEST_CASE("vector conversions") {
   Any any = std::vector<int>{1, 2, 3};
   CHECK_EQ(any.GetTypeKey(), "ffi.Array");
   CHECK_EQ(any.cast<Array<int>>()[2], 3);
@@ -67,7 +66,7 @@ TEST_CASE("vector row") {
            "TypeError: Cannot convert from type `None` to `std::vector<int>`");
 }
 
-TEST_CASE("array row") {
+TEST_CASE("array conversions") {
   Any any = std::array<int, 2>{1, 2};
   CHECK_EQ(any.GetTypeKey(), "ffi.Array");
   CHECK((any.cast<std::array<int, 2>>()) == (std::array<int, 2>{1, 2}));
@@ -79,7 +78,7 @@ TEST_CASE("array row") {
            "TypeError: Cannot convert from type `ffi.List` to `std::array<int, 1>`");
 }
 
-TEST_CASE("tuple row") {
+TEST_CASE("tuple conversions") {
   using Pair = std::tuple<int, std::string>;
   Any any = Pair(1, "a text on the heap");
   CHECK_EQ(any.GetTypeKey(), "ffi.Array");
@@ -93,7 +92,7 @@ TEST_CASE("tuple row") {
            "TypeError: Cannot convert from type `ffi.List` to `std::tuple<int, std::string>`");
 }
 
-TEST_CASE("map row") {
+TEST_CASE("map conversions") {
   using Table = std::map<std::string, std::vector<int>>;
   Any any = Table{{"evens", {0, 2}}, {"a longer key", {}}};
   CHECK_EQ(any.GetTypeKey(), "ffi.Map");
@@ -114,12 +113,12 @@ TEST_CASE("map row") {
            "{\"type\":\"std::map\",\"args\":[{\"type\":\"int\"},{\"type\":\"float\"}]}");
   CHECK_EQ((TypeTraits<std::unordered_map<int, double>>::TypeSchema()),
            "{\"type\":\"std::unordered_map\",\"args\":[{\"type\":\"int\"},{\"type\":\"float\"}]}");
-  // The map of an argument is the call's.
+  // The map of an argument is owned by the call.
   Function size = Function::FromTyped([](Map<String, Any> map) { return map.size(); });
   CHECK_EQ(size(Table{{"x", {1}}}).cast<int64_t>(), 1);
 }
 
-TEST_CASE("optional row") {
+TEST_CASE("optional conversions") {
   using Maybe = std::optional<int64_t>;
   CHECK(Any(Maybe()) == nullptr);
   CHECK_EQ(Any(Maybe(4)).cast<int64_t>(), 4);
@@ -135,7 +134,7 @@ TEST_CASE("optional row") {
            "TypeError: Cannot convert from type `float` to `std::optional<int>`");
 }
 
-TEST_CASE("variant row") {
+TEST_CASE("variant conversions") {
   using Either = std::variant<int64_t, String>;
   CHECK_EQ(Any(Either(int64_t{4})).cast<int64_t>(), 4);
   CHECK_EQ(Any(Either(String("a text on the heap"))).GetTypeKey(), "ffi.String");
@@ -150,7 +149,7 @@ TEST_CASE("variant row") {
            "TypeError: Cannot convert from type `float` to `std::variant<int, str>`");
 }
 
-TEST_CASE("function row") {
+TEST_CASE("function conversions") {
   using Callback = std::function<int64_t(int64_t)>;
   Any any = Callback([](int64_t x) { return x + 1; });
   CHECK_EQ(any.GetTypeKey(), "ffi.Function");
@@ -164,7 +163,7 @@ TEST_CASE("function row") {
            "TypeError: Cannot convert from type `float` to `std::function<(0: int) -> int>`");
 }
 
-TEST_CASE("texts") {
+TEST_CASE("type names") {
   CHECK_EQ((TypeTraits<std::array<int, 3>>::TypeSchema()),
            "{\"type\":\"std::array\",\"args\":[{\"type\":\"int\"},3]}");
   CHECK_EQ(TypeTraits<std::vector<Any>>::TypeSchema(),
@@ -180,7 +179,7 @@ TEST_CASE("texts") {
            "\"params\":[{\"type\":\"int\"}]}}");
 }
 
-TEST_CASE("parameter") {
+TEST_CASE("parameters") {
   Function sum = Function::FromTyped(
       [](const std::vector<int64_t>& items) {
         int64_t total = 0;
@@ -190,7 +189,7 @@ TEST_CASE("parameter") {
       "sum");
   Any result = sum(Array<int64_t>{1, 2, 3});
   CHECK((result.cast<std::tuple<int64_t, int64_t>>()) == (std::tuple<int64_t, int64_t>(6, 3)));
-  // Owned by the caller, lent to the call.
+  // Owned by the caller, borrowed by the call.
   CHECK_EQ((sum(Any(std::vector<int>{1, 1})).cast<Array<int64_t>>()[0]), 2);
   CHECK_EQ(Thrown([&] { sum(1); }),
            "TypeError: Mismatched type on argument #0 when calling: `sum(0: std::vector<int>) -> "

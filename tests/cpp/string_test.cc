@@ -10,13 +10,13 @@ using namespace tvm::ffi;
 
 int32_t IndexOf(const String& text) { return Any(text).type_index(); }
 
-TEST_CASE("short text is in the value") {
+TEST_CASE("short strings are stored in the value") {
   CHECK_EQ(IndexOf(String("1234567")), kTVMFFISmallStr);
   CHECK_EQ(IndexOf(String("12345678")), kTVMFFIStr);
   CHECK_EQ(String("12345678").c_str()[8], 0);
 }
 
-TEST_CASE("text of any size is copied") {
+TEST_CASE("strings of any size are copied") {
   char buffer[] = "12345678 and more";
   String text(buffer, 8);
   buffer[0] = '!';
@@ -26,7 +26,7 @@ TEST_CASE("text of any size is copied") {
   CHECK(String(nullptr, 0).empty());
 }
 
-TEST_CASE("adopted text is on the heap and still equal") {
+TEST_CASE("adopted strings are on the heap and still equal") {
   String adopted(std::string("abc"));
   CHECK_EQ(IndexOf(adopted), kTVMFFIStr);
   CHECK(adopted == String("abc"));
@@ -35,8 +35,8 @@ TEST_CASE("adopted text is on the heap and still equal") {
   CHECK_EQ(std::hash<String>()(adopted), std::hash<String>()(String("abc")));
 }
 
-// Around the sizes at which the way of comparing changes, with each byte in turn another one.
-TEST_CASE("texts are equal when every byte is") {
+// Sizes around the changes of the comparison algorithm; each byte is changed once.
+TEST_CASE("strings are equal if every byte is equal") {
   for (size_t size = 0; size <= 140; ++size) {
     std::string content(size, 'x');
     String text(content);
@@ -56,7 +56,7 @@ TEST_CASE("texts are equal when every byte is") {
   CHECK(String("a\0", 2) != String("a"));
 }
 
-TEST_CASE("comparisons mix text types") {
+TEST_CASE("string types compare with each other") {
   String text = "hello";
   CHECK((text == "hello" && "hello" == text && text == std::string("hello")));
   CHECK((text != "hell" && text > "hell" && "help" > text && text <= text));

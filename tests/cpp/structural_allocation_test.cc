@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every request for memory of a structural visit or mutation fails once: that is reported, nothing
-// is lost, and what others hold stays what it was.
+// Every memory request of a structural visit or mutation fails once: the failure is reported,
+// nothing leaks, and values with other owners are unchanged.
 #include <tvm/ffi/extra/structural_mutate.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -33,7 +33,7 @@ Any Sample() {
   return List<Any>{Counted(dict), Table{{"k", Let(Counted(3))}}, Func(Var("x", 4), 5)};
 }
 
-// Callbacks and visits report a lack of memory as an error of its kind.
+// Callbacks and visits report a failed allocation as MemoryError.
 template <typename Call>
 void CheckEveryRequest(const char* what, Call call) {
   CheckEveryRequest(what, &CountedObj::alive, [&] {
@@ -91,8 +91,8 @@ TEST_CASE("map in place") {
   });
 }
 
-// A failure in the middle of a write leaves every element where it was.
-TEST_CASE("nothing is lost in place") {
+// A failure during a write keeps every element at its position.
+TEST_CASE("nothing leaks in place") {
   auto wrap = [](int64_t value, StructuralMutatorObj*) { return Counted(value); };
   using Engine = StructuralMutateEngine<StructuralMapEngineBase, decltype(wrap)>;
   auto engine = make_object<Engine>(wrap);
@@ -114,7 +114,7 @@ TEST_CASE("nothing is lost in place") {
   }
 }
 
-// The error is the callback's, whether or not there is memory to record where it was.
+// The error of the callback is passed on, even without memory to record its position.
 TEST_CASE("errors pass without a context") {
   Any sample = Items{Let(Let(1))};
   auto fail = [](int64_t) -> Expected<WalkResult> { throw 1; };

@@ -32,7 +32,7 @@ TEST_CASE("leaves") {
   CHECK(!Same(DLDevice{kDLCUDA, 1}, DLDevice{kDLCUDA, 0}));
 }
 
-TEST_CASE("text in both forms") {
+TEST_CASE("both forms of strings") {
   CHECK(Same(String("abc"), String(std::string("abc"))));
   CHECK(Same(String(std::string("abc")), String("abc")));
   CHECK(!Same(String("abc"), String("abd")));
@@ -94,7 +94,7 @@ TEST_CASE("mismatches in maps") {
 TEST_CASE("objects as keys") {
   ObjectRef f = Call("f", 1), g = Call("f", 1);
   CHECK(Same(Table{{f, 1}}, Table{{f, 1}}));
-  // Trees and containers are keys by their addresses.
+  // Trees and containers are keys by address.
   CHECK_EQ(MismatchOf(Items{f, Table{{f, 1}}}, Items{g, Table{{g, 1}}}),
            "root[1]{test.structural.Call} | root[1]{test.structural.Call}!");
   Items a{1}, b{1};
@@ -121,7 +121,7 @@ TEST_CASE("tensors") {
   CHECK(!Same(a, b));
 }
 
-TEST_CASE("content of tensors starts behind the byte offset") {
+TEST_CASE("content of tensors starts after the byte offset") {
   Tensor a = NewTensor({3}, kInt8), b = NewTensor({4}, kInt8);
   auto* raw = const_cast<DLTensor*>(b.GetDLTensorPtr());
   raw->shape[0] = 3;
@@ -169,7 +169,7 @@ TEST_CASE("constant trees and unique instances") {
   CHECK(Same(Type(1), Type(1)));
   CHECK_EQ(MismatchOf(Type(1), Type(2)), "root.element");
   ObjectRef type = Type(New<UnsupportedObj>());
-  CHECK(Same(type, type));  // without a look inside
+  CHECK(Same(type, type));  // without comparing children
   ObjectRef add = New<OperatorObj>("add");
   CHECK(Same(Call(add, 1), Call(add, 1)));
   CHECK_EQ(MismatchOf(Call(add, 1), Call(New<OperatorObj>("add"), 1)), "root.op");
@@ -183,7 +183,7 @@ TEST_CASE("unsupported types") {
       "TypeError: _type_s_eq_hash_kind is not set for type `test.structural.Unsupported" + end);
   CHECK_EQ(Thrown([&] { Same(Items{undescribed}, Items{undescribed}); }),
            "TypeError: Type metadata is not set for type `test.structural.Undescribed" + end);
-  // Different types need no comparison.
+  // Values of different types are different without a comparison.
   CHECK(!Same(unsupported, undescribed));
   CHECK(!Same(unsupported, 1));
 }
@@ -209,20 +209,20 @@ TEST_CASE("variables match where they are defined") {
   CHECK_EQ(MismatchOf(Func(Items{x, x}, 1), Func(Items{x, y}, 1)), "root.params[1]");
   CHECK_EQ(MismatchOf(Func(Items{x, y}, 1), Func(Items{x, x}, 1)), "root.params[1]");
   CHECK_EQ(MismatchOf(Func(Items{}, 1), Func(Items{x}, 1)), "root.params[0]! | root.params[0]");
-  // Behind the definition, too.
+  // Also after the definition.
   CHECK(Same(Items{Func(x, 1), x}, Items{Func(y, 1), y}));
   CHECK_EQ(MismatchOf(Items{Func(x, 1), x}, Items{Func(y, 1), x}), "root[1]");
   CHECK_EQ(MismatchOf(Items{Func(x, 1), y}, Items{Func(y, 1), y}), "root[1]");
 }
 
-TEST_CASE("variables match for good") {
+TEST_CASE("the match of a variable is final") {
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z");
   CHECK(Same(Items{Func(x, x), Func(x, x)}, Items{Func(y, y), Func(y, y)}));
   CHECK_EQ(MismatchOf(Items{Func(x, x), Func(x, x)}, Items{Func(y, y), Func(z, z)}),
            "root[1].params");
   CHECK_EQ(MismatchOf(Items{Func(y, y), Func(z, z)}, Items{Func(x, x), Func(x, x)}),
            "root[1].params");
-  // A free variable is matched with itself.
+  // Matches a free variable with itself.
   CHECK_EQ(MismatchOf(Items{x, Func(x, 1)}, Items{x, Func(y, 1)}), "root[1].params");
 }
 
@@ -246,7 +246,8 @@ TEST_CASE("regions") {
   CHECK(!Defines([](ObjectRef v) { return Loop(Var("v", v), 1); }));
   CHECK(!Defines([](ObjectRef v) { return Loop(Buffer(Call(v, 1)), 1); }));
   CHECK(Defines([](ObjectRef v) { return Loop(Buffer(Func(v, 1)), 1); }));
-  // A Pattern region inside a Simple one is one; a Simple one inside a Pattern region is not.
+  // A Pattern region inside a Simple one is a Pattern region; a Simple region inside a Pattern one
+  // is not Simple.
   CHECK(Defines([](ObjectRef v) { return Loop(Func(Var("v", v), 1), 1); }));
   CHECK(Defines([](ObjectRef v) { return Func(Loop(Var("v", v), 1), 1); }));
   CHECK(Defines([](ObjectRef v) { return Loop(Func(1, v), 1); }));
@@ -261,7 +262,7 @@ TEST_CASE("shared subtrees do not hide variables") {
   CHECK_EQ(MismatchOf(Func(x, call), Func(y, call)), "root.body.op");
   CHECK_EQ(MismatchOf(Func(x, items), Func(y, items)), "root.body[0]");
   CHECK_EQ(MismatchOf(Func(x, table), Func(y, table)), "root.body{1}");
-  // A constant tree promises that it has none.
+  // A constant tree promises not to contain variables.
   ObjectRef type = Type(x);
   CHECK(Same(Func(x, type), Func(y, type)));
 }
@@ -311,7 +312,7 @@ TEST_CASE("a free variable is not the key that is bound on the other side") {
 
 // ---- Sharing, depth, threads --------------------------------------------------------------------
 
-TEST_CASE("shared parts are compared once") {
+TEST_CASE("shared children are compared once") {
   auto grow = [](Any* items, Any* call, Any* table) {
     for (int i = 0; i < 64; ++i) {
       *items = Items{*items, *items};
@@ -328,14 +329,14 @@ TEST_CASE("shared parts are compared once") {
   CHECK(Same(table, more_tables));
 }
 
-TEST_CASE("what was equal before a variable was matched is compared again") {
+TEST_CASE("values found equal before a variable match are compared again") {
   ObjectRef x = Var("x"), y = Var("y");
   Table table{{y, 1}};
-  // The key is free in the first place and, on the right side only, bound in the second.
+  // The key is free at first, and bound on the right side only at the second occurrence.
   CHECK(!Same(Items{Func(1, table), Func(x, table)}, Items{Func(1, table), Func(y, table)}));
 }
 
-TEST_CASE("nesting costs no machine stack") {
+TEST_CASE("deep nesting needs no machine stack") {
   Tower left(100000), right(100000), other(100001);
   OnSmallStack([&] {
     CHECK(Same(left.top(), right.top()));
@@ -374,7 +375,7 @@ TEST_CASE("values that contain themselves") {
   CHECK_EQ(Thrown([&] { Same(list, other_list); }),
            "ValueError: the value is nested deeper than 1048576 levels, or contains itself");
   other_list.push_back(1);
-  CHECK(!Same(list, other_list));  // their sizes differ
+  CHECK(!Same(list, other_list));  // with different sizes
   list.clear();
   other_list.clear();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expected hashes were obtained from another implementation of the ABI, given the same values.
+// The expected hashes are from another implementation of the ABI, for the same values.
 #include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/extra/structural_hash.h>
@@ -44,7 +44,7 @@ TEST_CASE("leaves") {
   CHECK_EQ(HashOf(reinterpret_cast<void*>(0x1234)), "000000009e378cea");
 }
 
-TEST_CASE("text hashes by content except small bytes") {
+TEST_CASE("strings hash by content, except small bytes") {
   CHECK_EQ(HashOf(String("abc")), "000000009e9aec2b");
   CHECK_EQ(HashOf(String(std::string("abc"))), "000000009e9aec2b");
   CHECK_EQ(HashOf(String("hello world")), "00000000def11395");
@@ -72,7 +72,7 @@ TEST_CASE("containers") {
   CHECK_EQ(HashOf(Table{{"a", 1}}), "789957ce07a4a2ca");
 }
 
-TEST_CASE("maps do not depend on the order of insertion") {
+TEST_CASE("maps do not depend on insertion order") {
   CHECK_EQ(HashOf(Table{{1, 2}, {3, 4}}), "7465eb63e1f3b655");
   CHECK_EQ(HashOf(Table{{3, 4}, {1, 2}}), "7465eb63e1f3b655");
   CHECK_EQ(HashOf(Dict<Any, Any>{{1, 2}, {3, 4}}), "a644639488dd2f87");
@@ -81,8 +81,8 @@ TEST_CASE("maps do not depend on the order of insertion") {
   CHECK_EQ(HashOfMapped(Table{{3, x}, {2, y}, {1, x}}), "f713c41a885d563f");
 }
 
-TEST_CASE("values of keys with one hash do not count") {
-  String zero("\0", 1);  // its hash is that of the empty string
+TEST_CASE("values of keys with equal hashes do not count") {
+  String zero("\0", 1);  // its hash equals the hash of the empty string
   CHECK_EQ(HashOf(Table{{"", 2}, {zero, 4}}), "196e6e785c2033e2");
   CHECK_EQ(HashOf(Table{{"", 8}, {zero, 9}}), "196e6e785c2033e2");
   CHECK_EQ(HashOf(Table{{"", 2}, {zero, 4}, {5, 6}}), "3ce51eb8afefb6c6");
@@ -91,17 +91,17 @@ TEST_CASE("values of keys with one hash do not count") {
 
 TEST_CASE("keys of maps") {
   CHECK_EQ(HashOf(Table{{SmallBytes("ab"), 1}}), "789957ce004c9aa3");
-  // By their bits: two kinds of NaN are two keys.
+  // By bits: two NaNs with different bits are two keys.
   CHECK_EQ(HashOf(Table{{std::nan(""), 1}}), "e2a757ce07a8ed40");
   CHECK(HashOf(Table{{-std::nan(""), 1}}) != "e2a757ce07a8ed40");
-  // Objects count from the second time they are met.
+  // The second and later occurrences of an object are hashed by number.
   ObjectRef key = Call("f", 1);
   Table map{{key, 1}};
   CHECK_EQ(HashOf(map), "a24a465a2abdfd21");
   CHECK_EQ(HashOf(Table{{key, New<UnsupportedObj>()}}), "a24a465a2abdfd21");
   CHECK_EQ(HashOf(Items{key, map}), "7fbc4f5469c057d3");
   CHECK_EQ(HashOf(Items{map, key, map}), "45bcac63cf00e678");
-  // Containers never do.
+  // Containers are never numbered.
   Items items{1, 2};
   CHECK_EQ(HashOf(Items{items, Table{{items, 1}}}), "ce88e2ef3b3f5133");
   ObjectRef x = Var("x"), y = Var("y");
@@ -109,7 +109,7 @@ TEST_CASE("keys of maps") {
   CHECK_EQ(HashOf(Func(Items{x, y}, Table{{x, 1}, {y, 2}})), "d224b2c3ae7402dc");
 }
 
-TEST_CASE("objects by their fields") {
+TEST_CASE("objects are hashed by their fields") {
   CHECK_EQ(HashOf(Call("f", Items{1, 2})), "cc5685f62bc6167a");
   CHECK_EQ(HashOf(Call("f", Items{1, 2}, /*span=*/7)), "cc5685f62bc6167a");
   CHECK_EQ(HashOf(New<AttrCallObj>("f", 1, "attr")), "a72b9e9519081fbb");
@@ -140,7 +140,8 @@ TEST_CASE("variables in types of variables") {
 }
 
 TEST_CASE("regions") {
-  // Whether two functions that differ in the variable `inner` hash equally: then it was defined.
+  // Returns true if two functions that differ in the variable `inner` hash equally: then the region
+  // defines it.
   auto defines = [](auto wrap) {
     ObjectRef one = Var("inner"), other = Var("inner");
     return StructuralHash::Hash(wrap(one)) == StructuralHash::Hash(wrap(other));
@@ -159,7 +160,7 @@ TEST_CASE("variables outside definition regions") {
   ObjectRef x = Var("x"), y = Var("y");
   CHECK_EQ(StructuralHash::Hash(x), reinterpret_cast<uintptr_t>(x.get()));
   CHECK(HashOf(Items{x}) != HashOf(Items{y}));
-  // What is used before it is defined keeps its address.
+  // A variable that is used before its definition is hashed by its address.
   CHECK(HashOf(Items{x, Func(x, x)}) != HashOf(Items{y, Func(y, y)}));
 }
 
@@ -203,7 +204,7 @@ TEST_CASE("tensors without readable content") {
   CHECK_EQ(HashWithoutContent(strided), "530936ca0dd10564");
 }
 
-TEST_CASE("content of tensors starts behind the byte offset") {
+TEST_CASE("content of tensors starts after the byte offset") {
   Tensor tensor = NewTensor({5}, kInt8);
   auto* raw = const_cast<DLTensor*>(tensor.GetDLTensorPtr());
   auto* memory = static_cast<char*>(std::calloc(1, 7));
@@ -237,7 +238,7 @@ void UseHook(TVMFFIDefRegionKind region) {
   };
 }
 
-TEST_CASE("hooks hash what they choose") {
+TEST_CASE("hooks select the hashed values") {
   ObjectRef x = Var("x"), y = Var("y"), n = Var("n");
   ObjectRef v = Var("v", n);
   UseHook(kTVMFFIDefRegionKindNone);
@@ -276,7 +277,7 @@ TEST_CASE("hooks that fail") {
   CHECK_EQ(HashOf(Hooked(1, 2)), "0000000000000001");
 }
 
-TEST_CASE("what a hook catches leaves no trace") {
+TEST_CASE("errors caught by a hook leave no trace") {
   auto hash_b = [](ObjectRef self, int64_t hash, HashChild hash_child) {
     return hash_child(self.as<HookedObj>()->b, hash, kTVMFFIDefRegionKindNone);
   };
@@ -294,7 +295,7 @@ TEST_CASE("what a hook catches leaves no trace") {
   CHECK_EQ(HashOf(value), expected);
 }
 
-TEST_CASE("callbacks that are kept") {
+TEST_CASE("callbacks kept after the hook") {
   HashChild kept;
   hooks.hash = [&kept](ObjectRef, int64_t hash, HashChild hash_child) {
     kept = hash_child;
@@ -314,7 +315,7 @@ TEST_CASE("hooks that change containers") {
     dict.clear();
     return 1;
   };
-  // The items are gone when the walk comes back; the pairs were taken before.
+  // The items are erased when the walk continues; it copied the pairs before.
   CHECK_EQ(HashOf(list), "2a5cd851246d351b");
   CHECK(list.empty());
   CHECK_EQ(HashOf(dict), HashOf(Dict<Any, Any>{}));
@@ -325,19 +326,19 @@ TEST_CASE("hooks that change containers") {
 
 // ---- Sharing, depth, threads --------------------------------------------------------------------
 
-TEST_CASE("shared parts are walked once") {
+TEST_CASE("shared children are walked once") {
   Any items = Items{1}, map = Table{{1, 1}}, call = Call(1, 1);
   for (int i = 0; i < 64; ++i) {
     items = Items{items, items};
     map = Table{{1, map}, {2, map}};
     call = Call(call, call);
   }
-  // A hundred years, if each were walked twice.
+  // Takes a hundred years if each is walked twice.
   CHECK(HashOf(items) != HashOf(map));
   CHECK(HashOf(call) != HashOf(map));
 }
 
-// A field whose value is made anew each time that it is read.
+// A field whose getter creates a new value each time.
 class MakerObj : public Object {
  public:
   int64_t number;
@@ -364,7 +365,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   TVMFFITypeRegisterField(MakerObj::_GetOrAllocRuntimeTypeIndex(), &info);
 }
 
-TEST_CASE("values that getters make are not mistaken for one another") {
+TEST_CASE("values created by getters are not mistaken for one another") {
   auto makers = [](int64_t changed) {
     Items items;
     for (int64_t i = 0; i < 40; ++i) items.push_back(New<MakerObj>(i == changed ? 100 : i));
@@ -375,7 +376,7 @@ TEST_CASE("values that getters make are not mistaken for one another") {
   for (int64_t i = 0; i < 40; ++i) CHECK(HashOf(makers(i)) != all_different);
 }
 
-TEST_CASE("nesting costs no machine stack") {
+TEST_CASE("deep nesting needs no machine stack") {
   Tower high(100000), higher(100001);
   OnSmallStack([&] { CHECK(HashOf(high.top()) != HashOf(higher.top())); });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural equality of types that compare their objects themselves.
+// Structural equality of types with comparison hooks.
 #include "structural_mismatch.h"
 #include "thrown.h"
 
@@ -18,7 +18,7 @@ void UseHook(TVMFFIDefRegionKind region) {
   };
 }
 
-TEST_CASE("hooks compare what they choose") {
+TEST_CASE("hooks select the compared values") {
   UseHook(kTVMFFIDefRegionKindNone);
   CHECK(Same(Hooked(1, 2), Hooked(1, 2)));
   CHECK_EQ(MismatchOf(Hooked(1, 2), Hooked(3, 2)), "root.first");
@@ -55,7 +55,7 @@ TEST_CASE("hooks of variables and nodes") {
   CHECK_EQ(MismatchOf(Items{d, d}, Items{d, e}), "root[1]");
 }
 
-TEST_CASE("hooks may try other ways") {
+TEST_CASE("hooks may try alternatives") {
   // Equal in either order.
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     const HookedObj* l = AsHooked(lhs);
@@ -64,17 +64,17 @@ TEST_CASE("hooks may try other ways") {
            (equal(l->a, r->b, 1, "a") && equal(l->b, r->a, 1, "b"));
   };
   CHECK(Same(Hooked(1, 2), Hooked(2, 1)));
-  // The first of the ways that failed is reported, unless another one worked.
+  // The first failed alternative is reported, unless another alternative succeeds.
   CHECK_EQ(MismatchOf(Hooked(Items{1, 2}, 3), Hooked(Items{1, 4}, 5)), "root.a[1]");
   CHECK_EQ(MismatchOf(Items{Hooked(1, 2), 3}, Items{Hooked(2, 1), 4}), "root[1]");
   CHECK_EQ(MismatchOf(Hooked(Hooked(1, 2), 3), Hooked(Hooked(2, 1), 4)), "root.b");
-  // A way that failed leaves no matches behind.
+  // A failed alternative leaves no matches.
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z");
   CHECK(Same(Hooked(Items{x, 1}, Items{x, 2}), Hooked(Items{y, 2}, Items{y, 1})));
   CHECK(Same(Hooked(Items{x, 1}, 2), Hooked(2, Items{z, 1})));
 }
 
-TEST_CASE("many matches are taken back") {
+TEST_CASE("many matches are undone") {
   auto new_vars = [] {
     Items vars;
     for (int i = 0; i < 300; ++i) vars.push_back(Var("v"));
@@ -90,7 +90,7 @@ TEST_CASE("many matches are taken back") {
   CHECK_EQ(MismatchOf(Func(params, Hooked(0, 0)), Func(other_params, Hooked(0, 0))), "");
 }
 
-TEST_CASE("what a failed way found equal is compared again") {
+TEST_CASE("values found equal in a failed alternative are compared again") {
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z");
   ObjectRef of_x = Call(x, 1), of_y = Call(y, 1);
   hooks.equal = [&](ObjectRef, ObjectRef, Equal equal) {
@@ -123,7 +123,7 @@ TEST_CASE("hooks that fail") {
            "ValueError: from the hook");
 }
 
-TEST_CASE("what a hook catches leaves no trace") {
+TEST_CASE("errors caught by a hook leave no trace") {
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     Items left{AsHooked(lhs)->b, Items{AsHooked(lhs)->a}};
     Items right{AsHooked(rhs)->b, Items{AsHooked(rhs)->a}};
@@ -135,8 +135,8 @@ TEST_CASE("what a hook catches leaves no trace") {
   CHECK_EQ(MismatchOf(Hooked(unsupported, x), Hooked(unsupported, y)), "root.b");
 }
 
-TEST_CASE("what a hook found different before it failed is forgotten") {
-  // Finds a difference and throws; the hook around it goes on.
+TEST_CASE("a difference found by a hook that then fails is discarded") {
+  // Finds a difference and throws; the outer hook continues.
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     const HookedObj* l = AsHooked(lhs);
     const HookedObj* r = AsHooked(rhs);
@@ -150,7 +150,7 @@ TEST_CASE("what a hook found different before it failed is forgotten") {
   CHECK_EQ(MismatchOf(Hooked(Hooked(1, 0), 3), Hooked(Hooked(2, 0), 4)), "root.b");
 }
 
-TEST_CASE("callbacks that are kept") {
+TEST_CASE("callbacks kept after the hook") {
   Equal kept;
   hooks.equal = [&kept](ObjectRef, ObjectRef, Equal equal) {
     kept = equal;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the type table knows about the types of structural_ir.h.
+// Registrations of the types of structural_ir.h.
 #include "structural_ir.h"
 
 namespace ir {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small language whose types have every structural kind, for the tests of structural equality,
-// hash and keys.  Type keys enter hashes: the expected values in the tests belong to these.
+// hash and keys.  Type keys are part of hashes: the expected values in the tests depend on them.
 // structural_ir.cc registers the types, once per program.
 #ifndef TVM_FFI_TESTS_CPP_STRUCTURAL_IR_H_
 #define TVM_FFI_TESTS_CPP_STRUCTURAL_IR_H_
@@ -29,7 +29,7 @@ using Table = Map<Any, Any>;
 using EqualChildren = TypedFunction<bool(AnyView, AnyView, int, AnyView)>;
 using HashChild = TypedFunction<int64_t(AnyView, int64_t, int)>;
 
-// A variable; its name does not count.
+// A variable; its name is excluded from comparison.
 class VarObj : public Object {
  public:
   String name;
@@ -51,7 +51,7 @@ class CallObj : public Object {
  public:
   Any op;
   Any args;
-  int64_t span;  // does not count
+  int64_t span;  // excluded
   CallObj(Any op, Any args, int64_t span = 0)
       : op(std::move(op)), args(std::move(args)), span(span) {}
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
@@ -66,7 +66,7 @@ class AttrCallObj : public CallObj {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.structural.AttrCall", AttrCallObj, CallObj);
 };
 
-// Defines the variables in `params`, those in their types included.
+// Defines the variables in `params`, including those in their types.
 class FuncObj : public Object {
  public:
   Any params;
@@ -121,7 +121,7 @@ class UndescribedObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.structural.Undescribed", UndescribedObj, Object);
 };
 
-// What a test wants to run as the hooks of a HookedObj.
+// Implementations of the hooks of a HookedObj, set by a test.
 struct Hooks {
   TypedFunction<bool(ObjectRef, ObjectRef, EqualChildren)> equal;
   TypedFunction<int64_t(ObjectRef, int64_t, HashChild)> hash;
@@ -137,7 +137,7 @@ class HookedObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.structural.Hooked", HookedObj, Object);
 };
 
-// A variable and a shared subexpression whose hooks look at `value`.
+// A variable and a shared subexpression whose hooks compare and hash `value`.
 class HookedVarObj : public Object {
  public:
   Any value;
@@ -172,7 +172,7 @@ inline ObjectRef Let(Any value) { return New<LetObj>(std::move(value)); }
 inline ObjectRef Type(Any element) { return New<TypeObj>(std::move(element)); }
 inline ObjectRef Hooked(Any a, Any b) { return New<HookedObj>(std::move(a), std::move(b)); }
 
-// Bytes that lie in the value itself, as those up to 7 bytes that the C API makes.
+// Bytes in the small form, as the C API creates for up to 7 bytes.
 inline Any SmallBytes(const char* text) {
   TVMFFIByteArray content{text, std::strlen(text)};
   TVMFFIAny value;
@@ -185,7 +185,7 @@ struct HeapAlloc {
   void AllocData(DLTensor* tensor) { tensor->data = std::calloc(1, GetDataSize(*tensor) + 1); }
   void FreeData(DLTensor* tensor) { std::free(tensor->data); }
 };
-// Its bytes are 1, 8, 15, ...; on other devices than the CPU the memory is the CPU's all the same.
+// Its bytes are 1, 8, 15, ...; for all devices the memory is CPU memory.
 inline Tensor NewTensor(const Shape& shape, DLDataType dtype, DLDevice device = {kDLCPU, 0}) {
   Tensor tensor = Tensor::FromNDAlloc(HeapAlloc(), shape, dtype, device);
   auto* bytes = static_cast<uint8_t*>(tensor.data_ptr());
@@ -195,8 +195,8 @@ inline Tensor NewTensor(const Shape& shape, DLDataType dtype, DLDevice device = 
 inline constexpr DLDataType kFloat32{kDLFloat, 32, 1};
 inline constexpr DLDataType kInt8{kDLInt, 8, 1};
 
-// Lists in lists; a value is released on the machine stack unless its parts have other owners, who
-// go last.
+// Nested lists; released on the machine stack unless the inner lists have other owners, which are
+// destroyed last.
 class Tower {
  public:
   explicit Tower(size_t height) {

@@ -35,7 +35,7 @@ TEST_CASE("variables in keys") {
 }
 
 TEST_CASE("equal hashes do not make keys equal") {
-  String zero("\0", 1);  // in a map, its value does not enter the hash
+  String zero("\0", 1);  // in a map, its value is not hashed
   StructuralKey key(Table{{"", 1}, {zero, 2}}), other(Table{{"", 1}, {zero, 3}});
   CHECK_EQ(key->hash_i64, other->hash_i64);
   CHECK(key != other);
@@ -66,14 +66,14 @@ TEST_CASE("keys of standard maps") {
   CHECK_EQ(by_content.at(Items{1}), 6);
 }
 
-TEST_CASE("keys that cannot be") {
+TEST_CASE("values that cannot be keys") {
   const char* text =
       "TypeError: _type_s_eq_hash_kind is not set for type `test.structural.Unsupported`, so "
       "StructuralHash is not supported for this type";
   CHECK_EQ(Thrown([] { StructuralKey(New<UnsupportedObj>()); }), text);
   Function make = Function::GetGlobalRequired("ffi.StructuralKey");
   CHECK_EQ(Thrown([&] { make(New<UnsupportedObj>()); }), text);
-  // A key is no value of content itself.
+  // A StructuralKey itself has no structural comparison.
   CHECK(Thrown([&] { StructuralHash::Hash(make(1)); }).find("TypeError: _type_s_eq_hash_kind") ==
         0);
 }
@@ -86,7 +86,7 @@ TEST_CASE("global functions") {
   CHECK(!equal(key, make(Items{1, 3})).cast<bool>());
   CHECK_EQ(Thrown([&] { equal(key, 1); }),
            "TypeError: Cannot treat type `int` as type `ffi.StructuralKey`");
-  // C strings become values.
+  // C strings are converted to values.
   CHECK_EQ(ObjectIn(make("abc"))->type_index(), StructuralKeyObj::RuntimeTypeIndex());
   CHECK(equal(make("a longer text"), make(String("a longer text"))).cast<bool>());
 }

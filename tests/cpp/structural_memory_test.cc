@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every request that a structural walk makes for memory fails once: the walk ends in an exception,
-// and nothing is lost (under AddressSanitizer a lost block is a failure).
+// Every memory request of a structural walk fails once: the walk throws and leaks nothing
+// (AddressSanitizer reports leaks).
 //
-// The library's operator new is the program's, which is replaced here.
+// The library uses the program's operator new, which is replaced here.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ thread_local int requests_until_failure = kNever;
 
 }  // namespace
 
-// Not inline: the compiler would see malloc's memory given to delete.
+// Not inline: otherwise the compiler sees memory from malloc passed to delete.
 #define NOINLINE __attribute__((noinline))
 NOINLINE void* operator new(size_t size) {
   if (requests_until_failure != kNever && requests_until_failure-- == 0) throw std::bad_alloc();
@@ -33,7 +33,7 @@ namespace {
 
 using namespace ir;
 
-// All kinds of frames and findings: sequences, maps, shared parts, variables, nodes, hooks.
+// All types of frames and results: sequences, maps, shared children, variables, nodes, hooks.
 Items Sample(const char* last) {
   Items items;
   for (int i = 0; i < 20; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural equality and the place of the first mismatch, as the tests write them.
+// Structural equality and the path of the first mismatch, in the notation of the tests.
 #ifndef TVM_FFI_TESTS_CPP_STRUCTURAL_MISMATCH_H_
 #define TVM_FFI_TESTS_CPP_STRUCTURAL_MISMATCH_H_
 
@@ -14,7 +14,7 @@ inline bool SameMapped(const Any& lhs, const Any& rhs) {
   return StructuralEqual::Equal(lhs, rhs, true);
 }
 
-// As in `.args[1]{"key"}`; what one side lacks is in front of an exclamation mark.
+// A path such as `.args[1]{key}`; an exclamation mark follows a step that one side lacks.
 inline std::string TextOf(const refl::AccessPath& path) {
   std::string text;
   for (const refl::AccessStep& step : path->ToSteps()) {
@@ -30,7 +30,7 @@ inline std::string TextOf(const refl::AccessPath& path) {
   return text;
 }
 
-// "" for equal values; one path when both are the same.
+// Returns "" for equal values, and one path if both are the same.
 inline std::string MismatchOf(const Any& lhs, const Any& rhs, bool map_free_vars = false) {
   auto paths = StructuralEqual::GetFirstMismatch(lhs, rhs, map_free_vars);
   CHECK_EQ(paths.has_value(), !StructuralEqual::Equal(lhs, rhs, map_free_vars));
@@ -40,7 +40,8 @@ inline std::string MismatchOf(const Any& lhs, const Any& rhs, bool map_free_vars
   return left == right ? "root" + left : "root" + left + " | root" + right;
 }
 
-// Whether variables at `inner` are defined by their surroundings: then two different ones match.
+// Returns true if the surrounding region defines variables at `inner`: then two different ones
+// match.
 template <typename Wrap>
 bool Defines(Wrap wrap) {
   return Same(wrap(Var("inner")), wrap(Var("inner")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What structural mutations make of values: fields, containers, variables, hooks and errors.
+// Results of structural mutations: fields, containers, variables, hooks and errors.
 #include <tvm/ffi/extra/structural_mutate.h>
 
 #include <stdexcept>
@@ -27,10 +27,10 @@ using Changed = UnchangedOr<Any>;
   static_assert(true, "")
 
 DEFINE_TYPE(Typed, Array<String>);
-DEFINE_TYPE(Native, Any);     // a hook that may throw, and another one that writes
+DEFINE_TYPE(Native, Any);     // a hook that may throw, and a hook that writes
 DEFINE_TYPE(Packed, Any);     // a Function
 DEFINE_TYPE(WrongHook, Any);  // neither
-DEFINE_TYPE(Throwing, Any);   // throws what is no Error
+DEFINE_TYPE(Throwing, Any);   // throws an exception other than Error
 DEFINE_TYPE(WithoutSetter, Any);
 class WithoutCopyObj : public Object {
  public:
@@ -85,7 +85,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   TVMFFITypeRegisterField(WithoutSetterObj::_GetOrAllocRuntimeTypeIndex(), &field);
 }
 
-// ---- Reports ------------------------------------------------------------------------------------
+// ---- Text of results ----------------------------------------------------------------------------
 
 int64_t Increment(int64_t value) { return value + 1; }
 
@@ -98,7 +98,7 @@ Any PostOrder(Any root, Callbacks... callbacks) {
   return StructuralMap<WalkOrder::kPostOrder>(std::move(root), callbacks...);
 }
 
-// The value with its ints incremented; the original stays what it is.
+// Increments the ints of the value; the original is unchanged.
 std::string Incremented(const Any& root) {
   std::string before = Show(root);
   std::string pre = Show(PreOrder(root, Increment));
@@ -115,23 +115,23 @@ std::string MapFailure(const Any& root, Callbacks... callbacks) {
   return failure;
 }
 
-// ---- Descent ------------------------------------------------------------------------------------
+// ---- Walk ---------------------------------------------------------------------------------------
 
-TEST_CASE("parts are replaced") {
+TEST_CASE("children are replaced") {
   CHECK_EQ(Incremented(3), "4");
   CHECK_EQ(Incremented(nullptr), "None");
   CHECK_EQ(Incremented(Call(1, Call(2, Var("x", 3)))), "Call(2, Call(3, x))");
   CHECK_EQ(Incremented(New<AttrCallObj>(1, 2, 3)), "AttrCall(2, 3, 4)");
   CHECK_EQ(Incremented(Items{1, nullptr, Items{"a", 2}}), "[2 None ['a' 3]]");
   CHECK_EQ(Incremented(List<Any>{1, List<Any>{2}}), "<2 <3>>");
-  // The values of a map, not its keys.
+  // The values of a map are mutated, not its keys.
   CHECK_EQ(Incremented(Table{{1, 1}, {"k", Items{2}}, {2, "a"}}), "{1:2 'k':[3] 2:'a'}");
   Dict<Any, Any> dict;
   for (int i = 0; i < 6; ++i) dict.Set(i, 10 * i);
   CHECK_EQ(Incremented(dict), "{0:1 1:11 2:21 3:31 4:41 5:51}");
 }
 
-TEST_CASE("what is no int stays") {
+TEST_CASE("values other than ints are unchanged") {
   CHECK_EQ(Incremented("text"), "'text'");
   CHECK_EQ(Incremented(String("longer than a small string")), "'longer than a small string'");
   CHECK_EQ(Incremented(Items{}), "[]");
@@ -139,7 +139,7 @@ TEST_CASE("what is no int stays") {
   CHECK_EQ(Incremented(Items{Error("ValueError", "a value", ""), 1}), "[ffi.Error 2]");
 }
 
-TEST_CASE("what does not change stays shared") {
+TEST_CASE("unchanged values stay shared") {
   ObjectRef left = Call("a", "b"), right = Call(1, "c");
   Table table{{1, left}};
   ObjectRef root = Call(table, Items{left, right});
@@ -147,7 +147,7 @@ TEST_CASE("what does not change stays shared") {
   CHECK_EQ(Show(result), "Call({1:Call('a', 'b')}, [Call('a', 'b') Call(2, 'c')])");
   CHECK(result.as<CallObj>()->op.same_as(table));
   CHECK(result.as<CallObj>()->args.cast<Items>()[0].same_as(left));
-  // Nothing changed, however that is said.
+  // All forms of an unchanged result.
   auto check_same = [&](const Any& value) { CHECK(value.same_as(root)); };
   check_same(PostOrder(root, [](double value) { return value + 1; }));
   check_same(PostOrder(root, [](int64_t value) { return value; }));
@@ -158,7 +158,7 @@ TEST_CASE("what does not change stays shared") {
   check_same(PreOrder(root, [](int64_t) -> UnchangedOr<int64_t> { return Unchanged(); }));
 }
 
-TEST_CASE("fields that do not count") {
+TEST_CASE("excluded fields are not mutated") {
   Any result = PostOrder(Call(1, 2, /*span=*/7), Increment);
   CHECK_EQ(Show(result), "Call(2, 3)");
   CHECK_EQ(result.as<CallObj>()->span, 7);
@@ -177,7 +177,7 @@ TEST_CASE("order of callbacks") {
   CHECK_EQ(log, "Call(3, 4);Call(2, Call(3, 4));");
 }
 
-TEST_CASE("pre order descends into replacements") {
+TEST_CASE("pre order walks into replacements") {
   auto grow = [](const TypeObj* type) -> Any {
     int depth = type->element.cast<int>();
     if (depth == 3) return Unchanged();
@@ -196,7 +196,7 @@ TEST_CASE("anything may replace anything") {
   CHECK_EQ(Show(PostOrder(Items{"a"}, [](const String& text) { return text + "!"; })), "['a!']");
 }
 
-TEST_CASE("first callback that takes the value") {
+TEST_CASE("the first callback that accepts the value is called") {
   Items root{true, 1, 2.5, Buffer("s")};
   Any result = PostOrder(
       root, [](int64_t) { return "int"; }, [](bool) { return "bool"; },
@@ -214,7 +214,7 @@ TEST_CASE("regions") {
 
 // ---- Variables and shared nodes -----------------------------------------------------------------
 
-TEST_CASE("variables that change at their definition change at their uses") {
+TEST_CASE("a variable that is replaced at its definition is replaced at its uses") {
   ObjectRef x = Var("x", 1), y = Var("y", 1);
   Any result = PostOrder(Func(Items{x}, Call(x, Call(x, y))), Increment);
   const auto* func = result.as<FuncObj>();
@@ -224,11 +224,11 @@ TEST_CASE("variables that change at their definition change at their uses") {
   CHECK_EQ(new_x.as<VarObj>()->type.cast<int>(), 2);
   CHECK(body->op.same_as(new_x));
   CHECK(body->args.as<CallObj>()->op.same_as(new_x));
-  // A variable that is defined elsewhere stays.
+  // A variable that is defined elsewhere is unchanged.
   CHECK(body->args.as<CallObj>()->args.same_as(y));
 }
 
-TEST_CASE("what a callback makes of a variable is for its place only") {
+TEST_CASE("a replacement of a variable by a callback applies to one use only") {
   ObjectRef x = Var("x");
   auto rename_definitions = [](const VarObj* var, TVMFFIDefRegionKind kind) -> Any {
     if (kind == kTVMFFIDefRegionKindNone) return Unchanged();
@@ -247,7 +247,7 @@ TEST_CASE("shared nodes stay shared") {
   Any lets = PostOrder(Items{let, let}, number);
   CHECK_EQ(Show(lets), "[Let(1) Let(1)]");
   CHECK(lets.cast<Items>()[0].same_as(lets.cast<Items>()[1]));
-  // Others are mutated each time they are met.
+  // Other objects are mutated at each occurrence.
   count = 0;
   CHECK_EQ(Show(PostOrder(Items{call, call}, number)), "[Call(1, 2) Call(3, 4)]");
 }
@@ -277,28 +277,28 @@ TEST_CASE("var remap") {
            "TypeError: Variable-remap key must be an object-backed value; Call(x, Let(x))");
 }
 
-// ---- Callbacks that descend themselves ----------------------------------------------------------
+// ---- Callbacks that walk the children -----------------------------------------------------------
 
-TEST_CASE("mutate callbacks descend themselves") {
+TEST_CASE("mutate callbacks walk the children") {
   auto swap = [](const CallObj* call, StructuralMutatorObj* mutator) -> Any {
     Any op = mutator->Mutate(call->op).ValueOrUnchanged(call->op);
     return Call(mutator->Mutate(call->args).ValueOrUnchanged(call->args), op);
   };
   auto increment = [](int64_t value, StructuralMutatorObj*) { return value + 1; };
   CHECK_EQ(Show(StructuralMutate(Call(1, Call("a", 2)), swap, increment)), "Call(Call(3, 'a'), 2)");
-  // Without a descent nothing below changes.
+  // Without a walk the children are unchanged.
   auto stop = [](const CallObj*, StructuralMutatorObj*) { return Unchanged(); };
   CHECK_EQ(Show(StructuralMutate(Items{1, Call(1, 2)}, stop, increment)), "[2 Call(1, 2)]");
 }
 
 // ---- Hooks --------------------------------------------------------------------------------------
 
-TEST_CASE("hooks descend") {
+TEST_CASE("hooks walk the children") {
   CHECK_EQ(Incremented(Native(1)), "Native(2)");
   CHECK_EQ(Incremented(Packed(Native(Items{1}))), "Packed(Native([2]))");
   ObjectRef native = Native("a");
   CHECK(PostOrder(native, Increment).same_as(native));
-  // The hook that writes, for an object that nobody else holds.
+  // The hook that writes, for an object without other owners.
   Any unique = Native(Items{1});
   const Object* address = unique.as<Object>();
   Any result = PostOrder(std::move(unique), Increment);
@@ -323,7 +323,7 @@ TEST_CASE("wrong types") {
   CHECK_EQ(MapFailure(New<WrongCopyObj>(1), Increment),
            "TypeError: __ffi_shallow_copy__ must return a new object of the same type; "
            "WrongCopy(1)");
-  // None of that matters as long as nothing changes.
+  // Irrelevant as long as nothing changes.
   for (ObjectRef object : {WithoutSetter("a"), New<WithoutCopyObj>("a"), New<WrongCopyObj>("a")}) {
     CHECK(PostOrder(object, Increment).same_as(object));
   }
@@ -331,7 +331,7 @@ TEST_CASE("wrong types") {
 
 // ---- Errors -------------------------------------------------------------------------------------
 
-// Fails at the second int that it meets.
+// Fails at the second int.
 struct FailSecond {
   int count = 0;
   int64_t operator()(int64_t value) {
@@ -340,7 +340,7 @@ struct FailSecond {
   }
 };
 
-TEST_CASE("errors carry the way to them") {
+TEST_CASE("errors carry their path") {
   ObjectRef root = Func(1, Call(Table{{"k", Items{0, Type(5)}}}, 2));
   auto fail = [](const TypeObj*) -> Any { throw Error("ValueError", "type", ""); };
   Expected<Any> outcome = StructuralMapExpected<WalkOrder::kPreOrder>(root, fail);
@@ -361,7 +361,7 @@ TEST_CASE("errors carry the way to them") {
   CHECK_EQ(MapFailure(Let(Type(1)), unexpected), "KeyError: unexpected; Type(1) | Let(Type(1))");
 }
 
-TEST_CASE("errors half way change nothing and hold nothing") {
+TEST_CASE("a failed mutation changes nothing and keeps no references") {
   ObjectRef leaf = Type("leaf");
   Items items{1, leaf, 2, leaf};
   List<Any> list{1, leaf, 2};
@@ -376,8 +376,8 @@ TEST_CASE("errors half way change nothing and hold nothing") {
   CHECK_EQ(call.use_count(), 1);
 }
 
-// What was reached before the failure has changed; nothing is lost.
-TEST_CASE("errors half way in place") {
+// Values before the failure have changed; nothing leaks.
+TEST_CASE("a failed in-place mutation") {
   List<Any> list{1, Items{2}, 3};
   Dict<Any, Any> dict{{1, 1}, {2, Items{2}}, {3, 3}};
   Items items{1, Items{2}, 3};
@@ -398,7 +398,7 @@ TEST_CASE("errors half way in place") {
   check(table, "{1:11 2:[2] 3:3}");
 }
 
-// A mutator whose callbacks get one value more.
+// A mutator whose callbacks get an additional argument.
 class CountingObj : public StructuralMapEngineBase {
  public:
   using StateTupleType = std::tuple<int&>;
@@ -432,7 +432,7 @@ TEST_CASE("callbacks return an Unexpected") {
   CHECK_EQ(Failure(outcome), "ValueError: new; Call(1, 2)");
 }
 
-TEST_CASE("unchanged is a value of its own") {
+TEST_CASE("Unchanged is a separate value") {
   CHECK_EQ(Unchanged().CopyToTVMFFIAny().type_index, kTVMFFIUnchanged);
   Changed unchanged = Unchanged();
   Any original = 5;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutators as objects: their layout, UnchangedOr and the macros for code that descends itself,
-// what is written to in place, and the functions through which other languages use them.
+// Mutators as objects: layout, UnchangedOr, the macros for callbacks that walk the children,
+// in-place changes, and the global functions for other languages.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/extra/structural_mutate.h>
 #include <tvm/ffi/rvalue_ref.h>
@@ -21,7 +21,7 @@ using Changed = UnchangedOr<Any>;
 
 // ---- Layout -------------------------------------------------------------------------------------
 
-// Increments ints, and knows no variables.
+// Increments ints, without a map of variables.
 class OwnMutatorObj : public StructuralMutatorObj {
  public:
   std::string log;
@@ -97,7 +97,7 @@ TEST_CASE("types") {
            "TypeError: Type `ffi.StructuralMutator` does not support copy");
 }
 
-TEST_CASE("own mutator") {
+TEST_CASE("user-defined mutator") {
   auto mutator = make_object<OwnMutatorObj>();
   ObjectRef let = Let(5);
   Changed result = mutator->Mutate(Items{1, let, nullptr});
@@ -113,7 +113,7 @@ TEST_CASE("own mutator") {
 
 // ---- UnchangedOr --------------------------------------------------------------------------------
 
-TEST_CASE("unchanged or holds a value or none") {
+TEST_CASE("UnchangedOr holds a value or none") {
   CHECK_EQ(sizeof(Changed), size_t{16});
   Changed unchanged = Unchanged();
   CHECK(unchanged.IsUnchanged());
@@ -129,7 +129,7 @@ TEST_CASE("unchanged or holds a value or none") {
            R"({"type":"UnchangedOr","args":[{"type":"int"}]})");
 }
 
-TEST_CASE("unchanged or same as") {
+TEST_CASE("UnchangedOr::same_as") {
   ObjectRef object = Let(1);
   CHECK(Changed(Unchanged()).UnchangedOrSameAs(object));
   CHECK(Changed(object).UnchangedOrSameAs(object));
@@ -138,7 +138,7 @@ TEST_CASE("unchanged or same as") {
   CHECK(!UnchangedOr<int>(3).UnchangedOrSameAs(4));
 }
 
-TEST_CASE("unchanged or converts") {
+TEST_CASE("UnchangedOr converts") {
   ObjectRef object = Let(1);
   Changed wider = UnchangedOr<ObjectRef>(object);
   CHECK(wider.UnchangedOrSameAs(object));
@@ -191,7 +191,7 @@ TEST_CASE("macros") {
 
 int64_t Increment(int64_t value) { return value + 1; }
 
-// Whether the result is the same object as the root was.
+// Returns true if the result is the root object.
 bool IsMutatedInPlace(Any root, const char* expected) {
   const Object* address = root.as<Object>();
   Any result = StructuralMap<WalkOrder::kPostOrder>(std::move(root), Increment);
@@ -199,7 +199,7 @@ bool IsMutatedInPlace(Any root, const char* expected) {
   return result.as<Object>() == address;
 }
 
-TEST_CASE("containers that nobody else holds are written to") {
+TEST_CASE("containers without other owners are changed in place") {
   CHECK(IsMutatedInPlace(Items{1, "a"}, "[2 'a']"));
   CHECK(IsMutatedInPlace(List<Any>{1}, "<2>"));
   CHECK(IsMutatedInPlace(Table{{1, 1}}, "{1:2}"));
@@ -214,7 +214,7 @@ TEST_CASE("containers that nobody else holds are written to") {
   CHECK_EQ(Show(dict), "{1:1}");
 }
 
-// The first array in post order, which is an innermost one.
+// The first array in post order, an innermost one.
 const Object* InnerArray(const Any& root) {
   const Object* found = nullptr;
   StructuralWalk<WalkOrder::kPostOrder>(root, [&](const ArrayObj* array) {
@@ -232,7 +232,7 @@ bool IsInnerMutatedInPlace(Any root, const char* expected) {
 }
 
 TEST_CASE("nested containers") {
-  // Statements of their own: the braces hold copies of what is in them until the end of one.
+  // Separate statements: a braced list holds copies of its elements until the end of the statement.
   Any in_array = Items{Items{1}};
   Any in_list = List<Any>{Items{1}};
   Any in_map = Table{{1, Items{1}}};
@@ -252,7 +252,7 @@ TEST_CASE("nested containers") {
   CHECK_EQ(Show(outer), "{1:[1]}");
 }
 
-TEST_CASE("callbacks learn whether they may write") {
+TEST_CASE("callbacks can check whether in-place changes are allowed") {
   std::string modes;
   auto note = [&](const ArrayObj* array, StructuralMutatorObj* mutator, InplaceMode mode) {
     modes += mode == InplaceMode::kAllow ? "+" : "-";
@@ -265,7 +265,7 @@ TEST_CASE("callbacks learn whether they may write") {
   modes.clear();
   StructuralMutate(Any(shared), note);
   CHECK_EQ(modes, "-");
-  // Asking for it is not enough.
+  // The request alone is not sufficient.
   auto insist = [](const LetObj* let, StructuralMutatorObj* mutator) {
     return mutator->DefaultMutateExpected(let->value, InplaceMode::kAllow);
   };
@@ -274,14 +274,14 @@ TEST_CASE("callbacks learn whether they may write") {
   CHECK_EQ(Show(shared), "[1]");
 }
 
-// Between the mutator and an engine: state that callbacks reach.
+// An intermediate base class with state for callbacks.
 class CountingObj : public StructuralMapEngineBase {
  public:
   explicit CountingObj(const StructuralMutatorVTable* vtable) : StructuralMapEngineBase(vtable) {}
   int count = 0;
 };
 
-TEST_CASE("engines over another parent") {
+TEST_CASE("engines over another base class") {
   auto callback = [](int64_t value, CountingObj* counting) {
     ++counting->count;
     return value + 1;
@@ -298,10 +298,10 @@ TEST_CASE("engines over another parent") {
   CHECK_EQ(Show(dynamic->Mutate(Items{1}).ValueUnchecked()), "[2]");
 }
 
-// ---- Values that change meanwhile ---------------------------------------------------------------
+// ---- Values that change during the mutation -----------------------------------------------------
 
-// Mutates a container that only the caller's variable holds, and which `change` changes; returns
-// the result.
+// Mutates a container that only the caller's variable owns and that `change` changes; returns the
+// result.
 template <typename Container, typename Change>
 std::string MutateWhileItChanges(const Container& container, InplaceMode mode, Change change) {
   auto callback = [&](const LetObj* let, StructuralMutatorObj*) {
@@ -323,7 +323,7 @@ TEST_CASE("callbacks may change arrays and maps") {
     };
     std::string result = MutateWhileItChanges(items, mode, change_items);
     CHECK_EQ(Show(items), "[Let(1) 0 0 0]");
-    // In place, the original is the one that has changed, and the variable holds a copy.
+    // In place, the callback has changed a copy-on-write original, and the variable holds a copy.
     CHECK_EQ(result, mode == InplaceMode::kAllow ? Show(items) : "[Let(11) Let(12)]");
     Table table{{1, Let(1)}, {2, Let(2)}};
     auto change_table = [&] {
@@ -392,13 +392,13 @@ TEST_CASE("global map") {
   Items by_int{Callback(kTVMFFIInt, to_text)};
   Items by_var{Callback(var, to_region), Callback(kTVMFFIInt, to_region)};
   for (int order : {0, 1}) {
-    // The first list before the second.
+    // The first list precedes the second.
     CHECK_EQ(Show(map(root, by_int, by_var, order)), "Func([1], Call(0, ['text' float 'a']))");
     CHECK(map(root, Items{}, Items{}, order).same_as(root));
   }
   auto unchanged = [](const Any&) { return Any(Unchanged()); };
   CHECK(map(root, Items{Callback(kTVMFFIAny, unchanged)}, Items{}, 0).same_as(root));
-  // In place when the caller gives the root away.
+  // In place if the caller gives up the root.
   Items items{1};
   const Object* address = items.get();
   Any result = map(RValueRef<Items>(std::move(items)), by_int, Items{}, 1);
@@ -432,7 +432,7 @@ TEST_CASE("global mutate") {
                   Callback(kTVMFFIInt, increment, false)};
   CHECK_EQ(Show(mutate(root, callbacks)), "Func([1], Call(0, 2))");
   CHECK_EQ(log, "x10;x00;");
-  // A mutator that somebody keeps goes on working.
+  // A mutator that is kept remains usable.
   callbacks.clear();
   CHECK_EQ(kept.GetTypeKey(), "ffi.StructuralMutator");
   CHECK_EQ(Show(Global("ffi.StructuralMutatorMutate")(kept, Items{3, nullptr})), "[4 None]");
@@ -440,7 +440,7 @@ TEST_CASE("global mutate") {
   kept = nullptr;
 }
 
-TEST_CASE("global var remap and regions") {
+TEST_CASE("global var_remap and regions") {
   StructuralMutator mutator(
       make_object<StructuralMutateEngine<StructuralMapEngineBase,
                                          Changed (*)(AnyView, StructuralMutatorObj*)>>(
@@ -451,7 +451,7 @@ TEST_CASE("global var remap and regions") {
   CHECK(get(mutator, x) == nullptr);
   set(mutator, x, 5);
   CHECK_EQ(get(mutator, x).cast<int>(), 5);
-  // The key stays alive, so that no other object takes its address.
+  // The key stays alive, so that no other object gets its address.
   CHECK_EQ(x.use_count(), 2);
   CHECK_EQ(Thrown([&] { set(mutator, 1, x); }),
            "TypeError: Variable-remap key must be an object-backed value");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of structural_ir.h, and where a visit of them failed, as short text.
+// Text form of values of structural_ir.h, and of the context of a failed visit.
 #ifndef TVM_FFI_TESTS_CPP_STRUCTURAL_TEXT_H_
 #define TVM_FFI_TESTS_CPP_STRUCTURAL_TEXT_H_
 
@@ -11,8 +11,8 @@
 
 namespace ir {
 
-// Variables by name, texts in quotes, containers in brackets ([] an Array, <> a List, {} a Map or
-// Dict), objects as in Call(x, 1), without the fields that do not count.
+// Variables by name, strings in quotes, containers in brackets ([] an Array, <> a List, {} a Map or
+// Dict), objects as Call(x, 1), without excluded fields.
 inline std::string Show(AnyView value);
 
 template <typename Sequence>
@@ -53,7 +53,7 @@ inline std::string Show(AnyView value) {
   return ShowFields(value);
 }
 
-// The objects that the error's context names, the failed one first.
+// The objects in the error's context, the failed one first.
 inline std::string Frames(const Error& error) {
   Optional<VisitErrorContext> context = VisitErrorContext::TryGetFromError(error);
   if (!context.has_value()) return "no context";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What structural visits come to: fields, containers, regions, hooks, callbacks and errors.
+// Results of structural visits: fields, containers, regions, hooks, callbacks and errors.
 #include <tvm/ffi/extra/structural_visit.h>
 
 #include <stdexcept>
@@ -16,7 +16,7 @@ using Outcome = Optional<VisitInterrupt>;
 
 // ---- Types of this test -------------------------------------------------------------------------
 
-// Its field has the flags of both kinds of region.
+// Its field has the flags of both region kinds.
 class BothObj : public Object {
  public:
   Any content;
@@ -38,9 +38,9 @@ DEFINE_HOOKED(Twice);         // native, may throw
 DEFINE_HOOKED(Quiet);         // native, returns an Expected
 DEFINE_HOOKED(Packed);        // a Function
 DEFINE_HOOKED(WrongHook);     // neither
-DEFINE_HOOKED(WrongResult);   // a Function that returns something else
-DEFINE_HOOKED(WrongPointer);  // a pointer to a function that does
-DEFINE_HOOKED(Throwing);      // native, throws what is no Error
+DEFINE_HOOKED(WrongResult);   // a Function that returns a wrong type
+DEFINE_HOOKED(WrongPointer);  // a pointer to a function with a wrong result
+DEFINE_HOOKED(Throwing);      // native, throws an exception other than Error
 class HeirObj : public TwiceObj {
  public:
   explicit HeirObj(Any content) : TwiceObj(std::move(content)) {}
@@ -82,9 +82,9 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   Define<ThrowingObj>().native_fn_attr<&ThrowOther>(type_attr::kStructuralVisit);
 }
 
-// ---- Reports ------------------------------------------------------------------------------------
+// ---- Text of results ----------------------------------------------------------------------------
 
-// What a walk comes to, in its order, with the kind of region where it is not None.
+// The visited values in order, with the region kind unless it is None.
 template <WalkOrder order>
 std::string Walked(const Any& root) {
   std::string text;
@@ -106,20 +106,20 @@ std::string WalkFailure(const Any& root, Callbacks&&... callbacks) {
 
 WalkResult Go(AnyView) { return WalkResult::Advance(); }
 
-// ---- Descent ------------------------------------------------------------------------------------
+// ---- Walk ---------------------------------------------------------------------------------------
 
-TEST_CASE("fields in order") {
+TEST_CASE("fields are visited in order") {
   ObjectRef root = Call(Var("x"), Call(1, Var("y", 2), /*span=*/7));
   CHECK_EQ(PreOrder(root), "Call(x, Call(1, y)) x Call(1, y) 1 y 2");
   CHECK_EQ(PostOrder(root), "x 1 2 y Call(1, y) Call(x, Call(1, y))");
-  // Those of the base class first.
+  // Fields of the base class first.
   CHECK_EQ(PreOrder(New<AttrCallObj>(1, 2, 3)), "AttrCall(1, 2, 3) 1 2 3");
 }
 
 TEST_CASE("containers") {
   CHECK_EQ(PreOrder(Items{1, nullptr, Items{"a"}}), "[1 None ['a']] 1 ['a'] 'a'");
   CHECK_EQ(PostOrder(List<Any>{2, 3}), "2 3 <2 3>");
-  // The values of a map, not its keys.
+  // The values of a map are visited, not its keys.
   CHECK_EQ(PreOrder(Table{{Var("x"), 1}, {"k", 2}}), "{x:1 'k':2} 1 2");
   Dict<Any, Any> dict;
   for (int i = 0; i < 6; ++i) dict.Set(i, 10 * i);
@@ -135,7 +135,7 @@ TEST_CASE("leaves and none") {
   CHECK_EQ(PreOrder(nullptr), "");
   CHECK_EQ(PreOrder(Call(nullptr, nullptr)), "Call(None, None)");
   CHECK_EQ(PreOrder(Items{Error("ValueError", "a value", ""), 1}), "[ffi.Error 1] ffi.Error 1");
-  // An interrupt is a value like others when it is found.
+  // An interrupt inside a container is an ordinary value.
   CHECK_EQ(PreOrder(Items{VisitInterrupt(7), 1}), "[ffi.VisitInterrupt 1] ffi.VisitInterrupt 7 1");
   CHECK_EQ(PreOrder(New<UndescribedObj>()), "Undescribed()");
 }
@@ -158,16 +158,17 @@ TEST_CASE("regions of fields") {
   CHECK_EQ(PreOrder(New<BothObj>(1)), "Both(1) 1/S");
 }
 
-TEST_CASE("pattern region swallows nested ones") {
+TEST_CASE("a pattern region absorbs nested regions") {
   CHECK_EQ(PreOrder(Func(Items{Var("v", Loop(1, 2))}, 3)),
            "Func([v], 3) [v]/P v/P Loop(1, 2)/P 1/P 2/P 3");
 }
 
 TEST_CASE("simple region") {
-  // Of an object that is no variable, everything is in the region; another one may begin there.
+  // Inside an object that is not a variable, everything is in the region; another region may begin
+  // there.
   CHECK_EQ(PreOrder(Loop(Let(Func(1, 2)), 3)),
            "Loop(Let(Func(1, 2)), 3) Let(Func(1, 2))/S Func(1, 2)/S 1/P 2/S 3");
-  // The fields of a variable are outside; regions may begin there, too.
+  // The fields of a variable are outside the region; regions may begin there, too.
   CHECK_EQ(PreOrder(Loop(Var("v", Var("u")), 1)), "Loop(v, 1) v/S u 1");
   CHECK_EQ(PreOrder(Loop(Var("v", Func(Var("p"), 1)), 2)), "Loop(v, 2) v/S Func(p, 1) p/P 1 2");
 }
@@ -232,7 +233,7 @@ TEST_CASE("interrupt ends the walk") {
   CHECK(VisitInterrupt()->value == nullptr);
 }
 
-TEST_CASE("first callback that takes the value") {
+TEST_CASE("the first callback that accepts the value is called") {
   std::string text;
   auto note = [&](const char* name) {
     text += name;
@@ -249,7 +250,7 @@ TEST_CASE("first callback that takes the value") {
       root, [&](const VarObj*) { return note("var "); },
       [&](const BufferObj*) { return note("buffer "); });
   CHECK_EQ(text, "var var ");
-  // No conversions: true is no int.
+  // No conversions: true is not an int.
   text.clear();
   StructuralWalk<WalkOrder::kPreOrder>(
       Items{true, 1, 2.5}, [&](int) { return note("int "); }, [&](bool) { return note("bool "); },
@@ -258,7 +259,7 @@ TEST_CASE("first callback that takes the value") {
   CHECK_EQ(text, "any bool int float ");
 }
 
-TEST_CASE("kinds of callbacks") {
+TEST_CASE("callback signatures") {
   Items root{1, 2};
   struct Counter {
     int* count;
@@ -282,14 +283,14 @@ TEST_CASE("kinds of callbacks") {
   });
   StructuralWalk<WalkOrder::kPreOrder>(root, typed);
   CHECK_EQ(count, 322);
-  // The first callback takes the Array as well, and fails.
+  // The first callback accepts the Array as well, and fails.
   CHECK_EQ(
       WalkFailure(
           root, [](Any value) -> Expected<WalkResult> { return value.as_or_throw<WalkResult>(); }),
       "TypeError: Cannot treat type `ffi.Array` as type `WalkResult`; [1 2]");
 }
 
-TEST_CASE("visit callbacks descend themselves") {
+TEST_CASE("visit callbacks walk the children") {
   std::string text;
   ObjectRef root = Call(1, Call(2, Var("y")));
   auto visit_call = [&](const CallObj* call, StructuralVisitorObj* visitor) -> Expected<Outcome> {
@@ -311,7 +312,7 @@ TEST_CASE("visit callbacks descend themselves") {
   });
   CHECK_EQ(outcome.value()->value.cast<int>(), 2);
   CHECK_EQ(text, "((2");
-  // The default descent on demand.
+  // The default walk on request.
   int calls = 0;
   StructuralVisit(root, [&](const CallObj* call, StructuralVisitorObj* visitor) {
     ++calls;
@@ -322,18 +323,18 @@ TEST_CASE("visit callbacks descend themselves") {
 
 // ---- Hooks --------------------------------------------------------------------------------------
 
-TEST_CASE("hooks descend") {
+TEST_CASE("hooks walk the children") {
   CHECK_EQ(PreOrder(Twice(1)), "Twice(1) 1 1");
   CHECK_EQ(PostOrder(Quiet(1)), "1 Quiet(1)");
   CHECK_EQ(PreOrder(Packed(Quiet(1))), "Packed(Quiet(1)) Quiet(1) 1");
-  // They belong to exactly one type.
+  // Hooks belong to exactly one type.
   CHECK_EQ(PreOrder(New<HeirObj>(1)), "Heir(1) 1");
   Outcome outcome = StructuralWalk<WalkOrder::kPreOrder>(
       Packed(Twice(3)), [](int64_t value) { return WalkResult::Interrupt(VisitInterrupt(value)); });
   CHECK_EQ(outcome.value()->value.cast<int>(), 3);
 }
 
-TEST_CASE("wrong hooks") {
+TEST_CASE("invalid hooks") {
   CHECK_EQ(WalkFailure(Let(WrongHook(1)), Go),
            "TypeError: __s_visit__ must be an opaque function pointer or ffi.Function; "
            "WrongHook(1) | Let(WrongHook(1))");
@@ -348,7 +349,7 @@ TEST_CASE("wrong hooks") {
 
 // ---- Errors -------------------------------------------------------------------------------------
 
-TEST_CASE("errors carry the way to them") {
+TEST_CASE("errors carry their path") {
   ObjectRef x = Var("x");
   ObjectRef root = Func(x, Call(x, Let(Table{{"k", Items{1, Type(3)}}})));
   auto fail_at_type = [](const TypeObj* type) -> WalkResult {
@@ -366,7 +367,7 @@ TEST_CASE("errors carry the way to them") {
   auto paths = VisitErrorContext::FindAccessPaths(root, context);
   CHECK_EQ(paths.size(), size_t{1});
   CHECK_EQ(TextOf(paths[0]), ".body.args.value{k}[1]");
-  // The throwing form throws the same.
+  // The throwing form throws the same error.
   CHECK_EQ(Thrown([&] { StructuralWalk<WalkOrder::kPreOrder>(root, fail_at_type); }),
            "ValueError: type of 3");
 }
@@ -382,7 +383,7 @@ TEST_CASE("errors of every kind") {
            "MemoryError: out of memory; no context");
   CHECK_EQ(WalkFailure(root, [](const TypeObj*) -> WalkResult { throw 1; }),
            "InternalError: C++ exception of unknown type; Type(1) | Let(Type(1))");
-  // A value that is no object has no place of its own.
+  // Only objects are recorded in the context.
   auto fail_at_int = [](int64_t) -> WalkResult { throw Error("ValueError", "int", ""); };
   CHECK_EQ(WalkFailure(root, fail_at_int), "ValueError: int; Type(1) | Let(Type(1))");
   CHECK_EQ(WalkFailure(5, fail_at_int), "ValueError: int; no context");
@@ -403,8 +404,8 @@ TEST_CASE("each object is recorded once") {
            "ValueError: here; Type(1) | Let(Type(1))");
 }
 
-// Nothing holds the parts of a value once the outcome of a failed walk is gone.
-TEST_CASE("failed walks hold nothing") {
+// After a failed walk, only its result holds references to the value's children.
+TEST_CASE("failed walks keep no references") {
   ObjectRef inner = Type(1);
   ObjectRef root = Let(List<Any>{inner, Dict<Any, Any>{{1, inner}}});
   for (int round = 0; round < 3; ++round) {
@@ -416,7 +417,7 @@ TEST_CASE("failed walks hold nothing") {
   CHECK_EQ(root.use_count(), 1);
 }
 
-// A visitor whose callbacks get two values more.
+// A visitor whose callbacks get two additional arguments.
 class CountingObj : public StructuralVisitorObj {
  public:
   using StateTupleType = std::tuple<int&, const String&>;
@@ -428,7 +429,7 @@ class CountingObj : public StructuralVisitorObj {
   StateTupleType StateTuple() noexcept { return StateTupleType(count, mark); }
 };
 
-TEST_CASE("callbacks get the states of the visitor, and the region after them") {
+TEST_CASE("callbacks get the states of the visitor, then the region") {
   ObjectRef function = Func(Items{Var("x")}, Call(Var("y"), 1));
   std::string seen;
   auto all = [&](const ObjectRef& value, int& count, const String& mark,
@@ -456,7 +457,7 @@ TEST_CASE("callbacks get the states of the visitor, and the region after them") 
   CHECK_EQ(skipping->count, 1);
 }
 
-TEST_CASE("a visitor sees its region, walk results their values") {
+TEST_CASE("a visitor reads its region, and walk results their values") {
   struct Looking : StructuralVisitorObj {
     static TVMFFIAny Look(StructuralVisitorObj* self, AnyView) noexcept {
       static_cast<Looking*>(self)->seen = static_cast<Looking*>(self)->def_region_mode_;

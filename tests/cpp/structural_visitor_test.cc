@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visitors as objects: their layout, visitors of one's own, what they do to values that change or
-// nest, and the functions through which other languages use them.
+// Visitors as objects: layout, user-defined visitors, values that change or nest, and the global
+// functions for other languages.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/structural_visit.h>
 
@@ -23,7 +23,7 @@ WalkResult Go(AnyView) { return WalkResult::Advance(); }
 
 TVMFFIAny VisitAndLog(StructuralVisitorObj* self, AnyView value) noexcept;
 
-// Sees everything, also None.
+// Visits every value, including None.
 class LogVisitorObj : public StructuralVisitorObj {
  public:
   std::string log;
@@ -79,7 +79,7 @@ TEST_CASE("types") {
   CHECK(column[kTVMFFIVisitInterrupt] == nullptr);
 }
 
-// An engine is larger than its type says.
+// An engine is larger than the size of its type.
 TEST_CASE("visitors are not copied") {
   refl::TypeAttrColumn column(type_attr::kShallowCopy);
   Function copy = column[StructuralVisitorObj::RuntimeTypeIndex()].cast<Function>();
@@ -104,9 +104,9 @@ TEST_CASE("walk results") {
            R"({"type":"Variant","args":[{"type":"ffi.VisitInterrupt"},{"type":"int"}]})");
 }
 
-// ---- Visitors of one's own --------------------------------------------------------------------
+// ---- User-defined visitors --------------------------------------------------------------------
 
-TEST_CASE("own visitor") {
+TEST_CASE("user-defined visitor") {
   auto visitor = make_object<LogVisitorObj>();
   visitor->VisitExpected(Items{nullptr, Call(1, nullptr)});
   CHECK_EQ(visitor->log, "[None Call(1, None)];None;Call(1, None);1;None;");
@@ -116,14 +116,14 @@ TEST_CASE("own visitor") {
   CHECK_EQ(visitor->log, "1;");
 }
 
-// Between the visitor and an engine: state that callbacks reach.
+// An intermediate base class with state for callbacks.
 class CountingObj : public StructuralVisitorObj {
  public:
   explicit CountingObj(const StructuralVisitorVTable* vtable) : StructuralVisitorObj(vtable) {}
   int count = 0;
 };
 
-TEST_CASE("engine over another parent") {
+TEST_CASE("engine over another base class") {
   auto callback = [](int64_t, CountingObj* counting) -> Outcome {
     ++counting->count;
     return std::nullopt;
@@ -148,8 +148,8 @@ TEST_CASE("callbacks may drop the root") {
   CHECK_EQ(count, 2);
 }
 
-// A visitor borrows what it visits, so nobody but the callback's variable holds the container.
-TEST_CASE("callbacks may change the only array or map") {
+// A visitor borrows the visited values, so only the callback's variable owns the container.
+TEST_CASE("callbacks may change the only reference to an array or map") {
   Items items{1, 2};
   Table table{{1, 1}, {2, 2}};
   int64_t sum = 0;
@@ -193,7 +193,7 @@ TEST_CASE("callbacks may change lists and dicts") {
   CHECK_EQ(sum, 45);
 }
 
-TEST_CASE("the context of a deep error is complete") {
+TEST_CASE("the context of a deeply nested error is complete") {
   Nested deep(1000, 1, InList);
   Expected<Outcome> outcome = StructuralWalkExpected<WalkOrder::kPostOrder>(
       deep.value(), [](int64_t) -> WalkResult { throw Error("ValueError", "leaf", ""); });
@@ -202,7 +202,7 @@ TEST_CASE("the context of a deep error is complete") {
   CHECK(context->reverse_visit_pattern[999].same_as(deep.value().cast<ObjectRef>()));
 }
 
-TEST_CASE("threads walk the same value") {
+TEST_CASE("threads visit the same value") {
   Items root;
   for (int i = 0; i < 200; ++i) root.push_back(Call(i, Var("x")));
   std::thread threads[4];
@@ -245,7 +245,7 @@ TEST_CASE("global walk") {
   };
   int32_t var = VarObj::RuntimeTypeIndex();
   int32_t buffer = BufferObj::RuntimeTypeIndex();
-  // The first list before the second; subclasses count; small strings are strings.
+  // The first list precedes the second; subclasses match; small strings are strings.
   walk(root, Callbacks{Callback(kTVMFFIInt, log)},
        Callbacks{Callback(var, log_region), Callback(kTVMFFIStr, log_region)}, 0);
   CHECK_EQ(text, "x/1;b/1;'s'/1;x/0;1;");
@@ -260,13 +260,13 @@ TEST_CASE("global walk") {
                      Callbacks{}, 0);
   CHECK(outcome.cast<VisitInterrupt>()->value.same_as(x));
   CHECK(walk(root, Callbacks{}, Callbacks{}, 0) == nullptr);
-  // Indices that no type has match nothing.
+  // Unregistered type indices match nothing.
   walk(root, Callbacks{Callback(100, log), Callback(-7, log), Callback(1 << 30, log)}, Callbacks{},
        0);
   CHECK_EQ(text, "Func([x b], Call(x, 1))/0;[x b]/1;x/1;b/1;'s'/1;");
 }
 
-TEST_CASE("global walk failures") {
+TEST_CASE("failures of the global walk") {
   Function walk = Global("ffi.StructuralWalk");
   Callbacks fine{Callback(kTVMFFIAny, [](AnyView) -> Any { return nullptr; })};
   CHECK_EQ(Thrown([&] { walk(1, fine, Callbacks{}, 2); }),
@@ -307,7 +307,7 @@ TEST_CASE("global visit") {
                       Callback(VarObj::RuntimeTypeIndex(), visit_var)};
   CHECK(visit(root, callbacks) == nullptr);
   CHECK_EQ(text, "x1(x0)");
-  // A visitor that somebody keeps goes on working.
+  // A visitor that is kept remains usable.
   callbacks.clear();
   text.clear();
   CHECK_EQ(kept.GetTypeKey(), "ffi.StructuralVisitor");

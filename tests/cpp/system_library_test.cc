@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ffi.SystemLib: modules over symbols that are linked into the program.  The expected order of
-// look-up is that of the incumbent, observed.
+// ffi.SystemLib: modules of symbols that are linked into the program.  The expected look-up order
+// was observed on the incumbent.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/module.h>
@@ -82,7 +82,7 @@ TEST_CASE("functions with the prefix hide those without") {
   }
 }
 
-TEST_CASE("symbols may be registered after the module is made") {
+TEST_CASE("symbols may be registered after the module is created") {
   Module module = SystemLib("late_");
   CHECK_EQ(CallNumber(module, "f2"), -1);
   Register("__tvm_ffi_late_f2", &ReturnNumber<6>);
@@ -91,7 +91,7 @@ TEST_CASE("symbols may be registered after the module is made") {
   CHECK_EQ(CallNumber(module, "f2"), 7);
 }
 
-TEST_CASE("other symbols have the prefix in front") {
+TEST_CASE("other symbols have the prefix first") {
   Register("__tvm_ffi__doc_a", &ReturnText);
   Register("d___tvm_ffi__doc_b", &ReturnText);
   Register("__tvm_ffi_d__doc_c", &ReturnText);
@@ -109,7 +109,7 @@ TEST_CASE("other symbols have the prefix in front") {
   CHECK(Thrown([&] { module->GetFunctionDoc("number"); }).find("`int`") != std::string::npos);
 }
 
-TEST_CASE("context slots are filled when the module is made") {
+TEST_CASE("context slots are filled when the module is created") {
   static void* context = nullptr;
   static void* slot = nullptr;
   static int target = 0;
@@ -119,7 +119,7 @@ TEST_CASE("context slots are filled when the module is made") {
   Module module = SystemLib("ctx_");
   CHECK_EQ(context, static_cast<void*>(module.get()));
   CHECK_EQ(slot, static_cast<void*>(&target));
-  // And with it, generated code finds what the module imports.
+  // Generated code then finds the imports of the module.
   module->ImportModule(SystemLib("ctx_imported_"));
   Register("__tvm_ffi_ctx_imported_n", &ReturnNumber<9>);
   TVMFFIObjectHandle function = nullptr;
@@ -129,7 +129,7 @@ TEST_CASE("context slots are filled when the module is made") {
   CHECK_EQ(number.cast<int64_t>(), 9);
 }
 
-TEST_CASE("prefix is text and the only argument") {
+TEST_CASE("the prefix is a string and the only argument") {
   Function system_lib = Function::GetGlobalRequired("ffi.SystemLib");
   CHECK_EQ(Thrown([&] { system_lib(3); }).substr(0, 10), "TypeError:");
   CHECK_EQ(Thrown([&] { system_lib(nullptr); }).substr(0, 10), "TypeError:");

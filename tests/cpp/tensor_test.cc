@@ -34,7 +34,7 @@ Tensor NewTensor(ShapeView shape) {
   return Tensor::FromNDAlloc(Allocator(), shape, kFloat32, kCPU, 0);
 }
 
-TEST_CASE("allocated tensor is compact") {
+TEST_CASE("an allocated tensor is compact") {
   {
     Tensor tensor = NewTensor({2, 3});
     CHECK_EQ(tensor.ndim(), 2);
@@ -92,8 +92,8 @@ TEST_CASE("contiguity ignores unit extents") {
   CHECK_EQ(GetDataSize(3, DLDataType{kDLFloat4_e2m1fn, 4, 1}), 2u);
 }
 
-// Undefined, which UBSan reports, while it was calculated with a sign.
-TEST_CASE("beside an extent of 0, others may be of any size") {
+// Cause: signed arithmetic overflowed, which UBSan reports.
+TEST_CASE("beside an extent of 0, other extents may be of any size") {
   int64_t shape[] = {0, int64_t{1} << 40, int64_t{1} << 40};
   int64_t strides[] = {1, 1, 1};
   DLTensor tensor{nullptr, kCPU, 3, kFloat32, shape, strides, 0};
@@ -103,8 +103,8 @@ TEST_CASE("beside an extent of 0, others may be of any size") {
   CHECK_EQ(ShapeView(shape, 3).Product(), 0);
 }
 
-// Cause: sizes wrapped round, so that allocators were asked for a few bytes or none.
-TEST_CASE("a tensor whose size overflows is refused before its allocator is asked") {
+// Cause: sizes wrapped around, so that allocators received requests for a few bytes or none.
+TEST_CASE("a tensor whose size overflows is refused before its allocator is called") {
   constexpr int64_t kHuge = int64_t{1} << 62;
   const char* too_large =
       "ValueError: a tensor of this shape, of 2 dimensions, is too large: the size of its data in "
@@ -171,7 +171,7 @@ TEST_CASE("views are made from elements") {
   static_assert(!std::is_constructible_v<TensorView, Tensor>, "nothing keeps it alive");
 }
 
-TEST_CASE("parameters take views and tensors") {
+TEST_CASE("parameters accept views and tensors") {
   Tensor tensor = NewTensor({2});
   Function function = Function::FromTyped(
       [](TensorView a, const TensorView& b, Optional<TensorView> c, Tensor d, DLTensor* e) {
@@ -185,7 +185,7 @@ TEST_CASE("parameters take views and tensors") {
         }).find("Expected `DLTensor*` but got `None`") != std::string::npos);
 }
 
-TEST_CASE("the object of a tensor is reached") {
+TEST_CASE("the object of a tensor is accessible") {
   Tensor tensor = NewTensor({2, 3});
   CHECK_EQ(tensor->ndim, 2);
   const TensorObj* object = tensor.get();
@@ -196,7 +196,7 @@ TEST_CASE("the object of a tensor is reached") {
   static_assert(std::is_same_v<Shape::index_type, int64_t>);
 }
 
-TEST_CASE("strides for another shape are refused") {
+TEST_CASE("strides for another shape are rejected") {
   constexpr const char* kMessage = "ValueError: shape and strides must have the same size.";
   CHECK_EQ(Thrown([] { Tensor::FromNDAllocStrided(Allocator(), {2, 3}, {1}, kFloat32, kCPU, 0); }),
            kMessage);

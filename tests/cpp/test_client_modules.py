@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A class of modules in a library of its own, seen from outside and from Python."""
+"""A module class defined in a user's library, inspected from outside and used from Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import tvm_ffi
 from tvm_ffi import libinfo
 
 SOURCE = Path(__file__).with_name("client_module_library.cc")
-# What the class takes from libtvm_ffi instead of having a copy of its own.
+# Class data that the library must import from libtvm_ffi instead of defining a copy.
 SHARED_SYMBOLS = {
     "_ZTIN3tvm3ffi9ModuleObjE",
     "_ZN3tvm3ffi9ModuleObj12ImportModuleERKNS0_6ModuleE",
@@ -25,7 +25,7 @@ SHARED_SYMBOLS = {
 
 @pytest.fixture(scope="module")
 def client_library(tmp_path_factory):
-    """Build the library with the flags that users have: default visibility, no optimization."""
+    """Build the library with users' flags: default visibility, no optimization."""
     library = tmp_path_factory.mktemp("client") / "client.so"
     compiler = shlex.split(os.environ.get("CXX", "c++"))
     include = [f"-I{path}" for path in libinfo.include_paths()]
@@ -39,7 +39,7 @@ def client(client_library):
     return tvm_ffi.load_module(client_library)
 
 
-def test_class_data_of_modules_is_not_duplicated_in_clients(client_library):
+def test_clients_import_the_class_data_of_modules(client_library):
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("nm is not installed")
@@ -47,10 +47,10 @@ def test_class_data_of_modules_is_not_duplicated_in_clients(client_library):
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     undefined = {line.split()[0] for line in text.splitlines()}
     assert undefined >= SHARED_SYMBOLS
-    assert "_ZTVN3tvm3ffi9ModuleObjE" in undefined  # constructors without optimization store it
+    assert "_ZTVN3tvm3ffi9ModuleObjE" in undefined  # unoptimized constructors store it
 
 
-def test_module_of_a_client_class_is_a_module(client):
+def test_an_object_of_a_client_class_is_a_module(client):
     counter = client.make_counter(3, "three")
     assert isinstance(counter, tvm_ffi.Module)
     assert counter.kind == "counter"
@@ -68,7 +68,7 @@ def test_module_of_a_client_class_is_a_module(client):
         counter.write_to_file("counter.o")
 
 
-def test_library_imports_a_module_of_its_own_class(client_library):
+def test_a_client_library_imports_a_module_of_its_class(client_library):
     library = tvm_ffi.load_module(client_library, keep_module_alive=False)
     counter = library.make_counter(7, "seven")
     library.import_module(counter)
@@ -80,7 +80,7 @@ def test_library_imports_a_module_of_its_own_class(client_library):
     library.clear_imports()
 
 
-def test_modules_die_with_their_last_reference(client):
+def test_modules_are_destroyed_with_their_last_reference(client):
     before = client.count_alive()
     counter = client.make_counter(0, "zero")
     following = counter["next"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the headers put into a library: no state of threads, no guards, nothing to destroy at exit.
+"""Object code that includes the headers has no thread-local variables, guards or exit destructors.
 
-Code that a JIT compiler loads has none of it: reading a thread-local variable crashed there, in the
-release of containers, and what registers a destructor needs a library to belong to.
+A JIT compiler does not support them in the code that it loads: reading a thread-local variable
+crashed there, in the release of containers, and an exit destructor must belong to a library.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 CLIENT = ROOT / "tests" / "cpp" / "client_state.cc"
 
-# By mangled name: guards of static variables, and the functions that they and destructors need.
+# Mangled names: guards of static variables, and the functions that guards and destructors need.
 FORBIDDEN = re.compile(
     r"_ZGV|__cxa_guard_|__cxa_atexit|__cxa_thread_atexit|__dso_handle|__tls_get_addr|_ZTW|_ZTH"
 )
-# Sections and symbols of thread-local variables, as readelf shows them.
+# Sections and symbols of thread-local variables, as readelf prints them.
 THREAD_LOCAL = re.compile(r"\.t(bss|data)\b|\bTLS +(LOCAL|GLOBAL|WEAK|UNIQUE)\b")
 
 
@@ -52,7 +52,7 @@ def client(compiler, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def every_header(compiler, tmp_path_factory):
-    """Return the same of a file that includes every header."""
+    """Return the symbols and sections of a file that includes every header."""
     folder = tmp_path_factory.mktemp("every")
     names = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h"))
     source = folder / "every.cc"
@@ -64,8 +64,8 @@ def every_header(compiler, tmp_path_factory):
 
 
 def test_a_library_has_no_state_that_a_jit_compiler_lacks(client):
-    """Cause: `release_detail.h` had a list per thread, and each type index a guarded static."""
-    assert "_ZN6client7NodeObj11_type_indexE" in client  # the file has what is to be looked at
+    """Cause: `release_detail.h` had a list per thread, and each type index was a guarded static."""
+    assert "_ZN6client7NodeObj11_type_indexE" in client  # the file uses the headers
     assert violations(client) == []
 
 

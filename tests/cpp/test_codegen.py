@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What GCC makes of small functions: instructions that a clock on a busy machine would not show."""
+"""GCC's code for small functions: inefficiencies that are too small for a timing test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ using namespace tvm::ffi;
 
 
 def instructions(compiler, function):
-    """Return the instructions of a C++ function named ``f``, without its unlikely part."""
+    """Return the instructions of a C++ function named ``f``, without its unlikely section."""
     if compiler.program != "g++":
         pytest.skip("another compiler, other instructions")
     source = f'{HEADERS}extern "C" __attribute__((flatten)) {function}'
@@ -37,22 +37,22 @@ def matching(lines, pattern):
     return [line for line in lines if re.match(pattern, line)]
 
 
-def test_a_cast_reads_the_value_in_place(baseline_compiler):
-    """A view was copied to the stack for every cast, because the failing one took its address."""
+def test_a_cast_reads_the_value_without_a_copy(baseline_compiler):
+    """Every cast copied a view to the stack, because the failing path took its address."""
     body = instructions(baseline_compiler, "int64_t f(const Any& a) { return a.cast<int64_t>(); }")
     assert matching(body, r"mov\w*\s+8\(%rdi\), %rax")  # the payload
     assert matching(body, r".*%rsp") == []
 
 
 def test_the_exact_class_is_found_by_one_comparison(baseline_compiler):
-    """A comparison with the smallest index stood in front of it."""
+    """A comparison with the smallest index preceded it."""
     function = "const ShapeObj* f(const ObjectRef& r) { return r.as<ShapeObj>(); }"
     compared = matching(instructions(baseline_compiler, function), r"cmpl\s")
     assert [line.split() for line in compared] == [["cmpl", "$69,", "%edi"]]  # kTVMFFIShape
 
 
 def test_short_strings_are_compared_as_values(baseline_compiler):
-    """All were compared by memcmp."""
+    """All strings were compared by memcmp."""
     function = "bool f(const String& a, const String& b) { return a == b; }"
     body = instructions(baseline_compiler, function)
     assert len(matching(body, r"xorq\s+(8)?\(%rsi\)")) == 2  # the 16 bytes
@@ -66,8 +66,8 @@ def test_an_index_is_compared_once(baseline_compiler):
     assert len(matching(body, r"j(?!mp)\w+\s")) == 2  # a null array, and the index
 
 
-def test_a_key_is_looked_up_without_being_counted(baseline_compiler):
-    """It was copied into an Any: two atomic instructions."""
+def test_a_key_look_up_does_not_change_the_reference_count(baseline_compiler):
+    """The key was copied into an Any: two atomic instructions."""
     function = "size_t f(const Map<String, int64_t>& m, const String& k) { return m.count(k); }"
     body = instructions(baseline_compiler, function)
     assert len(matching(body, r"call.*Find")) == 2  # in small tables and in dense ones

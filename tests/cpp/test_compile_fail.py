@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that must not compile, each beside one that differs in one thing and must.
+"""Programs that must not compile, each with a similar program that must compile.
 
 The cases are in ``compile_fail/*.cc``::
 
@@ -12,9 +12,9 @@ The cases are in ``compile_fail/*.cc``::
     // REJECTED
     the program that does not
 
-``{name}`` in an expression stands for what the compilers call one kind of mistake, see `WORDS`.
-The programs of a compiler share a precompiled header that includes every public header.  Each
-compiler and each language level reads them once.
+``{name}`` in an expression is replaced by the compilers' wordings of one error, see `WORDS`. The
+programs of a compiler share a precompiled header that includes every public header.  Each compiler
+and each language standard reads the headers once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PROGRAM = re.compile(r"^// (?:ACCEPTED|REJECTED)\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Case:
-    """Two programs, and what the compiler says about the second."""
+    """Two programs, and the expected diagnostic of the second."""
 
     name: str
     expected: str
@@ -80,7 +80,7 @@ FILES = sorted(HERE.glob("compile_fail/*.cc"))
 
 @pytest.fixture(scope="module")
 def headers(other_compiler, tmp_path_factory):
-    """Return the options that include every public header, which are compiled once."""
+    """Return the options that include every public header, precompiled."""
     header = tmp_path_factory.mktemp("headers") / "everything.h"
     header.write_text("".join(f"#include <{name}>\n" for name in HEADERS))
     is_clang = "clang" in other_compiler.program

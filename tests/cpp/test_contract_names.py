@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The headers have the names of the contract, and each header shows those that it is to show.
+"""C++ names that the headers declare, compared with the contract, header by header.
 
-The contract is no part of this repository: ``TVM_FFI_CONTRACT`` names the folder that holds its
+The contract is not part of this repository: ``TVM_FFI_CONTRACT`` names the folder that holds its
 listing, ``cpp-api.json``, and the comparison, ``cpp_coverage.py``, which reads headers with the
-libclang of PyPI.  What is different on purpose is in ``contract_differences.txt``.
+libclang of PyPI.  Intended differences are in ``contract_differences.txt``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def intended():
     not (CONTRACT / "cpp_coverage.py").is_file(),
     reason="TVM_FFI_CONTRACT names no folder with cpp_coverage.py",
 )
-def test_headers_have_the_names_of_the_contract():
+def test_headers_declare_the_names_of_the_contract():
     pytest.importorskip("clang.cindex", reason="libclang is not installed")
     done = subprocess.run(
         [sys.executable, str(CONTRACT / "cpp_coverage.py"), "--include", str(INCLUDE)],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CUDA headers in the hands of nvcc: each alone, in both API variants and language standards.
+"""CUDA headers compiled by nvcc: each alone, in both API variants and language standards.
 
-What they do is tested over a stand-in CUDA library, see cuda_test.cc; here they have to compile.
+Their behaviour is tested with a stand-in CUDA library in cuda_test.cc.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tvm_ffi import libinfo
 
 pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
 
-# Each header by itself, in front of everything else; then what it offers.
+# Each header before all others; then code that uses its functions.
 SOURCES = {
     "base": """
 #include <tvm/ffi/extra/cuda/base.h>
@@ -72,7 +72,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(fill, launch);
 
 @pytest.mark.parametrize(("standard", "uses_driver"), [(17, 0), (20, 1)])
 def test_headers_compile_without_warnings(tmp_path, standard, uses_driver):
-    """All sources of one variant go to one nvcc command, which starts slowly."""
+    """One nvcc command compiles all sources of a variant, because nvcc starts slowly."""
     for name, source in SOURCES.items():
         (tmp_path / f"{name}.cu").write_text(source, encoding="utf-8")
     command = [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every public header compiles alone, twice, and without a warning of the strict kind.
+"""Every public header compiles alone, twice, and without strict warnings.
 
-The table is the directory tree: a new header is tested as soon as it exists.
+The table is the directory tree: new headers are tested automatically.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h"))
-# The headers that C sources include say so themselves.
+# Headers for C sources, which say so in their text.
 C_HEADERS = [
     name
     for name in HEADERS
@@ -26,15 +26,15 @@ PROGRAMS = sorted(
     if path.name != "cuda_driver_layout_test.cc"  # needs the toolkit
 )
 
-# As the build has them, see tests/CMakeLists.txt.
+# Warning flags of the build, see tests/CMakeLists.txt.
 DOCTEST = ("-DDOCTEST_CONFIG_SUPER_FAST_ASSERTS", "-DDOCTEST_CONFIG_USE_STD_HEADERS")
 FILES = ('-DLOADING_LIBRARY="a library"',)
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
 
-# What a file that includes this header, and no other, uses besides what the header is named for.
+# Names that a file including only this header uses besides those that the header is named for.
 SHOWN = {
-    # The standard library of older GCCs puts an object into each file that includes <iostream>.
+    # The standard library of older GCCs adds an object to each file that includes <iostream>.
     "tvm/ffi/any.h": "#if !defined(_GLIBCXX_RELEASE) || _GLIBCXX_RELEASE >= 13\n"
     'void Show(const tvm::ffi::Any& a) { std::cout << a.cast<int>() << "\\n"; }\n#endif',
     "tvm/ffi/object.h": "bool Same(const tvm::ffi::Any& a, const tvm::ffi::Any& b);",
@@ -54,7 +54,7 @@ SHOWN = {
 
 
 def rejected(diagnoses):
-    """Return what the compiler said about each source that it did not accept in silence."""
+    """Return the compiler messages of each source with an error or a warning."""
     return {name: said.text for name, said in diagnoses.items() if said.text or not said.accepted}
 
 
@@ -62,7 +62,7 @@ def include_twice(name):
     return f"#include <{name}>\n#include <{name}>\n"
 
 
-def test_the_tree_has_the_headers_that_every_kernel_includes():
+def test_the_tree_contains_the_headers_that_every_kernel_includes():
     assert {"tvm/ffi/function.h", "tvm/ffi/container/tensor.h", "dlpack/dlpack.h"} <= set(HEADERS)
     assert {"tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h", "dlpack/dlpack.h"} <= set(C_HEADERS)
 
@@ -72,19 +72,19 @@ def test_headers_compile_alone(baseline_compiler):
     assert rejected(baseline_compiler.diagnose_all(sources, *WARNINGS)) == {}
 
 
-def test_headers_show_what_sources_take_from_them(baseline_compiler):
+def test_headers_declare_the_names_that_sources_use(baseline_compiler):
     sources = {name: f"#include <{name}>\n{use}\n" for name, use in SHOWN.items()}
     assert rejected(baseline_compiler.diagnose_all(sources, *WARNINGS)) == {}
 
 
 def test_headers_compile_together(compiler):
-    """What a header includes is the same in each language level; what it means is not."""
+    """The includes of a header are equal in each language standard, but their contents differ."""
     sources = {"all": "".join(f"#include <{name}>\n" for name in HEADERS)}
     assert rejected(compiler.diagnose_all(sources, *WARNINGS)) == {}
 
 
 def test_headers_need_no_particular_standard_library(baseline_compiler):
-    """Names were used that only libstdc++ declares in the headers that are included here."""
+    """Cause: the headers used names that only libstdc++ declares in the included headers."""
     libcxx = ("-stdlib=libc++",)
     if baseline_compiler.program != "clang++":
         pytest.skip("GCC has one standard library")
@@ -101,10 +101,10 @@ def test_c_headers_compile_alone(c_compiler):
     assert rejected(c_compiler.diagnose_all(sources, *WARNINGS)) == {}
 
 
-def test_templates_and_macros_are_quiet_where_they_are_used(other_compiler):
-    """A template shows its warnings when it is instantiated, a macro where it is expanded.
+def test_templates_and_macros_cause_no_warnings_when_used(other_compiler):
+    """A template causes warnings when it is instantiated, a macro when it is expanded.
 
-    The same text means more in C++20: rewritten comparisons, lambdas in unevaluated operands.
+    C++20 changes the meaning of some code: rewritten comparisons, lambdas in unevaluated operands.
     """
     sources = {path.name: f'#include "{path}"\n' for path in PROGRAMS}
     options = (*WARNINGS, *DOCTEST, *FILES, "-Wno-unused-parameter")

@@ -62,14 +62,14 @@ def test_tensor_arguments_share_memory(kernels):
     assert y.tolist() == [1, 2, 3, 4]
 
 
-def test_failed_check_arrives_with_its_message_and_line(kernels):
+def test_a_failed_check_arrives_with_its_message_and_line(kernels):
     matrix = np.zeros((2, 2), np.float32)
     with pytest.raises(ValueError, match="x must have one dimension, got 2") as caught:
         kernels.add_one(matrix, matrix)
     assert "kernels.cc" in caught.value.__tvm_ffi_error__.backtrace
 
 
-def test_text_and_numbers(kernels):
+def test_strings_and_numbers(kernels):
     assert kernels.join("ab", 3) == "ababab"
 
 
@@ -80,6 +80,6 @@ def test_wrong_types_name_function_position_and_both_types(kernels):
         kernels.join("ab")
 
 
-def test_returned_function_outlives_its_maker(kernels):
+def test_a_returned_function_outlives_its_creator(kernels):
     add_five = kernels.get_function("adder")(5)
     assert add_five(2) == 7

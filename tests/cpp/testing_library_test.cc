@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libtvm_ffi_testing as other programs meet it: loaded late, reached by name.
+// libtvm_ffi_testing in a program that loads it at run time and uses it by name.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
@@ -10,14 +10,14 @@
 #include <string>
 
 #ifndef TESTING_LIBRARY
-#define TESTING_LIBRARY "libtvm_ffi_testing.so"  // the build knows where it is
+#define TESTING_LIBRARY "libtvm_ffi_testing.so"  // the build passes the path
 #endif
 
 namespace {
 
 using namespace tvm::ffi;
 
-// Loads the library once; what it has registered stays.
+// Loads the library once; its registrations persist.
 Function Named(const char* name) {
   static void* const library = dlopen(TESTING_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) TVM_FFI_THROW(RuntimeError) << dlerror();
@@ -31,7 +31,7 @@ TEST_CASE("functions are found by name") {
   CHECK_EQ(Named("testing.object_use_count")(numbers).cast<int>(), 1);
 }
 
-// What the exported function returns, which is found by its symbol.
+// Calls the exported function that is found by its symbol.
 template <typename... Args>
 Any CallSymbol(const char* symbol, Args&&... args) {
   void* library = dlopen(TESTING_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -40,7 +40,7 @@ Any CallSymbol(const char* symbol, Args&&... args) {
   return Function::InvokeExternC(nullptr, reinterpret_cast<TVMFFISafeCallType>(found), args...);
 }
 
-TEST_CASE("functions are found by symbol, with what is known about them") {
+TEST_CASE("functions are found by symbol, with their metadata") {
   CHECK_EQ(CallSymbol("__tvm_ffi_testing_dll_schema_id_int", 3).cast<int>(), 3);
   CHECK_EQ(CallSymbol("__tvm_ffi__metadata_testing_dll_schema_id_int").cast<std::string>(),
            R"({"type_schema":"{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[{\"type\":)"
@@ -74,8 +74,8 @@ TEST_CASE("symbols are callable") {
   CHECK_EQ(result.cast<int>(), 2);
 }
 
-// Every constructor that follows from fields, every default and every field's getter.
-TEST_CASE("objects are made and shown") {
+// All automatic constructors, defaults and getters.
+TEST_CASE("objects are created and printed") {
   Function make = Named("ffi.MakeObjectFromPackedArgs");
   auto shown = [&](auto... args) { return ReprPrint(make(args...)); };
   CHECK_EQ(shown("testing.TestIntPair", "a", 1, "b", 2), "testing.TestIntPair(a=1, b=2)");

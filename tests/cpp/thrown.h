@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call threw, as "Kind: message"; empty when it returned.
+// The error that a call throws, as "Kind: message"; empty if it returns.
 #ifndef TVM_FFI_TESTS_CPP_THROWN_H_
 #define TVM_FFI_TESTS_CPP_THROWN_H_
 

@@ -28,7 +28,7 @@ static_assert(std::is_same_v<decltype(Tuple(std::declval<IntText&>())), IntText>
 static_assert(TypeTraits<IntText>::field_static_type_index == 64);
 static_assert(!IntText::_type_is_nullable);
 
-TEST_CASE("construct") {
+TEST_CASE("construction") {
   Tuple<int64_t, String, Optional<String>> empty;
   CHECK_EQ(empty.get<0>(), 0);
   CHECK_EQ(empty.get<1>().size(), 0);
@@ -46,7 +46,7 @@ TEST_CASE("construct") {
   CHECK_EQ(shared.get<0>().cast<int64_t>(), 5);
 }
 
-TEST_CASE("share") {
+TEST_CASE("sharing") {
   IntText tuple(3, "abc");
   Tuple<Any, Any> wide = tuple;
   CHECK(wide.same_as(tuple));
@@ -60,7 +60,7 @@ TEST_CASE("share") {
   CHECK(copy.get<1>() == "xyz");
 }
 
-TEST_CASE("move") {
+TEST_CASE("moves") {
   Array<int64_t> element{1, 2};
   Tuple<Array<int64_t>, int64_t> tuple(element, 2);
   CHECK_EQ(element.use_count(), 2);
@@ -75,7 +75,7 @@ TEST_CASE("move") {
   CHECK_EQ(element.use_count(), count);
 }
 
-TEST_CASE("bindings") {
+TEST_CASE("structured bindings") {
   IntText tuple(3, "abc");
   auto [number, text] = tuple;
   CHECK_EQ(number, 3);
@@ -84,7 +84,7 @@ TEST_CASE("bindings") {
   CHECK(get<1>(tuple) == "abc");
 }
 
-TEST_CASE("strict row") {
+TEST_CASE("strict conversions") {
   Any any = IntText(3, "abc");
   CHECK(any.as<IntText>().has_value());
   CHECK(any.as<Array<Any>>().has_value());
@@ -97,7 +97,7 @@ TEST_CASE("strict row") {
            "TypeError: Cannot treat type `ffi.Array` as type `Tuple<float, str>`");
 }
 
-TEST_CASE("cast row") {
+TEST_CASE("casts") {
   Array<Any> array{true, String("x")};
   Any any = array;
   IntText cast = any.cast<IntText>();
@@ -119,14 +119,14 @@ TEST_CASE("cast row") {
            "`Tuple<Array<int>>`");
 }
 
-TEST_CASE("texts") {
+TEST_CASE("type names") {
   CHECK_EQ(TypeTraits<IntText>::TypeStr(), "Tuple<int, str>");
   CHECK_EQ(TypeTraits<Tuple<>>::TypeStr(), "Tuple<>");
   CHECK_EQ((TypeTraits<Tuple<Any, double>>::TypeSchema()),
            "{\"type\":\"Tuple\",\"args\":[{\"type\":\"Any\"},{\"type\":\"float\"}]}");
 }
 
-TEST_CASE("parameter") {
+TEST_CASE("parameters") {
   Function f = Function::FromTyped(
       [](Tuple<int64_t, double> x) { return Tuple<double, int64_t>(x.get<1>(), x.get<0>()); });
   Any result = f(Tuple<int64_t, int64_t>(1, 2));

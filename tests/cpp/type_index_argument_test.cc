@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global functions that take a type index.  One that nobody registered ended the process, because
-// the C function that they asked is not allowed to fail.
+// Global functions with a type index argument.  Cause: an unregistered index ended the process,
+// because the C function that they called cannot report an error.
 #include <doctest/doctest.h>
 #include <tvm/ffi/function.h>
 

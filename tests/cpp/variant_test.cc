@@ -26,7 +26,7 @@ static_assert(sizeof(Optional<IntOrText>) == 16);
 static_assert(TypeTraits<IntOrText>::storage_enabled);
 static_assert(TypeTraits<IntOrText>::field_static_type_index == -1);
 
-TEST_CASE("holds") {
+TEST_CASE("values") {
   IntOrText value = int64_t{7};
   CHECK_EQ(value.GetTypeKey(), "int");
   CHECK_EQ(value.get<int64_t>(), 7);
@@ -57,7 +57,7 @@ TEST_CASE("objects") {
   CHECK_EQ(array.use_count(), 2);
 }
 
-TEST_CASE("strict row") {
+TEST_CASE("strict conversions") {
   CHECK(Any(3).as<IntOrText>().has_value());
   CHECK(Any(String("x")).as<IntOrText>().has_value());
   CHECK(!Any(true).as<IntOrText>().has_value());
@@ -66,8 +66,9 @@ TEST_CASE("strict row") {
            "TypeError: Cannot treat type `float` as type `Variant<int, str>`");
 }
 
-TEST_CASE("cast row") {
-  // What already is an alternative stays; otherwise the first that accepts it.
+TEST_CASE("casts") {
+  // A value that already is an alternative is kept; otherwise the first alternative that accepts it
+  // is used.
   using Numbers = Variant<bool, double, int64_t>;
   CHECK_EQ(Any(5).cast<Numbers>().GetTypeKey(), "int");
   CHECK_EQ((Any(5).cast<Variant<bool, double>>().GetTypeKey()), "bool");
@@ -76,7 +77,7 @@ TEST_CASE("cast row") {
   CHECK_EQ(Any(true).cast<IntOrText>().get<int64_t>(), 1);
   CHECK_EQ(Thrown([] { (void)Any(1.5).cast<IntOrText>(); }),
            "TypeError: Cannot convert from type `float` to `Variant<int, str>`");
-  // The elements' misfit is not described.
+  // The message does not describe the mismatch of the elements.
   CHECK_EQ(Thrown([] { (void)Any(Array<String>{"x"}).cast<Variant<Array<int64_t>, double>>(); }),
            "TypeError: Cannot convert from type `ffi.Array` to `Variant<Array<int>, float>`");
 }
@@ -100,13 +101,13 @@ TEST_CASE("containers") {
   CHECK_EQ(none.value().get<int64_t>(), 4);
 }
 
-TEST_CASE("texts") {
+TEST_CASE("type names") {
   CHECK_EQ(TypeTraits<IntOrText>::TypeStr(), "Variant<int, str>");
   CHECK_EQ(TypeTraits<IntOrText>::TypeSchema(),
            "{\"type\":\"Variant\",\"args\":[{\"type\":\"int\"},{\"type\":\"ffi.String\"}]}");
 }
 
-TEST_CASE("parameter") {
+TEST_CASE("parameters") {
   Function f = Function::FromTyped([](IntOrText x) { return x.GetTypeKey(); }, "f");
   CHECK_EQ(f(1).cast<std::string>(), "int");
   CHECK_EQ(f("long enough for the heap").cast<std::string>(), "ffi.String");

@@ -14,7 +14,7 @@ namespace {
 using namespace ir;
 using refl::AccessPath;
 
-// Of its fields only `value` counts.
+// Only the field `value` is part of the structure.
 class NoteObj : public Object {
  public:
   Any value;
@@ -78,13 +78,13 @@ TEST_CASE("frames accumulate from the inside") {
   CHECK_EQ(Frames(error), "x | y");
   detail::UpdateVisitErrorContext(error, y);
   CHECK_EQ(Frames(error), "x | y | y");
-  // Only objects are places.
+  // Only objects are recorded.
   detail::UpdateVisitErrorContext(error, AnyView(3));
   detail::UpdateVisitErrorContext(error, AnyView("text"));
   CHECK_EQ(Frames(error), "x | y | y");
 }
 
-TEST_CASE("another context is kept behind") {
+TEST_CASE("a context of another type is kept as the cause") {
   ObjectRef x = Var("x");
   ObjectRef note = Var("note");
   Error error("ValueError", "bad", "", std::nullopt, std::optional<ObjectRef>(note));
@@ -98,8 +98,8 @@ TEST_CASE("another context is kept behind") {
   CHECK_EQ(x.use_count(), 2);
 }
 
-// The runtime has one for when there is no memory for another, which all threads share.
-TEST_CASE("memory errors stay as they are") {
+// All threads share the runtime's preallocated MemoryError.
+TEST_CASE("memory errors are unchanged") {
   Error error("MemoryError", "out of memory", "");
   detail::UpdateVisitErrorContext(error, Type(1));
   CHECK(!error.extra_context().has_value());
@@ -128,7 +128,7 @@ TEST_CASE("macros record and rethrow") {
   };
   fine();
   CHECK_EQ(done, 2);
-  // Exceptions of other types pass as they are.
+  // Exceptions of other types pass unchanged.
   bool passed = false;
   try {
     TVM_FFI_VISIT_BEGIN();
@@ -149,7 +149,7 @@ Expected<int> VisitOrError(const ObjectRef& node, bool fails) {
   TVM_FFI_VISIT_END_RETURN_EXPECTED(node);
 }
 
-TEST_CASE("macro returns the error") {
+TEST_CASE("the macro returns the error") {
   ObjectRef x = Var("x");
   CHECK_EQ(VisitOrError(x, false).value(), 4);
   Expected<int> failed = VisitOrError(x, true);
@@ -158,7 +158,7 @@ TEST_CASE("macro returns the error") {
   CHECK_EQ(Frames(failed.error()), "x");
 }
 
-TEST_CASE("throw carries the node") {
+TEST_CASE("the throw macro records the node") {
   ObjectRef x = Var("x");
   auto fails = [&] { TVM_FFI_VISIT_THROW(IndexError, x) << "at " << 3; };
   CHECK_EQ(FramesThrown(fails), "IndexError: at 3: x");
@@ -196,11 +196,11 @@ TEST_CASE("path through several objects") {
   CHECK_EQ(Paths(root, {one, inner, root}), "root.args.op");
   CHECK_EQ(Paths(root, {inner, root}), "root.args");
   CHECK_EQ(Paths(root, {root}), "root");
-  // A visit need not have recorded the root, nor what lies between.
+  // A visit need not record the root or the values in between.
   CHECK_EQ(Paths(root, {one}), "root.args.op");
   CHECK_EQ(Paths(root, {one, inner}), "root.args.op");
   CHECK_EQ(Paths(root, {one, root}), "root.args.op");
-  // Twice in a row is once.
+  // Two consecutive frames of one object count once.
   CHECK_EQ(Paths(root, {one, inner, inner, root, root}), "root.args.op");
   CHECK_EQ(Paths(root, {one, ObjectRef(), root}), "root.args.op");
   CHECK_EQ(Paths(root, {}), "");
@@ -208,7 +208,7 @@ TEST_CASE("path through several objects") {
   CHECK_EQ(Paths(ObjectRef(), {one}), "");
   CHECK_EQ(Paths(root, {Type(1)}), "");
   CHECK_EQ(Paths(root, {one, Type(2), root}), "");
-  // The order counts.
+  // The order is significant.
   CHECK_EQ(Paths(root, {inner, one, root}), "");
 }
 
@@ -237,11 +237,11 @@ TEST_CASE("shared objects have several paths") {
   CHECK_EQ(Paths(root, {shared, root}), "root.op root.args");
   ObjectRef x = Var("x");
   CHECK_EQ(Paths(Func(Items{x}, Call(x, x)), {x}), "root.params[0] root.body.op root.body.args");
-  // Also fields that visits pass over.
+  // Also through fields that visits skip.
   CHECK_EQ(Paths(New<NoteObj>(x, x), {x}), "root.value root.note");
 }
 
-TEST_CASE("prefixes end at objects that hold no others") {
+TEST_CASE("prefixes end at objects without matching children") {
   ObjectRef x = Var("x");
   ObjectRef y = Var("y");
   ObjectRef one = Type(1);
@@ -251,17 +251,17 @@ TEST_CASE("prefixes end at objects that hold no others") {
   CHECK_EQ(Paths(root, {absent, inner, root}, true), "root.op root.args.op root.args.args");
   CHECK_EQ(Paths(root, {absent, inner}, true), "root.args.op root.args.args");
   CHECK_EQ(Paths(root, {absent}, true), "");
-  // Beside a full path.
+  // In addition to a full path.
   CHECK_EQ(Paths(root, {inner, root}, true), "root.op root.args");
   CHECK_EQ(Paths(root, {one, inner}, true), "root.args.op root.args.args");
-  // Containers and texts are no ends, the root alone is none.
+  // Prefixes do not end at containers, at strings, or at the root.
   ObjectRef box = Let(Items{Items{}, String("a text of some length"), x});
   CHECK_EQ(Paths(box, {absent, box}, true), "root.value[2]");
   CHECK_EQ(Paths(y, {absent, y}, true), "");
 }
 
-// Otherwise the time would be exponential: 2^200 paths.
-TEST_CASE("sharing costs no time") {
+// Otherwise the search is exponential: 2^200 paths.
+TEST_CASE("shared objects do not slow the search") {
   ObjectRef one = Type(1);
   ObjectRef chain = one;
   for (int i = 0; i < 200; ++i) chain = Call(chain, chain);

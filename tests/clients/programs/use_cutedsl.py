@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile a function of cuteDSL for the host, call it, export it, and compile one for a GPU."""
+"""Compile a cuteDSL function for the host, call it, export it, and compile one for a GPU."""
 
 import os
 import subprocess

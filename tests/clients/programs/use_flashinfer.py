@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build two modules of FlashInfer with its own JIT compiler, for a GPU, and call them on the host.
+"""Build two FlashInfer modules for a GPU with its JIT compiler, and call them on the host.
 
-The compiler of CUDA is needed, a GPU and its driver are not.
+Requires a CUDA compiler, but no GPU and no driver.
 """
 
 import re
@@ -15,7 +15,7 @@ from flashinfer_setting import built, flashinfer, gen_page_module, gen_quantizat
 
 
 def check_refusal(expected, function, *arguments):
-    """Expect that the host code of a module says what is wrong with the arguments."""
+    """Assert that the host code of a module reports invalid arguments."""
     try:
         function(*arguments)
     except Exception as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call functions of a C++ library and of Python inside compiled JAX functions."""
+"""Call C++ library functions and Python functions inside compiled JAX functions."""
 
 import jax
 import jax.numpy as jnp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile C++ to an object file, link that into this process, and call what is in it."""
+"""Compile C++ to an object file, link it into this process, and call its functions."""
 
 import subprocess
 from pathlib import Path

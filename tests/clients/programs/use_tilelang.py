@@ -36,7 +36,7 @@ kernel = tilelang.compile(
 )
 kernel.export_library("add_one.so")
 
-# In a process without TileLang, for which only this package has a loader.
+# The second process has no TileLang; only `tvm_ffi` provides a loader there.
 LOAD = """
 import sys, numpy, tvm_ffi
 tvm_ffi.cuda.register_tvm_loader()

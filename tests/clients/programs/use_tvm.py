@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile a network with Apache TVM, run it, export it, load it again, and save its source."""
+"""Compile a network with Apache TVM, run it, export it, reload it, and save its source."""
 
 import numpy as np
 import tvm
@@ -8,7 +8,7 @@ from tvm.relax.frontend import nn
 
 
 class Network(nn.Module):
-    """Two layers."""
+    """A network of two layers."""
 
     def __init__(self):
         super().__init__()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apache TVM and TileLang in one environment.
+"""Install Apache TVM and TileLang in one environment.
 
-Not in one process: each brings a package `tvm` and its own copy of the compiler.
+Each runs in its own process, because both contain a package `tvm` and a copy of the compiler.
 """
 
 import subprocess

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An object file for a linker inside the process: adds one, or fails with a message.
+// An object file for an in-process linker: adds one, or fails with a message.
 #include <tvm/ffi/c_api.h>
 
 extern "C" int __tvm_ffi_add_one(void*, const TVMFFIAny* args, int32_t num_args,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses the published library of apache-tvm-ffi-orcjit: its modules are C++ objects derived from
-// ModuleObj, and their functions live in code that it has linked just now.
+// ModuleObj, and their functions are code that it linked at run time.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
@@ -29,7 +29,7 @@ void UseOrcJit(Any, String object_file) {
   Function add_one = object->GetFunction("add_one").value();
   CHECK_EQ(add_one(41).cast<int64_t>(), 42);
   CHECK_EQ(add_one.CallExpected<int64_t>("text").error().message(), "add_one takes an int");
-  // A second module has symbols of its own, and can be imported like any other.
+  // A second module has separate symbols, and can be imported like any other.
   Module other = LoadObject(object_file);
   object->ImportModule(other);
   CHECK_EQ(object->imports().size(), size_t{1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses the published library of xgrammar through the type table alone: its classes, their
-// constructors and methods, arrays, tensors and errors, as its own Python package does.
+// constructors and methods, arrays, tensors and errors, like xgrammar's Python package.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
@@ -17,7 +17,7 @@ using namespace tvm::ffi;
 
 const char* const kVocabulary[] = {"</s>", "0", "1", "2", "[", "]", ",", "a", "[1", ",2]", "1]"};
 constexpr int64_t kStop = 0;
-// More than 32: the mask of a position has two words, and names tokens that nobody has.
+// More than 32 tokens: the mask of a position has two words, with bits beyond the last token.
 constexpr int64_t kVocabularySize = 40;
 const char* const kGrammar = "root ::= \"[\" digit (\",\" digit)* \"]\"\ndigit ::= [0-9]\n";
 
@@ -55,7 +55,7 @@ ObjectRef Compile(const ObjectRef& tokenizer) {
       .cast<ObjectRef>();
 }
 
-// The constructor's parameters have become more from release to release.
+// Later releases added constructor parameters.
 ObjectRef NewMatcher(const ObjectRef& compiled, int64_t num_parameters) {
   if (num_parameters == 4) {
     return Call("GrammarMatcher", "__ffi_init__", compiled, nullptr, false, 0).cast<ObjectRef>();
@@ -64,7 +64,7 @@ ObjectRef NewMatcher(const ObjectRef& compiled, int64_t num_parameters) {
       .cast<ObjectRef>();
 }
 
-// The tokens that may come next, joined.
+// The tokens that may come next, concatenated.
 std::string AllowedTokens(const ObjectRef& matcher) {
   std::vector<int32_t> words(2, 0);
   int64_t shape[] = {1, 2};
@@ -99,7 +99,7 @@ void CheckMatching(const ObjectRef& matcher) {
 
 void CheckErrors() {
   Function from_ebnf = reflection::GetMethod("xgrammar.tvm_ffi_binding.Grammar", "from_ebnf");
-  // A class of xgrammar's own is thrown, which passes through C++ as it is.
+  // An exception of a class that xgrammar defines passes through C++ unchanged.
   std::string message;
   try {
     from_ebnf("root ::= missing", "root");

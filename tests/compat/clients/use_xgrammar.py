@@ -7,7 +7,8 @@ import types
 import pytest
 import torch
 
-# Three classes that are only derived from and compared with; the real package needs many others.
+# xgrammar only derives from these three classes and compares with them; importing transformers
+# would need many more packages.
 transformers = types.ModuleType("transformers")
 for name in ("LogitsProcessor", "PreTrainedTokenizerBase", "PreTrainedTokenizerFast"):
     setattr(transformers, name, type(name, (), {}))
@@ -21,7 +22,7 @@ GRAMMAR = 'root ::= "[" digit ("," digit)* "]"\ndigit ::= [0-9]\n'
 
 
 def allowed_tokens(matcher):
-    """Return the tokens that may come next, as the masked logits say."""
+    """Return the tokens that may come next, according to the masked logits."""
     mask = xgrammar.allocate_token_bitmask(1, SIZE)
     assert matcher.fill_next_token_bitmask(mask)
     logits = torch.zeros(1, SIZE)

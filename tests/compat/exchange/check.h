@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks inside a library that other programs load: failure.cc throws what they find, so that it
-// crosses to the caller.
+// Checks inside the exchange libraries: failure.cc throws the failures, so that they reach the
+// caller in the other library.
 #ifndef TVM_FFI_TESTS_COMPAT_EXCHANGE_CHECK_H_
 #define TVM_FFI_TESTS_COMPAT_EXCHANGE_CHECK_H_
 
@@ -32,7 +32,7 @@ std::string Show(const T& value) {
   }
 }
 
-// Compares integers by value, whatever their signs and widths, and text by content.
+// Compares integers by value, whatever their signs and widths, and strings by content.
 template <typename A, typename B>
 bool Equal(const A& a, const B& b) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What objects have without code of their own: printing, comparison, hashing, copying by content.
-// Functions of the runtime with C++ names, called through the headers of either side.
+// Services for objects: text, comparison, hash and copy by content. C++ functions of the runtime,
+// called through the headers of both implementations.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -21,7 +21,7 @@ using namespace tvm::ffi;
 
 // ---- Published hashes ---------------------------------------------------------------------------
 
-// By the name that the list of hashes has for it.
+// Values by their names in the list of hashes.
 Any MakeContent(Any, String name) {
   if (name == "int 1") return 1;
   if (name == "float 1.0") return 1.0;
@@ -56,7 +56,7 @@ Any CheckNestedValue(Any value) {
   CHECK(!AnyEqual()(value, own));
   return value;
 }
-// The copy shares nothing that can change.
+// The copy shares no mutable object with the original.
 Any CopyDeeply(Any value) {
   Any copy = DeepCopy(value);
   CHECK(RecursiveEq(copy, value));

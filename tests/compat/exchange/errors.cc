@@ -33,7 +33,7 @@ Error CheckError(Error error) {
            "ValueError: the message\n");
   return error;
 }
-// Through the function pointer that the maker put into the error.
+// Updates the backtrace through the function pointer that the creating library stored.
 Error GrowBacktrace(Error error) {
   const std::string line = "  File \"grown.cc\", line 2, in Grow\n";
   TVMFFIByteArray bytes{line.data(), line.size()};
@@ -83,7 +83,7 @@ Function MakeThrower(Any) {
       },
       "thrower");
 }
-// C++ exceptions pass through cpp_call as they are.
+// C++ exceptions pass through cpp_call unchanged.
 void CatchThrower(Function thrower) {
   int caught = 0;
   try {
@@ -107,7 +107,7 @@ void CatchThrower(Function thrower) {
     CHECK_EQ(error.kind(), "EnvErrorAlreadySet");
   }
   CHECK_EQ(caught, 3);
-  // The type is the same on both sides, so that the standard exception meets its own handler.
+  // std::exception types are identical in both libraries, so their handlers match.
   try {
     thrower("standard");
   } catch (const std::out_of_range& error) {
@@ -120,7 +120,7 @@ void CatchThrower(Function thrower) {
   CHECK_EQ(thrower.CallExpected<int64_t>("C").error().message(), "thrown for C");
   CHECK_EQ(thrower.CallExpected<int64_t>("standard").error().kind(), "InternalError");
 }
-// Calls back; what the callback throws comes back through both libraries with a cause added.
+// Calls a callback; its error passes through both libraries and gets a cause.
 Function MakeWrapper(Any) {
   return Function::FromTyped(
       [](Function callback) -> Any {
@@ -147,7 +147,7 @@ void CheckWrapper(Function wrapper) {
   CHECK(caught);
   CHECK_EQ(wrapper(Function::FromTyped([]() { return 5; })).cast<int64_t>(), 5);
 }
-// Alternates between the libraries and throws at the bottom: all frames in between unwind.
+// Calls alternate between the libraries; the innermost one throws and all frames unwind.
 Function MakeDescent(Any) {
   return Function::FromTyped([](int64_t n, Function other, Function self) -> int64_t {
     String local = "a local that has to be released at level " + std::to_string(n);

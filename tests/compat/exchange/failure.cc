@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failed checks inside an exchange library are thrown: the error crosses to whoever runs the step.
-// Three steps do what no step may do, so that tests can see that it would be noticed.
+// Failed checks of an exchange library as exceptions, which reach the runner of the step. Three
+// control steps violate a rule on purpose, to test that the runner reports violations.
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/function.h>
 
@@ -23,7 +23,7 @@ namespace exchange {
 void FailOnPurpose(tvm::ffi::Any) { CHECK_EQ(1, 2); }
 void LeakOnPurpose(tvm::ffi::Any) {
   static void* volatile leaked = nullptr;
-  leaked = std::malloc(50000);  // more than what is freed by chance meanwhile
+  leaked = std::malloc(50000);  // more than unrelated deallocations free during the test
   CHECK(leaked != nullptr);
 }
 void CrashOnPurpose(tvm::ffi::Any) { std::abort(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions and callbacks that cross in both directions, with every way to call them.
+// Functions and callbacks that cross in both directions, through every call API.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/rvalue_ref.h>
@@ -13,7 +13,7 @@ namespace exchange {
 
 using namespace tvm::ffi;
 
-// ---- Ways to make and to call -------------------------------------------------------------------
+// ---- Creating and calling functions -------------------------------------------------------------
 
 int64_t Add(int64_t a, int64_t b) { return a + b; }
 
@@ -26,7 +26,7 @@ int AddExternC(void* step, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* r
   TVM_FFI_SAFE_CALL_END();
 }
 
-// Each adds two integers.
+// Each function adds two integers.
 Function MakeAdder(Any, String kind) {
   if (kind == "typed") return Function::FromTyped(Add, "add");
   if (kind == "packed") {
@@ -108,7 +108,7 @@ Any CheckLiveCounters(Any value, int64_t count) {
 
 // ---- Callbacks ----------------------------------------------------------------------------------
 
-// A function that counts down, each step by the function that it is given.
+// A function that counts down; it calls the function passed to it for each step.
 Function MakeCountdown(Any) {
   return Function::FromTyped([](int64_t n, Function other, Function self) -> int64_t {
     if (n == 0) return 0;
@@ -141,7 +141,7 @@ void CheckMapElements(Function map_elements) {
   CHECK_EQ(changed[2].cast<String>(), "long textlong text");
 }
 
-// Looks at its argument as it came: what kinds of arguments keep their kind until here.
+// Returns the type of its argument as received: tests which argument types arrive unconverted.
 Function MakeTypeIndexOf(Any) {
   return Function::FromPacked(
       [](PackedArgs args, Any* result) { *result = static_cast<int64_t>(args[0].type_index()); });
@@ -161,7 +161,7 @@ void CheckTypeIndices(Function type_index_of) {
   CHECK_EQ(index_of(RValueRef<Array<int64_t>>(Array<int64_t>{1})), kTVMFFIObjectRValueRef);
 }
 
-// Takes the array for good: with the caller's only reference it appends in place.
+// Takes ownership of the array; if the caller gave up the only reference, it appends in place.
 Function MakeAppender(Any) {
   return Function::FromTyped(
       [](RValueRef<Array<int64_t>> moved, int64_t value) {
@@ -183,7 +183,7 @@ void CheckAppender(Function append) {
   CHECK_EQ(appended[3], 4);
 }
 
-// ---- The table of names -------------------------------------------------------------------------
+// ---- Global functions ---------------------------------------------------------------------------
 
 Any RegisterGlobal(Any) {
   Function::SetGlobal("exchange.add", Function::FromTyped(Add, "exchange.add"), true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON text and JSON graphs: functions of the runtime with C++ names, called through the headers of
-// either side.
+// JSON text and JSON graphs: C++ functions of the runtime, called through the headers of both
+// implementations.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/map.h>
@@ -41,7 +41,7 @@ String WriteIndented(Any document) {
 void CheckIndented(String text) {
   CHECK_EQ(text, "[\n  1,\n  -2.5,\n  true,\n  null,\n  \"x\\\"y\"\n]");
 }
-// Malformed text: reported through the argument, or thrown.
+// Malformed text: reported through the argument, or as an exception.
 void CheckParseErrors(Any) {
   String message;
   CHECK(json::Parse("[1,", &message) == nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a map as text: everything but addresses, read at the offsets of the contract.
+// A dump of a map's memory without addresses, read at the offsets of the contract.
 #ifndef TVM_FFI_TESTS_COMPAT_EXCHANGE_MAP_IMAGE_H_
 #define TVM_FFI_TESTS_COMPAT_EXCHANGE_MAP_IMAGE_H_
 
@@ -37,7 +37,7 @@ class MapImage {
   void Put(const char* name, uint64_t number) {
     text_ += std::string(name) + " " + std::to_string(number) + "\n";
   }
-  // An Any: its text, or all its 16 bytes; of an object only the type.
+  // Dumps an Any: a string's content, an object's type, or all 16 bytes of other values.
   void PutValue(const char* at) {
     TVMFFIAny any = Read<TVMFFIAny>(at);
     text_ += std::to_string(any.type_index) + ":";

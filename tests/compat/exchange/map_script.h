@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scripted changes of maps, in phases, with a model that tells order and content after each.
+// Scripted changes of maps, in phases, with a model that predicts order and content after each.
 //
-// The model knows the rules of order and nothing of tables: entries stand in order of insertion;
-// assigning to a key that is there moves its entry to the end, unless the map is still small.  A
-// map of four entries is no longer small after the next assignment, whatever its key.
+// The model implements the order rules without a hash table: entries are in insertion order;
+// assigning to an existing key moves its entry to the end, unless the map is small.  A map of four
+// entries stops being small at the next assignment, whatever its key.
 #ifndef TVM_FFI_TESTS_COMPAT_EXCHANGE_MAP_SCRIPT_H_
 #define TVM_FFI_TESTS_COMPAT_EXCHANGE_MAP_SCRIPT_H_
 
@@ -18,7 +18,7 @@
 namespace exchange {
 
 struct MapChange {
-  bool is_set;  // else the key, which is there, is erased
+  bool is_set;  // else the key, which exists, is erased
   int64_t key;
   int64_t value;
 };
@@ -34,7 +34,7 @@ class MapScript {
     return changes_;
   }
   const Entries& entries() const { return entries_; }
-  // Keys from here on never occur.
+  // The scripts never use keys from here on.
   int64_t key_bound() const { return 4 * size_ + 8; }
 
  private:
@@ -47,7 +47,7 @@ class MapScript {
     Random random(static_cast<uint64_t>(phase + 1));
     int64_t target = SizeAfter(phase);
     int64_t universe = 2 * target + 2;
-    // A small map has to stay small until its own phase makes it grow.
+    // A small map has to stay small until its last phase makes it grow.
     for (int64_t i = 0; i < 2 * target && target > 4; ++i) {
       int64_t key = random.Below(universe);
       if (random.Below(10) < 7) {

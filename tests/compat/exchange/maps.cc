@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps and dicts: made on one side, changed on the other, read on either.
+// Maps and dicts: created by one library, changed by the other, read by both.
 //
 // A step takes a map after phase `phase - 1` of its script, or checks one after phase `phase`.
 #include <tvm/ffi/container/dict.h>
@@ -58,7 +58,7 @@ void CheckContent(const Ref& map, int64_t phase, const String& keys, int64_t siz
   }
 }
 
-// The table must be the one that this library makes all by itself.
+// The table must equal the one that this library builds without the other.
 template <typename Ref>
 Ref CheckImage(Ref map, int64_t phase, String keys, int64_t size) {
   std::string actual = MapImage(map).Text();
@@ -83,7 +83,7 @@ AnyMap CheckMap(AnyMap map, int64_t phase, String keys, int64_t size) {
   CheckContent(map, phase, keys, size);
   return map;
 }
-// The caller keeps its reference: the change goes to a copy.
+// The caller keeps its reference, so the change is made to a copy.
 AnyMap ChangeCopy(AnyMap map, int64_t phase, String keys, int64_t size) {
   AnyMap copy = map;
   Apply(&copy, MapScript(size).RunThrough(phase), keys);
@@ -91,7 +91,7 @@ AnyMap ChangeCopy(AnyMap map, int64_t phase, String keys, int64_t size) {
   CheckContent(map, phase - 1, keys, size);
   return copy;
 }
-// The caller gave its only reference away: the table that the other side made is changed.
+// The caller gave up its only reference, so the other library's table is changed in place.
 AnyMap ChangeOwn(RValueRef<AnyMap> moved, int64_t phase, String keys, int64_t size) {
   AnyMap map = *std::move(moved);
   CHECK(map.unique());
@@ -102,7 +102,7 @@ AnyMap CopyMap(AnyMap map) {
   map.CopyOnWrite();
   return map;
 }
-// Takes everything out of a map that the other side made, then puts two entries in.
+// Erases all entries of a map that the other library created, then inserts two.
 AnyMap RefillMap(RValueRef<AnyMap> moved) {
   AnyMap map = *std::move(moved);
   while (!map.empty()) {
@@ -119,7 +119,7 @@ void CheckRefilledMap(AnyMap map) {
   CHECK_EQ(map[1].cast<String>(), "one");
   CHECK_EQ(map["two"].cast<int64_t>(), 2);
 }
-// Built from a range, whose size decides about the layout.
+// Built from a range, whose size selects the layout.
 AnyMap MakeMapFromRange(Any, int64_t size) {
   std::vector<std::pair<Any, Any>> pairs;
   for (int64_t i = 0; i < size; ++i) pairs.emplace_back(IntKey(i), ValueOf(i));
@@ -146,7 +146,7 @@ void CheckTypedMap(Map<String, Array<int64_t>> map) {
 
 // ---- Dict ---------------------------------------------------------------------------------------
 
-// What this side remembers of a dict that the other side changes meanwhile.
+// A dict that this library keeps while the other library changes it.
 AnyDict& Remembered() {
   static AnyDict* dict = new AnyDict(UnsafeInit{});
   return *dict;
@@ -167,7 +167,7 @@ AnyDict CheckDict(AnyDict dict, int64_t phase, String keys, int64_t size) {
   CheckContent(dict, phase, keys, size);
   return dict;
 }
-// The maker sees the changes through the reference that it kept.
+// The creating library sees the changes through the reference that it kept.
 AnyDict CheckRememberedDict(AnyDict dict, int64_t phase, String keys, int64_t size) {
   CHECK(dict.same_as(Remembered()));
   CheckContent(Remembered(), phase, keys, size);

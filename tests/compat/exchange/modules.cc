@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules: a class with members of its own, derived in one library, called and imported by the
-// other through the virtual functions of the base class.
+// Modules: a class with data members, derived in one library, which the other library calls and
+// imports through the virtual functions of the base class.
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/extra/module.h>
@@ -28,7 +28,7 @@ class CountingModuleObj : public ModuleObj {
   int GetPropertyMask() const final { return Module::kRunnable | Module::kBinarySerializable; }
   Optional<Function> GetFunction(const String& name) final {
     if (name == "count") {
-      // The function keeps the module, whose count it changes.
+      // The function keeps a reference to the module and changes its counter.
       ObjectPtr<Object> self = GetObjectPtr<Object>(this);
       return Function::FromTyped([self, this]() { return ++count_; });
     }
@@ -50,7 +50,7 @@ class CountingModuleObj : public ModuleObj {
 Module NewModule(String name) { return Module(make_object<CountingModuleObj>(std::move(name))); }
 Module MakeModule(Any, String name) { return NewModule(std::move(name)); }
 
-// Through the table of virtual functions, as C++ does.
+// Through the vtable, like C++ clients.
 Module CallModule(Module module, String name) {
   CHECK_EQ(std::string(module->kind()), "exchange.counting");
   CHECK_EQ(module.GetTypeKey(), "ffi.Module");
@@ -74,7 +74,7 @@ Module CallModule(Module module, String name) {
   CHECK_EQ(message, "RuntimeError: Module[exchange.counting] does not support WriteToFile");
   return module;
 }
-// Through the runtime's global functions, as Python does.
+// Through the runtime's global functions, like Python.
 Module UseModule(Module module, String name) {
   auto call = [](const char* function, auto&&... args) {
     return Function::GetGlobalRequired(std::string("ffi.Module") +
@@ -101,7 +101,8 @@ Any CheckLiveModules(Any value, int64_t count) {
   return value;
 }
 
-// Imports an own module into the other side's: look-ups that may go on find its functions.
+// Imports a module of this library into the other library's: look-ups with imports find its
+// functions.
 Module ImportModule(Module module) {
   ModuleObj* object = const_cast<ModuleObj*>(module.operator->());
   object->ImportModule(NewModule("imported"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and values made from numbers: what a script or a model only counts becomes an Any.
+// Keys and values computed from numbers: turns the numbers of a script or a model into an Any.
 #ifndef TVM_FFI_TESTS_COMPAT_EXCHANGE_NUMBERED_H_
 #define TVM_FFI_TESTS_COMPAT_EXCHANGE_NUMBERED_H_
 
@@ -12,7 +12,7 @@
 
 namespace exchange {
 
-// Text that lies on the heap, however short it is.
+// A string on the heap, even if it would fit into the value.
 inline tvm::ffi::String OnHeap(std::string text) { return tvm::ffi::String(std::move(text)); }
 
 inline tvm::ffi::Any IntKey(int64_t number) {
@@ -20,7 +20,7 @@ inline tvm::ffi::Any IntKey(int64_t number) {
   return number % 3 == 0 ? number : number % 3 == 1 ? spread : -spread;
 }
 
-// Short and long texts; `alternative` gives the same text in another storage.
+// Short and long strings; `alternative` returns the same string in the other storage form.
 inline tvm::ffi::Any TextKey(int64_t number, bool alternative) {
   std::string digits = std::to_string(number);
   std::string text = number % 3 == 0   ? digits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes that both libraries define under the same type keys: one makes the objects, the other
-// reads their fields, asks for their class, keeps them weakly and releases them.
+// Classes that both libraries define under the same type keys: one creates the objects, the other
+// reads their fields, checks their class, holds weak references and releases them.
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -24,7 +24,7 @@ namespace exchange {
 
 using namespace tvm::ffi;
 
-// Destructors of this library run here, whoever releases the last reference.
+// Destructors of this library run here, whichever library releases the last reference.
 int64_t& LiveNodes() {
   static int64_t count = 0;
   return count;
@@ -94,7 +94,8 @@ Node CheckTree(Node tree) {
   CHECK(!fork->children[1].as<Leaf>().has_value());
   return tree;
 }
-// Reserved slots lie right behind the parent; all three classes have the same ones on both sides.
+// Reserved slots directly follow the parent's index; all three classes get the same indices in both
+// libraries.
 Any CheckIndices(Any value) {
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(ForkObj::RuntimeTypeIndex());
   CHECK_EQ(info->type_depth, 3);
@@ -108,7 +109,7 @@ Any CheckIndices(Any value) {
 int64_t IndexOfLeaf(Any) { return LeafObj::RuntimeTypeIndex(); }
 void CheckIndexOfLeaf(int64_t index) { CHECK_EQ(LeafObj::RuntimeTypeIndex(), index); }
 
-// Replaces a child, so that the last reference to the other side's leaf goes away here.
+// Replaces a child, which releases the last reference to the other library's leaf.
 Node PruneTree(Node tree) {
   auto* fork = const_cast<ForkObj*>(tree.as<ForkObj>());
   fork->children.Set(0, Node(make_object<LeafObj>(4, "grafted")));
@@ -124,7 +125,7 @@ Any CheckLiveNodes(Any value, int64_t count) {
   CHECK_EQ(LiveNodes(), count);
   return value;
 }
-// Typed parameters refuse other classes by name.
+// Typed parameters reject other classes by name.
 Function MakeTakesLeaf(Any) {
   return Function::FromTyped([](Leaf leaf) { return leaf->number; }, "takes_leaf");
 }
@@ -156,7 +157,7 @@ void CheckPrivate(ObjectRef object) {
 
 // ---- Threads ------------------------------------------------------------------------------------
 
-// Takes a second reference for the time of the call, and a weak one.
+// Takes a strong reference for the duration of the call, and a weak one.
 Function MakeHolder(Any) {
   return Function::FromTyped([](Node node) {
     Node second = node;
@@ -202,7 +203,7 @@ Any CheckWatched(Any) {
 }
 Any Forget(Any) { return nullptr; }
 
-// ---- Fields of every kind at the offsets that the other side's compiler chose -------------------
+// ---- Fields of every type at the offsets that the other library's compiler chose ----------------
 
 class RecordObj : public Object {
  public:
@@ -256,8 +257,8 @@ ObjectRef CheckRecord(ObjectRef object) {
   return object;
 }
 
-// ---- Virtual functions: the vtable pointer lies in front of the header
-// ---------------------------
+// ---- Virtual functions: the vtable pointer precedes the header
+// -----------------------------------
 
 class AnimalObj : public Object {
  public:
@@ -276,10 +277,10 @@ void HearAnimal(ObjectRef animal) {
   CHECK_EQ(animal.as<AnimalObj>()->Sound(), "a meow of more than seven bytes");
 }
 
-// ---- Keys with their own idea of equality -------------------------------------------------------
+// ---- Keys with equality hooks -------------------------------------------------------------------
 
-// Equal when the number is equal modulo 10.  The hooks of the first kind are functions, those of
-// the second native code; whichever library comes first registers them for both.
+// Equal when the number is equal modulo 10.  The hooks of the first class are functions, those of
+// the second native code; the library that loads first registers them for both.
 class DigitObj : public Object {
  public:
   int64_t number;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes, functions and enums that one library registers and the other uses by name alone.
+// Classes, functions and enums that one library registers and the other uses by name.
 //
-// The classes here are declared on both sides, but only the library of the step `register_...`
-// registers them; the other one reads type table and attributes.
+// Both libraries declare the classes here, but only the library of the step `register_...`
+// registers them; the other one reads the type table and attributes.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/enum.h>
@@ -103,7 +103,7 @@ void CheckUsedPair(ObjectRef ref) {
   CHECK_EQ(pair->weight.value(), 0.5);
   CHECK_EQ(pair->history.size(), size_t{1});
 }
-// Objects of the other side's class made in four ways; the number of each is 5.
+// Objects of the other library's class, created in four ways; the number of each is 5.
 Array<ObjectRef> CreatePairs(ObjectRef example) {
   const char* key = "exchange.Pair";
   Array<ObjectRef> pairs;
@@ -213,8 +213,8 @@ void UseEnum(Colour blue) {
   CHECK(!refl::EnumDef<ColourObj>::IsDefined("GREEN"));
 }
 
-// ---- Access paths: a class of the runtime
-// --------------------------------------------------------
+// ---- Access paths, whose class the runtime registers
+// ---------------------------------------------
 
 refl::AccessPath MakePath(Any) {
   return refl::AccessPath::Root()->Attr("field")->ArrayItem(3)->MapItem("some longer key");

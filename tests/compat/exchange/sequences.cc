@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays and lists: made on one side, grown and changed on the other, read on either.
+// Arrays and lists: created by one library, grown and changed by the other, read by both.
 //
-// A script counts in numbers; phase n changes what phase n - 1 left.
+// A script consists of numbers; phase n changes the result of phase n - 1.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/tuple.h>
@@ -24,7 +24,7 @@ using namespace tvm::ffi;
 using AnyArray = Array<Any>;
 using AnyList = List<Any>;
 
-// What the script is run on when it only has to be known: the numbers of the values.
+// A model of the sequence: the numbers of its values.
 class Numbers {
  public:
   void push_back(int64_t number) { numbers.push_back(number); }
@@ -115,7 +115,7 @@ AnyArray ChangeOwnArray(RValueRef<AnyArray> moved, int64_t phase, int64_t size) 
   CHECK(array.unique());
   return Change(std::move(array), phase, size);
 }
-// Elements, how many there are, room for how many, and what frees them, at contract offsets.
+// Data pointer, size, capacity and deleter, at contract offsets.
 AnyArray CheckArrayMemory(AnyArray array) {
   const char* object = reinterpret_cast<const char*>(array.get());
   const TVMFFISeqCell* cell = reinterpret_cast<const TVMFFISeqCell*>(object + 24);
@@ -125,7 +125,7 @@ AnyArray CheckArrayMemory(AnyArray array) {
   CHECK_EQ(cell->capacity, static_cast<int64_t>(array.capacity()));
   return array;
 }
-// The rooms that an array has had while it grew one by one.
+// The capacities of an array while elements are appended one by one.
 Array<int64_t> MakeCapacities(Any, int64_t size) {
   Array<int64_t> grown;
   Array<int64_t> capacities;
@@ -142,7 +142,7 @@ void CheckCapacities(Array<int64_t> capacities, int64_t size) {
     CHECK_EQ(capacities[static_cast<int64_t>(i)], own[static_cast<int64_t>(i)]);
   }
 }
-// The elements of the argument are shared, not copied, when their types fit.
+// The elements of the argument are shared, not copied, if their types match.
 Array<String> CheckStrings(Array<String> texts) {
   CHECK_EQ(texts.size(), size_t{2});
   CHECK_EQ(texts[0], "short");
@@ -194,7 +194,7 @@ AnyList ReserveAndClear(AnyList list) {
   CHECK(list.empty());
   return list;
 }
-// A list becomes an array on the way, so that the other side's list stays as it is.
+// The list is converted to an array, so that the other library's list is unchanged.
 Array<int64_t> TakeAsArray(Array<int64_t> array) {
   array.push_back(4);
   return array;
@@ -224,8 +224,8 @@ void CheckTuple(Sample tuple) {
   CHECK_EQ(tuple.get<2>().size(), size_t{2});
 }
 
-// ---- Standard containers: arrays and maps on the way
-// ---------------------------------------------
+// ---- Standard containers, converted from and to arrays and maps
+// ----------------------------------
 
 using Table = std::map<std::string, std::vector<int64_t>>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and tensors: allocated on one side, viewed, exported and released on the other.
+// Shapes and tensors: allocated by one library, viewed, exported and released by the other.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
@@ -18,7 +18,7 @@ using namespace tvm::ffi;
 constexpr DLDataType kFloat32{kDLFloat, 32, 1};
 constexpr DLDevice kCPU{kDLCPU, 0};
 
-// How many buffers of this library are in use.
+// The number of live buffers of this library.
 int64_t& LiveBuffers() {
   static int64_t count = 0;
   return count;
@@ -35,7 +35,7 @@ struct CountingAlloc {
   }
 };
 
-// A 3 x 4 matrix whose elements count from 0.
+// A 3 x 4 matrix with the elements 0, 1, ...
 Tensor NewMatrix() {
   Tensor tensor = Tensor::FromNDAlloc(CountingAlloc(), Shape{3, 4}, kFloat32, kCPU);
   float* data = static_cast<float*>(tensor.data_ptr());
@@ -92,7 +92,8 @@ Any CheckLiveBuffers(Any value, int64_t count) {
   CHECK_EQ(LiveBuffers(), count);
   return value;
 }
-// The transposed matrix, without its first column: a view that alone keeps the memory.
+// The transposed matrix without its first column: a view that holds the only reference to the
+// memory.
 Tensor MakeView(Tensor tensor) { return tensor.as_strided({3, 3}, {1, 4}, 1); }
 Tensor CheckView(Tensor view) {
   const float* data = static_cast<const float*>(view.data_ptr());
@@ -122,7 +123,7 @@ void CheckEmpty(TensorView tensor) {
   CHECK_EQ(tensor.stride(0), 7);
   CHECK(tensor.IsContiguous());
 }
-// Takes a matrix through a parameter of each kind.
+// Takes a matrix through a parameter of each tensor type.
 Function MakeTensorTaker(Any, String kind) {
   if (kind == "view") return Function::FromTyped([](TensorView tensor) { CheckIsMatrix(tensor); });
   if (kind == "tensor") return Function::FromTyped([](Tensor tensor) { CheckIsMatrix(tensor); });
@@ -154,7 +155,7 @@ Tensor ImportLegacy(void* managed) {
   return Tensor::FromDLPack(static_cast<DLManagedTensor*>(managed), 4, true);
 }
 void* ExportAgain(Tensor tensor) { return tensor.ToDLPackVersioned(); }
-// Refused, and then still the caller's.
+// A rejected tensor still belongs to the caller.
 void* RefuseImport(void* managed) {
   std::string message;
   try {
@@ -171,7 +172,7 @@ void ReleaseExport(void* managed) {
   tensor->deleter(tensor);
 }
 
-// ---- Allocation by the environment --------------------------------------------------------------
+// ---- Environment allocator ----------------------------------------------------------------------
 
 int AllocateForEnvironment(DLTensor* prototype, DLManagedTensorVersioned** out, void*,
                            void (*)(void*, const char*, const char*)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text and bytes of every length, in the cell and on the heap.
+// Strings and bytes of every length, in the small form and on the heap.
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/string.h>
 
@@ -11,14 +11,15 @@ namespace exchange {
 
 using namespace tvm::ffi;
 
-// Any byte may occur, zero as well.
+// Any byte may occur, including zero.
 std::string Content(int64_t length) {
   std::string content;
   for (int64_t i = 0; i < length; ++i) content.push_back(static_cast<char>(i * 37 + length));
   return content;
 }
 
-// `kind` names type and constructor; the adopting ones put short text on the heap.
+// `kind` names the type and the constructor; the adopting constructors put short strings on the
+// heap.
 Any MakeText(Any, String kind, int64_t length) {
   std::string content = Content(length);
   if (kind == "string") return String(content.data(), content.size());
@@ -76,7 +77,7 @@ void CheckBytes(Bytes bytes, int64_t length) {
   CHECK(Bytes::memequal(bytes.data(), content.data(), bytes.size(), content.size()));
 }
 
-// Results of kinds that only arguments can have become owned values.
+// Argument-only types are converted to owned values when they are returned.
 std::string MakeStdString(Any, int64_t length) { return Content(length); }
 
 // ---- Published hashes ---------------------------------------------------------------------------
@@ -88,7 +89,7 @@ Any MakeFromCell(Any, int32_t type_index, int64_t padding, int64_t payload) {
   cell.v_int64 = payload;
   return AnyView::CopyFromTVMFFIAny(cell);
 }
-// `content` in hexadecimal digits; text and bytes lie on the heap, whatever their length.
+// `content` in hexadecimal digits; strings and bytes are on the heap, whatever their length.
 Any MakeFromContent(Any, String kind, String content) {
   std::string bytes;
   for (size_t i = 0; i < content.size(); i += 2) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are an Any inside: optionals, variants, big integers, expected results; and what the
-// other side's parameters take.
+// Types that are stored as an Any: optionals, variants, big integers, Expected; and the conversions
+// of the other library's parameters.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
@@ -40,7 +40,7 @@ Any MakePlain(Any, int64_t which) {
       return DLDevice{kDLCUDA, 3};
   }
 }
-// All 16 bytes, as the contract has them.
+// All 16 bytes, in the layout of the contract.
 void CheckPlain(Any value, int64_t which) {
   const int32_t indices[] = {0, 2, 1, 3, 4, 5, 6};
   const uint64_t payloads[] = {0,      1,          uint64_t{1} << 63, 0xbfe0000000000000,
@@ -107,7 +107,7 @@ void CheckChoice(Choice choice, int64_t which) {
 
 // ---- BigInt -------------------------------------------------------------------------------------
 
-// 3 * 2^bits, negated on demand.
+// Returns 3 * 2^bits, negated if requested.
 BigInt Threefold(int64_t bits, bool negative) {
   BigInt value = BigInt(3) << BigInt(bits);
   return negative ? -value : value;
@@ -152,9 +152,9 @@ void CheckHalve(Function halve) {
   CHECK(failed.is_err());
   CHECK_EQ(failed.error().kind(), "ValueError");
   CHECK_EQ(failed.error().message(), "odd");
-  // An error that is returned comes as a value, also without CallExpected.
+  // A returned error is received as a value, even without CallExpected.
   CHECK_EQ(halve(3).type_index(), kTVMFFIError);
-  // One that is thrown comes as a value only with it.
+  // A thrown error is received as a value only with CallExpected.
   CHECK_EQ(halve.CallExpected<int64_t>("text").error().kind(), "TypeError");
   CHECK_EQ(halve.CallExpected<String>(4).error().message(),
            "CallExpected: result type mismatch, expected str, but got int");

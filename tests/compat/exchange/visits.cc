@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural visits and mutations: one library's visitors, hooks and callbacks, the other's values.
+// Structural visits and mutations: visitors, hooks and callbacks of one library over values of the
+// other.
 //
-// The classes here are declared on both sides, but only the library that makes a tree registers
-// them.
+// Both libraries declare the classes here, but only the library that creates a tree registers them.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -33,7 +33,7 @@ class SplitObj : public Object {
   SplitObj(Any left, Any right) : left(std::move(left)), right(std::move(right)) {}
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("exchange.Split", SplitObj, Object);
 };
-// Has no fields that the type table knows.
+// Has no registered fields.
 class WrapObj : public Object {
  public:
   Any content;
@@ -140,7 +140,7 @@ void CheckFailedVisit(Error error) {
   CHECK(paths[0]->PathEqual(refl::AccessPath::Root()->Attr("right")->Attr("right")));
 }
 
-// ---- Visitors and mutators that the other library uses ------------------------------------------
+// ---- Visitors and mutators for the other library -----------------------------------------------
 
 template <typename T>
 TVMFFIAny Return(Expected<T> outcome) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the containers, tensor.h and optional.h refuse.  Form: test_compile_fail.py.
+// Programs that misuse containers, tensor.h and optional.h.  Format: test_compile_fail.py.
 
 // SHARED
 struct Unsupported {};
@@ -76,7 +76,7 @@ Dict<String, int64_t> Convert(const Dict<String, int64_t>& dict) { return dict; 
 // REJECTED
 Dict<String, int64_t> Convert(const Map<String, int64_t>& dict) { return dict; }
 
-// CASE array_element_is_not_a_place: {lvalue}
+// CASE array_element_is_not_an_lvalue: {lvalue}
 // ACCEPTED
 void Change(Array<int64_t>& array) { array.Set(0, 1); }
 // REJECTED
@@ -116,13 +116,13 @@ void Change(Map<String, int64_t>& map) { map.Set("key", 1); }
 // REJECTED
 void Change(Map<String, int64_t>& map) { map["key"] = 1; }
 
-// CASE map_iterator_has_no_pair_to_point_at: {no_member}
+// CASE map_iterator_has_no_arrow_operator: {no_member}
 // ACCEPTED
 int64_t First(const Map<String, int64_t>& map) { return (*map.begin()).second; }
 // REJECTED
 int64_t First(const Map<String, int64_t>& map) { return map.begin()->second; }
 
-// CASE table_object_is_not_made_directly: {deleted}
+// CASE table_object_has_no_public_constructor: {deleted}
 // ACCEPTED
 auto map = make_object<ArrayObj>();
 // REJECTED
@@ -170,7 +170,7 @@ auto size = sizeof(Variant<Any>);
 // REJECTED
 auto size = sizeof(Variant<>);
 
-// CASE shape_of_other_numbers: {no_conversion}
+// CASE shape_from_numbers_of_another_type: {no_conversion}
 // ACCEPTED
 Shape Make(const Array<int64_t>& extents) { return extents; }
 // REJECTED
@@ -210,7 +210,7 @@ int64_t Value(const Optional<int64_t>& optional) { return *optional; }
 // REJECTED
 int64_t Value(const Optional<int64_t>& optional) { return optional; }
 
-// CASE optional_value_is_not_a_place: {lvalue}
+// CASE optional_value_is_not_an_lvalue: {lvalue}
 // ACCEPTED
 void Change(Optional<int64_t>& optional) { optional = 1; }
 // REJECTED

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What function.h refuses.  Form: test_compile_fail.py.
+// Programs that misuse function.h.  Format: test_compile_fail.py.
 
 // SHARED
 struct Unsupported {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What object.h, memory.h, cast.h and type_traits.h refuse.  Form: test_compile_fail.py.
+// Programs that misuse object.h, memory.h, cast.h and type_traits.h.  Format: test_compile_fail.py.
 
 // SHARED
 class BaseObj : public Object {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What any.h, string.h, error.h, expected.h and big_int.h refuse.  Form: test_compile_fail.py.
+// Programs that misuse any.h, string.h, error.h, expected.h and big_int.h.  Format:
+// test_compile_fail.py.
 
 // SHARED
 struct Unsupported {};
@@ -50,7 +51,7 @@ bool Cast(const AnyView& view) { return view.try_cast<int64_t>().has_value(); }
 // REJECTED
 bool Cast(const AnyView& view) { return view.try_cast<Unsupported>().has_value(); }
 
-// CASE any_is_no_condition: {no_conversion}
+// CASE any_is_not_a_condition: {no_conversion}
 // ACCEPTED
 bool Holds(const Any& any) { return any != nullptr; }
 // REJECTED
@@ -164,7 +165,7 @@ Unexpected<Error> Make(Error error) { return Unexpected<Error>(error); }
 // REJECTED
 Unexpected<Error> Make(Error error) { return error; }
 
-// CASE expected_is_no_condition: {no_conversion}
+// CASE expected_is_not_a_condition: {no_conversion}
 // ACCEPTED
 bool Holds(const Expected<int64_t>& expected) { return expected.has_value(); }
 // REJECTED

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stand-in for the CUDA driver API: what our headers and their tests use, nothing more.
+ * Stand-in for the CUDA driver API: the declarations that our headers and their tests use.
  *
- * Names, numbers and layouts are those of the real <cuda.h>, so objects compiled against either
- * link to the same fake_cuda.cc. */
+ * Names, numbers and layouts equal the real <cuda.h>, so objects compiled against either link to
+ * the same fake_cuda.cc. */
 #ifndef TVM_FFI_TESTS_FAKE_CUDA_CUDA_H_
 #define TVM_FFI_TESTS_FAKE_CUDA_CUDA_H_
 

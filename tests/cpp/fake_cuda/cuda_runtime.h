@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Stand-in for the CUDA runtime API: what our headers and their tests use, nothing more.
+ * Stand-in for the CUDA runtime API: the declarations that our headers and their tests use.
  *
- * Names, numbers and layouts are those of the real <cuda_runtime.h>.  Defining CUDART_VERSION below
- * 12080 hides what toolkits before 12.8 do not have. */
+ * Names, numbers and layouts equal the real <cuda_runtime.h>.  If CUDART_VERSION is defined as
+ * less than 12080, declarations that toolkits before 12.8 lack are hidden. */
 #ifndef TVM_FFI_TESTS_FAKE_CUDA_CUDA_RUNTIME_H_
 #define TVM_FFI_TESTS_FAKE_CUDA_CUDA_RUNTIME_H_
 
@@ -51,7 +51,7 @@ typedef enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8
 } cudaFuncAttribute;
 
-// Kernels see its first field only; the rest is as large as any toolkit has it.
+// Kernels use only the first field; the size is that of the largest toolkit version.
 struct cudaFuncAttributes {
   size_t sharedSizeBytes;
   char rest[248];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stand-in CUDA library saw, and how a test tells it what to answer.
+// Recorded calls and planned results of the stand-in CUDA library.
 //
-// Each call is one line of Calls(), as `cudaSetDevice(1)`.  An image is the text "FAKE" followed by
-// the names of its kernels: "FAKE add scale".  Handles are checked: an operation on a dead library,
-// or on a kernel of one, answers 400 (invalid handle) and says so in its line.
+// Each call is one line of Calls(), such as `cudaSetDevice(1)`.  An image is the text "FAKE"
+// followed by the names of its kernels: "FAKE add scale".  Handles are checked: an operation on an
+// unloaded library, or on one of its kernels, returns 400 (invalid handle), and its line says so.
 #ifndef TVM_FFI_TESTS_FAKE_CUDA_FAKE_CUDA_H_
 #define TVM_FFI_TESTS_FAKE_CUDA_FAKE_CUDA_H_
 
@@ -14,22 +14,22 @@
 namespace fake_cuda {
 
 struct Device {
-  int shared_memory_optin;  // bytes that one block may have
-  int kernel_shared;        // bytes of static shared memory that each kernel has on it
+  int shared_memory_optin;  // maximum bytes per block
+  int kernel_shared;        // static shared memory of each kernel in bytes
 };
 
 struct Launch {
   std::string kernel;
-  int device;  // the current one
+  int device;  // the current device
   unsigned grid[3];
   unsigned block[3];
   unsigned long long shared_mem_bytes;
   void* stream;
-  void** args;          // valid during the launch only
+  void** args;          // valid only during the launch
   unsigned cluster[3];  // 0 without that attribute
 };
 
-// Forgets calls, launches, planned failures; three devices of 1000 bytes, 0 current.
+// Clears calls, launches and planned failures; sets three devices of 1000 bytes, 0 current.
 void Reset();
 // Calls since Reset() or the last TakeCalls().
 std::vector<std::string> TakeCalls();
@@ -38,10 +38,11 @@ std::vector<Device>& Devices();
 int CurrentDevice();
 void SetCurrentDevice(int device);  // not recorded
 int LiveLibraries();
-// Called during each launch, while the arguments are alive; until Reset().
+// Called during each launch, while the arguments are valid; until Reset().
 void OnLaunch(std::function<void(const Launch&)> callback);
 
-// The call of `function` after the next `skip` ones answers `status`; the later ones succeed again.
+// Lets the call of `function` after the next `skip` calls return `status`; later calls succeed
+// again.
 void FailOnce(const char* function, int status, int skip = 0);
 
 }  // namespace fake_cuda

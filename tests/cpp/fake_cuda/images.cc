@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images as a linker would add them to a library.
+// Images embedded in an object file, with the symbols that a linker would define.
 extern "C" {
 extern const char __tvm_ffi__cubin_fake_linear[] = "FAKE add scale";
 extern const char __tvm_ffi__cubin_fake_linear_end[] = "";

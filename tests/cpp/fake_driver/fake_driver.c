@@ -25,13 +25,13 @@ typedef struct Kernel {
   char name[64];
   struct Image* image;
   unsigned granted;       /* bytes of dynamic shared memory */
-  int has_large_clusters; /* of more than 8 blocks */
+  int has_large_clusters; /* for more than 8 blocks */
 } Kernel;
 
 typedef struct Image {
   Context* context;
   int is_live;
-  int has_all_kernels; /* a fatbin, whose contents are not read */
+  int has_all_kernels; /* a fatbin, whose contents are not parsed */
   int num_kernels;
   Kernel kernels[kMaxKernels];
   struct Image* next;
@@ -57,8 +57,8 @@ static void (*on_launch)(const FakeLaunch*, void*);
 static void* on_launch_data;
 static _Thread_local Context* current;
 
-/* ---- What tests call ---------------------------------------------------------------------------
- */
+/* ---- Functions for tests
+ * ------------------------------------------------------------------------ */
 
 void fake_driver_reset(void) {
   pthread_mutex_lock(&mutex);
@@ -117,10 +117,10 @@ void fake_driver_use_another_context(void) { current = &other; }
 int fake_driver_current_context(void) { return current == NULL ? -1 : current->number; }
 void fake_driver_shut_down(void) { is_shut_down = 1; }
 
-/* ---- What the driver does ----------------------------------------------------------------------
- */
+/* ---- Driver functions
+ * --------------------------------------------------------------------------- */
 
-/* Notes one call; the status that was planned for it, else the given one. */
+/* Records a call and returns the planned status, or else the given one. */
 static int record(const char* function, int status, const char* format, ...) {
   char line[512], arguments[384];
   va_list list;
@@ -273,7 +273,7 @@ static void add_kernel(Image* image, const char* name, size_t size) {
 
 static const char* kEndOfName = " \t\r\n(";
 
-/* The sections `.text.NAME` of an ELF file. */
+/* Collects the sections `.text.NAME` of an ELF file. */
 static void find_sections(Image* image, const char* bytes) {
   uint64_t table, at;
   uint16_t size, count, names;
@@ -302,7 +302,7 @@ static void find_kernels(Image* image, const char* bytes) {
     return;
   }
   if (is_elf || is_fatbin) {
-    /* Behind the header of 64 or 16 bytes; its words are separated by one blank. */
+    /* The image text after the header of 64 or 16 bytes; its words are separated by one space. */
     const char* word = bytes + (bytes[0] == 0x7f ? 64 : 16) + strlen("FAKE ");
     for (size_t size; (size = strcspn(word, " ")) > 0; word += size + (word[size] == ' ')) {
       add_kernel(image, word, size);
