@@ -34,7 +34,7 @@ VALUES = st.recursive(
 
 
 def form(value):
-    """Return a string that shows types, float bits and the order of pairs, as native code sees them."""
+    """Return a string that shows what native code distinguishes: types, float bits, pair order."""
     if isinstance(value, float):
         return struct.pack("d", value).hex()
     if isinstance(value, (list, tuple, Array, List)):
