@@ -22,7 +22,7 @@ cuda_3 = tvm_ffi.device("cuda", 3)
 
 
 def export_arguments(kernels, array, *others):
-    """Pass an array to a function that reads the stream of cuda:3; return `__dlpack__`'s arguments."""
+    """Pass an array to a function that reads the stream of cuda:3; return its export arguments."""
     kernels.see_stream(False, *others, array)
     return array.arguments
 
@@ -259,7 +259,7 @@ def test_from_dlpack_refuses_an_invalid_stream():
         tvm_ffi.from_dlpack(Source(device=CUDA_3), stream="default")
     table = Framework().tensor_class.__dlpack_c_exchange_api__
     only_table = type("OnlyTable", (), {"__dlpack_c_exchange_api__": table})
-    with pytest.raises(TypeError, match="OnlyTable has no __dlpack__, which could be expected the"):
+    with pytest.raises(TypeError, match="OnlyTable has no __dlpack__, which could be told the"):
         tvm_ffi.from_dlpack(only_table(), stream=1)
 
 
@@ -286,7 +286,7 @@ def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
 
     cls = type(name, (Source,), {"__module__": module, "dtype": Dtype})
     assert kernels.echo(cls()).shape == (3, 4)
-    if "tensorflow" in module:  # which refuses to be expected a stream
+    if "tensorflow" in module:  # its `__dlpack__` refuses a stream
         assert export_arguments(kernels, cls(device=CUDA_3)) == {"max_version": VERSION}
     assert len(kernels.reading(cls(), np.zeros(1), cls())) == 3
     with pytest.raises(BufferError, match="argument 'y' .*read-only, and the function writes"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pickling and copying of tensors: content, out-of-band buffers, number of copies, refused tensors."""
+"""Pickling and copying of tensors: content, out-of-band buffers, cost, refused tensors."""
 
 from __future__ import annotations
 
