@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Helpers of the kernels of the Python tests: exported functions, arguments and results.
- * The kernel libraries are not linked to libtvm_ffi; the loader finds its symbols in the process. */
+ * The libraries are not linked to libtvm_ffi; the loader finds its symbols in the process. */
 #ifndef TESTS_PYTHON_KERNELS_KERNEL_H_
 #define TESTS_PYTHON_KERNELS_KERNEL_H_
 

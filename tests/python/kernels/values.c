@@ -156,7 +156,7 @@ KERNEL(take_then_count_owners) {
 }
 
 /* Passes a DLTensor that is valid during the call only; its memory is overwritten afterwards. */
-KERNEL(call_with_lent) {
+KERNEL(call_with_borrowed) {
   DLTensor* tensor = TensorArgument(&args[1]);
   if (tensor == NULL) return -1;
   DLTensor* lent = (DLTensor*)malloc(sizeof(DLTensor));

@@ -77,7 +77,7 @@ def test_errors_of_the_function_are_raised(kernels):
     with pytest.raises(ZeroDivisionError):
         tvm_ffi.convert(lambda value: 1 // value).bind(0)()
     with pytest.raises(TypeError, match="expected a tensor"):
-        kernels.call_with_lent.bind(len, 5)()
+        kernels.call_with_borrowed.bind(len, 5)()
 
 
 def test_a_python_callable_is_called_each_time(kernels):
@@ -97,7 +97,7 @@ def test_borrowed_tensors_cannot_be_bound(kernels):
         except BufferError as error:
             refused.append(str(error))
 
-    kernels.call_with_lent(callback, np.zeros(3))
+    kernels.call_with_borrowed(callback, np.zeros(3))
     assert refused
     assert "lent for this call" in refused[0]
 

@@ -330,7 +330,7 @@ def test_a_numpy_array_keeps_the_memory_of_a_borrowed_tensor(kernels):
             empty(tensor)
             assert shown.size == 3 or alive() is not None
 
-        kernels.call_with_lent(use, np.zeros(3))
+        kernels.call_with_borrowed(use, np.zeros(3))
 
     tvm_ffi.from_dlpack(np.zeros(1)).numpy()
     for turn in range(1, 12):

@@ -29,13 +29,13 @@ def test_a_borrowed_tensor_can_be_read_during_the_call(kernels):
         seen.append((tensor.data_ptr(), tensor.__chandle__(), kernels.count(tensor)))
 
     x = vector(1, 2, 3)
-    kernels.call_with_lent(look, x)
+    kernels.call_with_borrowed(look, x)
     assert seen == [((3,), (1,), "float32", "cpu:0"), (x.data_ptr(), 0, 1)]
 
 
 def test_a_borrowed_tensor_can_be_passed_on_during_the_call(kernels):
     x, y = vector(1, 2, 3), vector(0, 0, 0)
-    kernels.call_with_lent(lambda lent: kernels.add_one(lent, y), x)
+    kernels.call_with_borrowed(lambda lent: kernels.add_one(lent, y), x)
     assert y.numpy().tolist() == [2, 3, 4]
 
 
@@ -64,7 +64,7 @@ def test_other_libraries_read_and_write_a_borrowed_tensor_during_the_call(kernel
         array *= 2
 
     x = vector(1, 2, 3)
-    kernels.call_with_lent(double, x)
+    kernels.call_with_borrowed(double, x)
     assert x.numpy().tolist() == [2, 4, 6]
     assert kernels.count() == 0
 
@@ -72,14 +72,16 @@ def test_other_libraries_read_and_write_a_borrowed_tensor_during_the_call(kernel
 def test_borrowed_tensors_without_strides_or_elements_convert_to_numpy(kernels):
     shapes = []
     for shape in [(2, 0, 3), (), (2, 3)]:
-        kernels.call_with_lent(lambda t: shapes.append(t.numpy().shape), np.zeros(shape, np.int32))
+        kernels.call_with_borrowed(
+            lambda t: shapes.append(t.numpy().shape), np.zeros(shape, np.int32)
+        )
     assert shapes == [(2, 0, 3), (), (2, 3)]
 
 
 def test_from_dlpack_of_a_borrowed_tensor_can_be_passed_on(kernels):
     x = vector(1, 2, 3)
     seen = []
-    kernels.call_with_lent(lambda t: seen.append(kernels.count(tvm_ffi.from_dlpack(t))), x)
+    kernels.call_with_borrowed(lambda t: seen.append(kernels.count(tvm_ffi.from_dlpack(t))), x)
     assert seen == [1]
 
 
@@ -96,8 +98,8 @@ def test_a_view_of_a_borrowed_tensor_that_outlives_the_call_is_an_error(kernels,
         return None
 
     with pytest.raises(BufferError, match="argument #0 of the callback was lent .* outlives it"):
-        kernels.call_with_lent(keep, vector(1, 2, 3))
-    kernels.call_with_lent(lambda tensor: None, vector(1, 2, 3))
+        kernels.call_with_borrowed(keep, vector(1, 2, 3))
+    kernels.call_with_borrowed(lambda tensor: None, vector(1, 2, 3))
 
 
 def test_a_view_of_a_borrowed_tensor_in_a_garbage_cycle_is_allowed(kernels):
@@ -105,7 +107,7 @@ def test_a_view_of_a_borrowed_tensor_in_a_garbage_cycle_is_allowed(kernels):
         cycle = [np.from_dlpack(tensor)]
         cycle.append(cycle)
 
-    kernels.call_with_lent(make_cycle, vector(1, 2, 3))
+    kernels.call_with_borrowed(make_cycle, vector(1, 2, 3))
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes before 3.11")
@@ -115,7 +117,7 @@ def test_an_exception_of_a_callback_has_a_note_about_remaining_views(kernels):
         raise KeyError(len(array))
 
     with pytest.raises(KeyError, match="3") as caught:
-        kernels.call_with_lent(fail, vector(1, 2, 3))
+        kernels.call_with_borrowed(fail, vector(1, 2, 3))
     (note,) = caught.value.__notes__
     assert "argument #0 of the callback was lent" in note
 
@@ -135,7 +137,7 @@ def test_an_exception_that_refuses_notes_is_raised_unchanged(kernels):
     gc.collect()
     before = live_object_count()
     with pytest.raises(Refusing):
-        kernels.call_with_lent(fail, np.zeros(3))
+        kernels.call_with_borrowed(fail, np.zeros(3))
     kept.clear()
     gc.collect()
     assert live_object_count() == before
@@ -162,14 +164,14 @@ USES = {
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_borrowed_tensor_is_empty_after_the_call(kernels, use):
     kept = []
-    kernels.call_with_lent(kept.append, vector(1, 2, 3))
+    kernels.call_with_borrowed(kept.append, vector(1, 2, 3))
     with pytest.raises(ValueError, match="Tensor is empty"):
         use(kept[0])
 
 
 def test_a_borrowed_tensor_is_refused_as_argument_after_the_call(kernels):
     kept = []
-    kernels.call_with_lent(kept.append, vector(1, 2, 3))
+    kernels.call_with_borrowed(kept.append, vector(1, 2, 3))
     with pytest.raises(ValueError, match=r"argument #0 when calling `count`: Tensor is empty"):
         kernels.count(kept[0])
     assert "None" in repr(kept[0])
@@ -183,14 +185,14 @@ def test_a_borrowed_tensor_is_empty_after_a_callback_that_raised(kernels):
         raise KeyError("stop")
 
     with pytest.raises(KeyError, match="stop"):
-        kernels.call_with_lent(fail, vector(1, 2, 3))
+        kernels.call_with_borrowed(fail, vector(1, 2, 3))
     with pytest.raises(ValueError, match="Tensor is empty"):
         kept[0].shape  # noqa: B018
 
 
 def test_a_borrowed_tensor_cannot_be_returned(kernels):
     with pytest.raises(ValueError, match="lent"):
-        kernels.call_with_lent(lambda tensor: tensor, vector(1, 2, 3))
+        kernels.call_with_borrowed(lambda tensor: tensor, vector(1, 2, 3))
 
 
 class _Convertible(core.ObjectConvertible):
@@ -248,7 +250,7 @@ def test_a_borrowed_tensor_cannot_be_stored(kernels, name):
             KEEPERS[name](tensor)
         refused.append(True)
 
-    kernels.call_with_lent(callback, np.zeros(3))
+    kernels.call_with_borrowed(callback, np.zeros(3))
     assert refused == [True]
     KEEPERS[name](tvm_ffi.from_dlpack(np.zeros(3)))
 
@@ -262,11 +264,11 @@ def test_a_borrowed_tensor_can_be_compared_with_stored_values(kernels):
         answers.append(kernels.count(tvm_ffi.readonly(tensor), tensor))
         answers.append(kernels.data_address(tvm_ffi.readonly(tensor)).value == tensor.data_ptr())
 
-    kernels.call_with_lent(look, np.zeros(3))
+    kernels.call_with_borrowed(look, np.zeros(3))
     assert answers == [False, None, 2, True]
 
 
 def test_the_owner_of_a_borrowed_tensor_stays_usable(kernels):
     x = vector(1, 2, 3)
-    kernels.call_with_lent(lambda _: None, x)
+    kernels.call_with_borrowed(lambda _: None, x)
     assert x.numpy().tolist() == [1, 2, 3]

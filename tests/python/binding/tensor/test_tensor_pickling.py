@@ -265,7 +265,7 @@ def test_a_borrowed_tensor_is_pickled_by_copy(kernels):
         texts.append(pickle.dumps(lent, 5, buffer_callback=buffers.append))
         texts.append(pickle.dumps(lent, 4))
 
-    kernels.call_with_lent(receive, array)
+    kernels.call_with_borrowed(receive, array)
     array[:] = 0
     assert pickle.loads(texts[0], buffers=buffers).numpy().tolist() == [0, 1, 2, 3]
     assert pickle.loads(texts[1]).numpy().tolist() == [0, 1, 2, 3]
