@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of all Python tests: compiled kernels, fresh interpreters, the check for leaks."""
+"""Fixtures of all Python tests: compiled kernels, fresh interpreters, leak check, fake driver."""
 
 from __future__ import annotations
 
@@ -109,24 +109,24 @@ def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProces
     return run
 
 
-def _remembers(x: object) -> bool:
+def _caches_wrappers(x: object) -> bool:
     # Not `issubclass`, which hashes the class.
     is_module = type.__subclasscheck__(tvm_ffi.Module, type(x))
     return is_module or type(x) is TypeInfo
 
 
 # Objects from before the first test.
-_first_to_remember: list[object] = []
+_first_caches: list[object] = []
 
 
 def pytest_collection_finish() -> None:
     """Exclude the objects of collected tests and imported packages from garbage collection."""
     gc.collect()
-    _first_to_remember[:] = filter(_remembers, gc.get_objects())
+    _first_caches[:] = filter(_caches_wrappers, gc.get_objects())
     gc.freeze()
 
 
-def _num_remembered_by(namespace: Mapping[str, object]) -> int:
+def _num_cached_by(namespace: Mapping[str, object]) -> int:
     """Return the number of wrappers that a class keeps: its constructors and enum variants."""
     variants: dict[int, object] = namespace.get("_known", {})  # type: ignore[assignment]
     return sum(name in namespace for name in ("__ffi_init__", "__ffi_new__")) + len(variants)
@@ -152,13 +152,13 @@ def _count_live_objects() -> int:
     methods and constructor.
     """
     gc.collect()
-    remembered = _num_wrappers_in_globals()
-    for x in [*_first_to_remember, *filter(_remembers, gc.get_objects())]:
+    cached = _num_wrappers_in_globals()
+    for x in [*_first_caches, *filter(_caches_wrappers, gc.get_objects())]:
         if type(x) is TypeInfo:
-            remembered += len(x.methods) + _num_remembered_by(vars(x.type_cls or object))
+            cached += len(x.methods) + _num_cached_by(vars(x.type_cls or object))
         else:
-            remembered += len(vars(x))
-    return live_object_count() - remembered
+            cached += len(vars(x))
+    return live_object_count() - cached
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -174,7 +174,7 @@ def _no_object_is_leaked(kernels: tvm_ffi.Module) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=bool(os.environ.get(boundary_mode.VARIABLE)))
-def _what_may_happen_does() -> Iterator[None]:
+def _boundary_mode() -> Iterator[None]:
     """Run each test in boundary mode, see support/boundary_mode.py."""
     end = boundary_mode.take_lone_tensors()
     boundary_mode.enter()
@@ -184,12 +184,12 @@ def _what_may_happen_does() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fake_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a library that replaces the CUDA driver."""
     compiler = shlex.split(os.environ.get("CC") or "cc")
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"no C compiler {compiler[0]}")
-    folder = tmp_path_factory.mktemp("stand_in")
+    folder = tmp_path_factory.mktemp("fake_driver")
     source = FOLDER.parents[1] / "cpp" / "fake_driver" / "fake_driver.c"
     command = [*compiler, "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", str(source)]
     subprocess.run([*command, "-o", str(folder / "libcuda.so.1")], check=True)

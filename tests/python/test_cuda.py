@@ -35,10 +35,10 @@ def run_python(*command: str | Path, **variables: str) -> subprocess.CompletedPr
     )
 
 
-def test_functions_run_on_the_driver_that_is_found(stand_in):
+def test_functions_run_on_the_driver_that_is_found(fake_driver):
     path = os.pathsep.join([str(HERE / "support"), os.environ.get("PYTHONPATH", "")])
     program = HERE / "processes" / "cuda_stand_in.py"
-    done = run_python(program, PYTHONPATH=path, LD_LIBRARY_PATH=str(stand_in))
+    done = run_python(program, PYTHONPATH=path, LD_LIBRARY_PATH=str(fake_driver))
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
 
 

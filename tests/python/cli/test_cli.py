@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``tvm-ffi``: what it prints, and what its exit status says."""
+"""The command ``tvm-ffi``: output, error messages and exit status."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(*arguments, folder, program=MODULE, **variables):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder with three libraries: a good one, one that needs too much, a broken one."""
+    """Return a folder with three libraries: good, with unsupported requirements, and truncated."""
     good = [("__tvm_ffi_add", True), ("__tvm_ffi__doc_add", True), ("TVMFFIObjectDecRef", False)]
     bad = [*good, ("__tvm_ffi_b\x1b[31md", True), ("_ZN3tvm3ffi5LaterEv", False)]
     for name, symbols in {"good": good, "bad": bad}.items():
@@ -71,8 +71,8 @@ def test_report(folder):
     )
 
 
-def test_report_of_what_cannot_be_served(folder):
-    """Its exit status is 1; nothing in a name steers the terminal."""
+def test_report_of_an_unsupported_library(folder):
+    """The exit status is 1; control characters in names are escaped."""
     status, printed, complaints = run("inspect", "bad.so", folder=folder)
     assert (status, complaints) == (1, "")
     assert "  runtime       TVM FFI ABI 0.1.16 does NOT serve it\n" in printed
@@ -88,7 +88,7 @@ def module(*imports: int, kind: str = "kind") -> ModuleReport:
 
 
 def test_modules_as_a_tree():
-    """A module was opened where the last one imports it, and ``see above`` stood above that."""
+    """A shared module was expanded at its last import, but ``see above`` was printed earlier."""
     modules = [module(1, 2), module(3), module(3, 4, 3), module(4), ModuleReport("_lib", None)]
     expected = """\
 0: kind, 1,000 bytes
@@ -105,7 +105,7 @@ def test_modules_as_a_tree():
 
 
 def test_modules_in_a_long_chain():
-    """Those behind the twentieth were cut off, and indenting took the square of their number."""
+    """Modules after the twentieth were cut off, and indentation took quadratic time."""
     chain = [module(index + 1) for index in range(5000)] + [module()]
     lines = list(module_lines([*chain[:-1], module()]))
     assert [int(line.strip(" └─").partition(":")[0]) for line in lines if "below" not in line] == [
@@ -115,13 +115,13 @@ def test_modules_in_a_long_chain():
 
 
 def test_modules_with_long_names():
-    """The name stood in each line about the module: 260 KB made gigabytes."""
+    """The name was repeated in each line about the module: 260 KB became gigabytes."""
     lines = module_lines([module(*[1] * 1000), module(kind="k" * 100_000)])
     assert sum(map(len, lines)) < 200 * 1000
 
 
 def test_documentation_of_many_lines(capsys):
-    """Each went through rich: half a minute for a megabyte."""
+    """Each line was rendered by rich: half a minute for a megabyte."""
     function = FunctionReport("f", None, "a\n" * 500_000 + "\x1b", None, ())
     began = time.process_time()
     print_report(
@@ -163,8 +163,8 @@ def test_no_difference(folder):
     assert (status, printed.splitlines()[-1]) == (0, "no difference")
 
 
-def test_names_of_files_in_errors_steer_no_terminal(folder):
-    """Errors showed them as they were: colours, titles of windows, other lines."""
+def test_control_characters_in_file_names_are_escaped_in_errors(folder):
+    """Errors printed file names unescaped: colours, window titles, additional lines."""
     name = "x\x1b[31mevil\ntvm-ffi: all is well"
     (folder / name).write_bytes(b"no library")
     shown = "tvm-ffi: error: x\\x1b[31mevil\\ntvm-ffi: all is well: byte 0: not an ELF file"
@@ -175,8 +175,8 @@ def test_names_of_files_in_errors_steer_no_terminal(folder):
 
 
 @pytest.mark.parametrize("program", [MODULE, STUBS])
-def test_names_of_files_that_look_like_options_steer_no_terminal(folder, program):
-    """A shell writes ``*`` out, and what argparse does not know it shows as it is."""
+def test_control_characters_in_unknown_options_are_escaped(folder, program):
+    """A shell expands ``*`` to such file names, and argparse prints unknown options unescaped."""
     arguments = ["inspect", "good.so"] if program == MODULE else []
     status, printed, complaints = run(
         *arguments, "--\x1b[31mevil\nwell", folder=folder, program=program
@@ -196,7 +196,7 @@ def test_names_of_files_that_look_like_options_steer_no_terminal(folder, program
         ([], "required"),
     ],
 )
-def test_what_cannot_be_done_is_status_2(folder, arguments, message):
+def test_errors_have_exit_status_2(folder, arguments, message):
     status, printed, complaints = run("inspect", *arguments, folder=folder)
     assert (status, printed) == (2, "")
     assert message in complaints
@@ -236,7 +236,7 @@ def test_version_and_help(tmp_path):
     assert run(folder=tmp_path)[0] == 2
 
 
-def test_an_output_that_is_closed_early(folder):
+def test_an_output_that_is_closed_early_is_not_an_error(folder):
     """As in ``tvm-ffi inspect ... | head -1``."""
     command = [*MODULE, "inspect", "--json", "good.so"]
     with subprocess.Popen(

@@ -414,7 +414,7 @@ def test_negative_argument_counts_are_refused():
     library.TVMFFIObjectDecRef(error)
 
 
-def run(program: str, stand_in: Path, *arguments: str) -> None:
+def run(program: str, fake_driver: Path, *arguments: str) -> None:
     """Run a program on the stand-in driver; the program prints ``done`` at its end."""
     folders = [*map(str, (HERE.parent, HERE.parent / "support", PROCESSES))]
     folders.append(os.environ.get("PYTHONPATH", ""))
@@ -423,7 +423,7 @@ def run(program: str, stand_in: Path, *arguments: str) -> None:
         env={
             **os.environ,
             "PYTHONPATH": os.pathsep.join(folders),
-            "LD_LIBRARY_PATH": str(stand_in),
+            "LD_LIBRARY_PATH": str(fake_driver),
         },
         capture_output=True,
         text=True,
@@ -433,8 +433,8 @@ def run(program: str, stand_in: Path, *arguments: str) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
 
 
-def test_all_forms_launch_and_refuse_alike(stand_in):
-    run("launch_plans.py", stand_in)
+def test_all_forms_launch_and_refuse_alike(fake_driver):
+    run("launch_plans.py", fake_driver)
 
 
 @pytest.mark.parametrize(
@@ -450,19 +450,19 @@ def test_all_forms_launch_and_refuse_alike(stand_in):
         ("103", "5"),  # the newest generic PTX
     ],
 )
-def test_the_best_image_is_selected(stand_in, capability, expected):
-    run("launch_images.py", stand_in, capability, expected)
+def test_the_best_image_is_selected(fake_driver, capability, expected):
+    run("launch_images.py", fake_driver, capability, expected)
 
 
-def test_hostile_programs_are_harmless(stand_in):
-    run("launch_hostile.py", stand_in)
+def test_hostile_programs_are_harmless(fake_driver):
+    run("launch_hostile.py", fake_driver)
 
 
 @pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
 @pytest.mark.unsanitized(
     "the program is started with an environment of its own, without the sanitizer"
 )
-def test_programs_without_python_launch_kernels(stand_in, tmp_path, c_compiler):
+def test_programs_without_python_launch_kernels(fake_driver, tmp_path, c_compiler):
     """An exported library, and the form in C, loaded by a program in C."""
     plan = make_launch_plan(
         "fill(x: float32[n], k: int32 = 7)", PTX, arguments=["x", "k"], grid="n"
@@ -483,7 +483,7 @@ def test_programs_without_python_launch_kernels(stand_in, tmp_path, c_compiler):
     for library in libraries:
         done = subprocess.run(
             [str(program), str(library)],
-            env={"LD_LIBRARY_PATH": str(stand_in)},
+            env={"LD_LIBRARY_PATH": str(fake_driver)},
             capture_output=True,
             text=True,
             check=False,

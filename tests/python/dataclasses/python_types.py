@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types that tests of `py_class` share, and type keys that no other test uses."""
+"""Types shared by the tests of `py_class`, and a generator of unused type keys."""
 
 import itertools
 
@@ -10,7 +10,7 @@ _numbers = itertools.count()
 
 
 def key(name="Type"):
-    """Return a type key that no other test has."""
+    """Return a type key that no other test uses."""
     return f"test.py_class.{name}{next(_numbers)}"
 
 

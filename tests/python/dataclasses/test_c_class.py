@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes for native types with the methods of a dataclass."""
+"""`c_class`: Python classes of native types with the methods of a dataclass."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ SIMPLE = "testing.TestCxxAutoInitSimple"  # two required integers, x and y
 
 
 @pytest.fixture(autouse=True)
-def classes_of_the_package():
-    """Let the classes of `tvm_ffi.testing` stand for their types again after each test."""
+def _restored_classes():
+    """Register the classes of `tvm_ffi.testing` for their types again after each test."""
     keys = (SIMPLE, "testing.TestObjectBase", "testing.TestObjectDerived")
     indices = [_object_type_key_to_index(key) for key in keys]
     classes = [(index, type_info_of(index).type_cls) for index in indices]
@@ -46,7 +46,7 @@ def classes_of_the_package():
 
 
 def simple(**options):
-    """Return a new class for the simple type."""
+    """Return a new class registered for the simple type."""
 
     @c_class(SIMPLE, **options)
     class Simple(Object):
@@ -144,7 +144,7 @@ def test_a_constructor_in_the_body_is_kept():
     assert (_TestCxxClassBase.not_field_1, _TestCxxClassBase.not_field_2) == (1, 2)
 
 
-def test_the_constructor_of_the_base_does_not_make_objects_of_another_type():
+def test_the_constructor_of_the_base_refuses_objects_of_a_derived_type():
     @c_class("testing.TestObjectDerived")
     class Derived(testing.TestObjectBase):
         v_map: object
@@ -178,7 +178,7 @@ def test_frozen_fields_can_be_replaced_and_set():
     assert (obj.value, obj.tag) == (1, "b")
 
 
-def test_a_frozen_class_freezes_inherited_fields_for_itself_alone():
+def test_a_frozen_class_does_not_freeze_the_fields_of_its_base():
     @c_class("testing.TestObjectDerived", frozen=True)
     class Frozen(testing.TestObjectBase):
         v_map: object
@@ -236,7 +236,7 @@ def test_eq_compares_fields_and_leaves_the_hash():
     assert cls.__lt__ is Object.__lt__
 
 
-def test_order_compares_fields_in_turn():
+def test_order_compares_fields_lexicographically():
     cls = simple(order=True)
     assert cls(1, 2) < cls(1, 3) < cls(2, 0)
     assert cls(1, 2) <= cls(1, 2) >= cls(1, 2)
@@ -246,7 +246,7 @@ def test_order_compares_fields_in_turn():
     assert cls(1, 2).__lt__(3) is NotImplemented
 
 
-def test_unsafe_hash_is_that_of_the_fields():
+def test_unsafe_hash_hashes_the_fields():
     cls = simple(eq=True, unsafe_hash=True)
     assert {cls(1, 2): "a"}[cls(1, 2)] == "a"
     assert hash(cls(1, 2)) != hash(cls(2, 1))
@@ -322,7 +322,7 @@ def test_empty_objects_are_refused():
             use(empty)
 
 
-# ---- Text and patterns ---------------------------------------------------------------------------
+# ---- repr and match patterns ---------------------------------------------------------------------
 
 
 def test_repr_can_be_left_to_the_base():
@@ -364,7 +364,7 @@ def test_match_args_can_be_left_out():
 # ---- Copies --------------------------------------------------------------------------------------
 
 
-def test_shallow_copies_share_what_fields_refer_to():
+def test_shallow_copies_share_field_values():
     obj = testing.TestObjectDerived({1: 2}, [3, 4], v_str="text")
     copied = copy.copy(obj)
     assert type(copied) is testing.TestObjectDerived
@@ -373,7 +373,7 @@ def test_shallow_copies_share_what_fields_refer_to():
     assert copied.v_array.same_as(obj.v_array)
 
 
-def test_deep_copies_share_nothing_that_can_change():
+def test_deep_copies_share_no_mutable_values():
     obj = testing.TestObjectDerived({1: 2}, [3, 4])
     copied = copy.deepcopy([obj, obj])
     assert copied[0] is copied[1]
@@ -382,7 +382,7 @@ def test_deep_copies_share_nothing_that_can_change():
     assert not copied[0].v_array.same_as(obj.v_array)
 
 
-def test_copies_keep_the_class_and_attributes_that_are_no_fields():
+def test_copies_keep_the_class_and_instance_attributes():
     class Open(simple()):
         __slots__ = ("__dict__",)
 
@@ -407,7 +407,7 @@ def test_replace_changes_a_copy():
         assert copy.replace(obj, v_i64=5).v_i64 == 5
 
 
-def test_replace_names_fields_only():
+def test_replace_accepts_fields_only():
     obj = testing.TestObjectBase()
     with pytest.raises(AttributeError, match="'TestObjectBase' has no attribute 'absent'"):
         obj.__replace__(absent=1)
@@ -417,7 +417,7 @@ def test_replace_names_fields_only():
         obj.__replace__(v_i64="x")
 
 
-def test_objects_travel_in_pickles():
+def test_objects_can_be_pickled():
     obj = pickle.loads(pickle.dumps(testing.TestObjectDerived({1: 2}, [3])))
     assert type(obj) is testing.TestObjectDerived
     assert (dict(obj.v_map), list(obj.v_array)) == ({1: 2}, [3])
@@ -435,7 +435,7 @@ def test_types_that_cannot_be_copied():
 
 
 def test_copies_keep_the_native_type_of_the_object():
-    """A class may stand for objects of a derived type, which have more fields than it knows."""
+    """A class may be registered for a derived native type, which has more fields."""
     make = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")
     index = _object_type_key_to_index("testing.TestObjectDerived")
     _register_object_by_index(index, testing.TestObjectBase)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions over all classes with fields: those of C++ types and those of Python's own."""
+"""`fields`, `asdict`, `astuple`, `replace` and `is_dataclass` for all classes with fields."""
 
 import copy
 import sys
@@ -62,7 +62,7 @@ def test_fields_of_a_class_for_a_cpp_type():
     assert fields(testing.TestIntPair)[0] is first
 
 
-def test_what_is_a_dataclass():
+def test_is_dataclass():
     class Sub(Node):
         pass
 
@@ -75,7 +75,7 @@ def test_what_is_a_dataclass():
     assert not is_dataclass(3)
 
 
-def test_plain_values():
+def test_asdict_and_astuple_return_plain_values():
     plain = {"a": 1, "items": [{"a": 2}], "table": {"k": 3}, "note": "none"}
     assert asdict(node()) == plain
     assert type(asdict(node())["items"]) is list

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enumerations that a library registers as the headers of 0.1.11 and 0.1.12 did."""
+"""Enumerations registered in the format of the 0.1.11 and 0.1.12 headers."""
 
 from typing import ClassVar
 
@@ -78,19 +78,19 @@ def test_columns_have_their_values(fruit):
     assert fruit.apple not in grams
 
 
-def test_later_code_finds_the_state(fruit):
+def test_the_enum_state_is_converted_to_the_current_format(fruit):
     index = fruit.__tvm_ffi_type_info__.type_index
     assert isinstance(core._lookup_type_attr(index, "__ffi_enum__"), EnumState)
 
 
-def test_a_variant_that_is_not_there_is_named(library):
+def test_a_missing_variant_is_named_in_the_error(library):
     with pytest.raises(RuntimeError, match="no enum at string index 'plum'"):
 
         class Wrong(Enum, type_key="test.earlier.Fruit"):
             plum: ClassVar[Enum]
 
 
-def test_something_else_under_the_name_is_refused(library):
+def test_entries_of_a_wrong_type_are_refused(library):
     with pytest.raises(TypeError, match=r"expected `ffi.Dict` in __ffi_enum_entries__, got str"):
 
         class Broken(Enum, type_key="test.earlier.Broken"):

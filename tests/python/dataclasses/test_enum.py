@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enumerations whose variants are native objects."""
+"""Enum, IntEnum and StrEnum, whose variants are native objects."""
 
 import copy
 import enum
@@ -18,7 +18,7 @@ _numbers = itertools.count()
 
 
 def key():
-    """Return a type key that no other test has."""
+    """Return a type key that no other test uses."""
     return f"test.enum.Type{next(_numbers)}"
 
 
@@ -39,7 +39,7 @@ class Priority(IntEnum, type_key="test.enum.Priority"):
 
 
 class Sign(StrEnum, type_key="test.enum.Sign"):
-    """Variants that are text."""
+    """Variants that are strings."""
 
     plus = "+"
     times = entry(value="*")
@@ -75,7 +75,7 @@ def test_look_up_by_index_name_and_variant():
 
 
 def test_variants_are_found_by_integers_of_derived_classes():
-    """A range of all integers of 64 bits was searched for them, one after the other."""
+    """The lookup searched a range of all 64-bit integers linearly."""
 
     class Number(enum.IntEnum):
         LOW = 10
@@ -91,7 +91,7 @@ def test_variants_are_found_by_integers_of_derived_classes():
 
 
 @pytest.mark.parametrize("variant", [Color.red, Priority.high, Sign.plus], ids=repr)
-def test_a_variant_is_the_same_object_wherever_it_comes_from(variant):
+def test_a_variant_is_always_the_same_object(variant):
     echo = tvm_ffi.get_global_func("testing.echo")
     assert echo(variant) is variant
     assert tvm_ffi.Array([variant])[0] is variant
@@ -104,8 +104,8 @@ def test_a_variant_is_the_same_object_wherever_it_comes_from(variant):
 
 
 def test_integers():
-    facts = [(x.value, x.name, x._int_index) for x in Priority]
-    assert facts == [(10, "low", 10), (20, "high", 20)]
+    rows = [(x.value, x.name, x._int_index) for x in Priority]
+    assert rows == [(10, "low", 10), (20, "high", 20)]
     assert Priority.lowest is Priority.low
     assert (str(Priority.low), f"{Priority.high}", repr(Priority.low)) == (
         "10",
@@ -136,7 +136,7 @@ def test_text():
         Sign("plus")
 
 
-def test_fields_take_payloads():
+def test_fields_accept_the_values_of_variants():
     @py_class(key())
     class Task(tvm_ffi.Object):
         priority: Priority
@@ -151,7 +151,7 @@ def test_fields_take_payloads():
         task.priority = 11
 
 
-def test_what_a_graph_holds():
+def test_json_graphs_of_variants():
     text = tvm_ffi.serialization.to_json_graph_str([Color.red, Priority.low, Sign.plus])
     assert json.loads(text)["nodes"][:3] == [
         {"type": "test.enum.Color", "data": "red"},
@@ -187,7 +187,7 @@ def test_columns():
         empty[Color.red]
 
 
-def test_native_code_finds_the_variants():
+def test_the_variants_are_registered_as_a_type_attribute():
     state = core._lookup_type_attr(Color.__tvm_ffi_type_info__.type_index, "__ffi_enum__")
     assert isinstance(state, EnumState)
     assert [x._str_index for x in state.entries] == ["red", "green"]
@@ -215,7 +215,7 @@ def test_variants_of_an_enumeration_from_cpp():
 
 
 def test_objects_of_enumerations_without_a_class_are_enums():
-    """Classes whose objects become values were not found for derived types."""
+    """The classes of value-like enums were not found for derived native types."""
     columns = core._lookup_type_attr(
         core._object_type_key_to_index("testing.TestCxxStrEnum"), "__ffi_enum__"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ header of registered types: what it says, and that a compiler agrees."""
+"""`gen_abi_cpp`: the generated C++ header of registered types, and its compilation."""
 
 import ctypes
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tvm_ffi.dataclasses import gen_abi_cpp, py_class
 
 @py_class("abi.sub.Leaf")
 class Leaf(Object):
-    """Ends with padding, which the next one uses."""
+    """A type with padding at its end, which a derived type uses."""
 
     v: int
     ok: bool
@@ -47,7 +47,7 @@ class Everything(Leaf):
 
 @py_class("abi.odd-name")
 class Odd(Object):
-    """A key and a field that are no identifiers of C++."""
+    """A type whose key and field are not C++ identifiers."""
 
     x: int
     register: int
@@ -55,7 +55,7 @@ class Odd(Object):
 
 @py_class("abi.other.User")
 class User(Object):
-    """Refers to types that are not selected."""
+    """A type with fields of types that are not selected."""
 
     leaf: Leaf
     odd: Odd
@@ -92,12 +92,12 @@ def test_ancestors_come_first_and_other_types_are_opaque():
         ("ABI.SUB.*", "did not match"),
     ],
 )
-def test_selectors_that_match_nothing(selector, message):
+def test_selectors_that_match_nothing_are_refused(selector, message):
     with pytest.raises(ValueError, match=message.replace("*", r"\*")):
         gen_abi_cpp(selector)
 
 
-def test_a_compiler_agrees(tmp_path):
+def test_the_header_compiles_and_matches_the_layout(tmp_path):
     keys = ["abi.sub.*", "abi.other.*", "abi.odd*", "ffi.Enum", "testing.TestIntPair"]
     header = gen_abi_cpp(keys)
     (tmp_path / "types.h").write_text(header, encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes with type variables that define native types: what their fields admit."""
+"""Generic classes with `py_class`: field types of type variables, bounds and constraints."""
 
 import copy
 import itertools
@@ -17,7 +17,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 Number = TypeVar("Number", bound=int)
 IntOrText = TypeVar("IntOrText", int, str)
-# Bounds that are defined within tests, or nowhere.
+# Bounds that are defined later, in a test, or never.
 Later = TypeVar("Later", bound="ComesLater")  # noqa: F821
 Other = TypeVar("Other", bound="OtherBound")  # noqa: F821
 
@@ -25,7 +25,7 @@ _numbers = itertools.count()
 
 
 def key(name="Type"):
-    """Return a type key that no other test has."""
+    """Return a type key that no other test uses."""
     return f"test.generic.{name}{next(_numbers)}"
 
 
@@ -57,11 +57,11 @@ def field_types(cls):
         pytest.param(int, (T,), "int", id="none in the annotation"),
     ],
 )
-def test_a_field_admits_what_it_does_for_any_argument(annotation, variables, expected):
+def test_the_type_of_a_field_with_type_variables(annotation, variables, expected):
     assert field_types(box_of(annotation, Object, Generic[variables])) == [expected]
 
 
-def test_objects_are_made_by_the_class_and_by_its_aliases():
+def test_the_class_and_its_aliases_construct_objects():
     box = box_of(T)
     for make in (box, box[int], box[str]):
         made = make("text")
@@ -88,7 +88,7 @@ def test_the_order_of_the_bases_does_not_matter():
 
 
 def test_a_class_derives_from_one_with_arguments():
-    """The type of the base has one layout, so the field is what it is there."""
+    """The base has one native layout, so its field keeps the type that it has in the base."""
 
     @py_class(key())
     class Base(Object, Generic[T]):
@@ -104,7 +104,7 @@ def test_a_class_derives_from_one_with_arguments():
     assert Named(first="not an int", second=2).first == "not an int"
 
 
-def test_fields_of_a_mixin_have_its_arguments():
+def test_fields_of_a_mixin_use_its_type_arguments():
     class Pair(Generic[T, U]):
         left: T
         right: list[U]
@@ -145,7 +145,7 @@ def test_a_field_of_a_generic_class_takes_its_objects():
 
 
 def test_a_bound_may_come_later():
-    """The class waits for it, as for any annotation."""
+    """The definition of the class is completed later, as for any unresolved annotation."""
 
     @py_class(key("Waiting"))
     class Waiting(Object, Generic[Later]):
@@ -169,7 +169,7 @@ def test_a_bound_that_comes_later_completes_the_class():
         Holder(1)
 
 
-def test_what_is_no_type_of_a_field_is_refused_behind_a_variable_too():
+def test_an_unsupported_bound_is_refused():
     Bad = TypeVar("Bad", bound=complex)
     with pytest.raises(TypeError, match=r"Cannot convert .*complex.* \(field 'content' of Box\)"):
         box_of(Bad, Object, Generic[Bad])

@@ -47,7 +47,7 @@ class Everything(Object):
     w: ctypes.c_void_p
 
 
-# Name, size, alignment, offset and static type index of each field, from the contract.
+# Name, size, alignment, offset and static type index of each field, from the ABI specification.
 LAYOUT = [
     ("a", 8, 8, 24, 1),
     ("b", 8, 8, 32, 3),
@@ -73,7 +73,7 @@ LAYOUT = [
 ]
 
 
-def test_fields_lie_where_the_contract_says():
+def test_fields_have_the_specified_offsets():
     info = Everything.__tvm_ffi_type_info__
     rows = [(x.name, x.size, x.alignment, x.offset, x.field_static_type_index) for x in info.fields]
     assert rows == LAYOUT
@@ -97,7 +97,7 @@ def ctypes_tensor():
     return pytest.importorskip("numpy").zeros(2, dtype="float32")
 
 
-def test_every_field_holds_what_it_was_given():
+def test_every_field_returns_its_value():
     obj = everything()
     assert (obj.a, obj.b, obj.c, obj.d, obj.e) == (1, 2.0, True, "text", b"bytes")
     assert isinstance(obj.b, float)
@@ -116,7 +116,7 @@ SOURCE = r"""
 
 using namespace tvm::ffi;
 
-// The memory of the Python class below.
+// The memory layout of the Python class below.
 struct PointObj : public Object {
   int64_t x;
   double weight;
@@ -211,7 +211,7 @@ def test_fields_of_mixins_come_first():
     assert str(inspect.signature(Mixed)) == "(q, z, m=<MISSING>)"
 
 
-def test_fields_of_a_second_type_are_those_of_a_mixin():
+def test_fields_of_a_second_base_type_are_inherited_as_of_a_mixin():
     """The field properties of the second type were mistaken for default values."""
 
     @py_class(key())
@@ -235,7 +235,7 @@ def test_fields_of_a_second_type_are_those_of_a_mixin():
     assert [both.a, both.b, both.c, list(both.d), both.e] == [1, 2, 7, [], None]
 
 
-def test_derived_fields_follow_those_of_the_base():
+def test_derived_fields_follow_the_fields_of_the_base():
     @py_class(key("Base"))
     class Base(Object):
         a: int

@@ -57,7 +57,7 @@ def test_refused_construction(make, message):
     assert Three(1).a == 1
 
 
-def test_a_default_of_another_type_is_reported_when_an_object_is_made():
+def test_a_default_of_another_type_is_an_error_at_construction():
     @py_class("test.py_class.BadDefault")
     class Bad(Object):
         x: int = "s"
@@ -72,7 +72,7 @@ def test_a_default_of_another_type_is_reported_when_an_object_is_made():
         assert cls(3).x == 3
 
 
-def test_what_a_factory_raises_is_its_own():
+def test_an_exception_of_a_default_factory_is_raised_unchanged():
     @py_class(key())
     class Failing(Object):
         x: int = field(default_factory=lambda: 1 // 0)
@@ -82,7 +82,7 @@ def test_what_a_factory_raises_is_its_own():
     assert Failing(1).x == 1
 
 
-def test_defaults_that_make_each_other_end_in_recursion_error():
+def test_mutually_recursive_default_factories_raise_recursion_error():
     @py_class(key())
     class Chicken(Object):
         egg: Object = field(default_factory=lambda: Egg())  # noqa: PLW0108  (Egg is defined below)
@@ -149,7 +149,7 @@ def test_assignment_converts_and_checks():
         del node.leaf
 
 
-def test_a_list_that_fits_is_kept_and_shared():
+def test_a_native_list_is_shared():
     @py_class(key())
     class Node(Object):
         items: list[int]
@@ -221,7 +221,7 @@ def test_computed_fields_and_post_init():
     assert seen == [6]
 
 
-def test_an_exception_half_way_through_construction_leaves_nothing_behind():
+def test_a_failed_construction_leaks_no_objects():
     @py_class(key())
     class Picky(Object):
         x: int
@@ -240,7 +240,7 @@ def test_an_exception_half_way_through_construction_leaves_nothing_behind():
 # ---- Classes with their own __init__ -------------------------------------------------------------
 
 
-def test_an_own_init_finds_empty_fields():
+def test_a_user_defined_init_finds_empty_fields():
     @py_class(key())
     class Own(Object):
         number: int = 7
@@ -255,7 +255,7 @@ def test_an_own_init_finds_empty_fields():
     assert Own(3).text is None
 
 
-def test_init_of_a_base_leaves_an_object_as_it_is():
+def test_init_of_a_base_initializes_the_derived_object():
     @py_class(key("Base"))
     class Base(Object):
         x: int
@@ -292,7 +292,7 @@ def test_without_init_a_class_cannot_be_called():
 
 
 def _class_whose_values_raise(exceptions):
-    """Return a class whose converter raises the next exception of a list."""
+    """Return a class whose converter raises the last exception of a list and removes it."""
 
     def fail(value):
         raise exceptions.pop()
@@ -305,26 +305,26 @@ def _class_whose_values_raise(exceptions):
 
 
 @pytest.mark.parametrize("make", [KeyboardInterrupt, lambda: SystemExit(3), GeneratorExit])
-@pytest.mark.parametrize("way", ["constructor", "default", "graph"])
-def test_interruptions_of_a_conversion_arrive_as_themselves(make, way):
-    """They were wrapped in errors about the field, which `except Exception` handles."""
+@pytest.mark.parametrize("trigger", ["constructor", "default", "graph"])
+def test_interruptions_of_a_conversion_are_raised_unchanged(make, trigger):
+    """They were wrapped in errors about the field, which `except Exception` catches."""
     exception = make()
     cls = _class_whose_values_raise([exception])
     node = {"type": cls.__tvm_ffi_type_info__.type_key, "data": {"x": 1}}
     text = json.dumps({"root_index": 0, "nodes": [node]})
-    ways = {
+    triggers = {
         "constructor": lambda: cls(2),
         "default": cls,
         "graph": lambda: tvm_ffi.serialization.from_json_graph_str(text),
     }
     with pytest.raises(BaseException) as caught:  # noqa: PT011
-        ways[way]()
+        triggers[trigger]()
     assert caught.value is exception
     assert caught.value.__cause__ is None
     assert [entry.name for entry in caught.traceback][-1] == "fail"
 
 
-def test_what_a_conversion_raised_is_the_cause_of_the_error_about_the_field():
+def test_the_exception_of_a_conversion_is_the_cause_of_the_error_about_the_field():
     """The original exception was replaced by a new one with the same message."""
     exception = ZeroDivisionError("by nothing")
     exceptions = [exception]
@@ -339,8 +339,8 @@ def test_what_a_conversion_raised_is_the_cause_of_the_error_about_the_field():
     assert again.value.__cause__ is exception
 
 
-def test_what_a_conversion_raised_goes_with_the_error_about_the_field():
-    """A native error in the cycle would keep the exception out of the collector's sight."""
+def test_the_exception_of_a_conversion_is_released_with_the_error_about_the_field():
+    """A native error in the reference cycle would hide the exception from the garbage collector."""
     raised = []
 
     class Raised(ValueError):
@@ -359,4 +359,4 @@ def test_what_a_conversion_raised_goes_with_the_error_about_the_field():
         with pytest.raises(ValueError, match="no"):
             Made(2)
     gc.collect()
-    assert [one() for one in raised] == [None] * 3
+    assert [reference() for reference in raised] == [None] * 3

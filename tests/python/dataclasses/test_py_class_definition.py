@@ -18,7 +18,7 @@ from .python_types import Leaf, class_of, key
 # ---- Forward references --------------------------------------------------------------------------
 
 
-def test_a_class_waits_for_the_classes_that_it_names():
+def test_a_class_with_forward_references_is_completed_later():
     first, second = key("First"), key("Second")
 
     @py_class(first)
@@ -45,7 +45,7 @@ def test_a_class_waits_for_the_classes_that_it_names():
     assert Second.__mro__[1] is First
 
 
-def test_names_that_stay_unknown_are_reported_and_the_key_is_free_again():
+def test_unresolved_names_are_reported_and_release_the_type_key():
     name = key()
 
     @py_class(name)
@@ -70,7 +70,7 @@ def test_names_that_stay_unknown_are_reported_and_the_key_is_free_again():
     assert Again(3).a == 3
 
 
-def test_what_is_wrong_with_a_waiting_class_is_said_when_it_is_called():
+def test_errors_of_a_deferred_definition_are_raised_by_the_first_call():
     @py_class(key())
     class Waiting(Object):
         a: "dict[Later, set]"
@@ -131,7 +131,7 @@ def test_bad_definitions_are_refused_and_undone(define, kind, message):
 
 
 def native_type(name, child_slots):
-    """Return a class for a native type with room for `child_slots` derived types."""
+    """Return a class for a native type with `child_slots` slots for derived types."""
 
     class ByteArray(ctypes.Structure):
         _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t))
@@ -144,8 +144,8 @@ def native_type(name, child_slots):
     return tvm_ffi.register_object(name)(type("Native", (Object,), {}))
 
 
-def test_a_base_without_room_for_derived_types_is_refused():
-    """The C function ends the process in this case, so the class is refused before."""
+def test_a_base_without_child_slots_is_refused():
+    """The C function aborts the process in this case, so the definition is refused earlier."""
     with pytest.raises(TypeError, match=r"cannot derive from `\S+`, .* 1 wanted, 0 of 0 left"):
         py_class(key())(class_of({}, (native_type(key(), 0),), x=int))
     base = native_type(key(), 2)
@@ -157,7 +157,7 @@ def test_a_base_without_room_for_derived_types_is_refused():
     assert py_class(name)(class_of({}, x=int))(1).x == 1
 
 
-def test_a_field_cannot_hide_that_of_a_base():
+def test_a_field_cannot_hide_a_field_of_the_base():
     with pytest.raises(
         TypeError, match="Bad.v: base type `test.py_class.Leaf` already has a field with this name"
     ):
@@ -175,7 +175,7 @@ def test_a_hook_that_raises_undoes_the_definition():
     assert py_class(name)(class_of({}, x=str))("text").x == "text"
 
 
-def test_a_free_key_is_refused_to_a_class_with_another_base():
+def test_a_released_key_cannot_be_reused_with_another_base():
     name = key()
     with pytest.raises(TypeError):
         py_class(name)(class_of({}, x=set))
@@ -199,7 +199,7 @@ def test_dynamic_attributes_on_request():
     assert (copy.copy(obj).note, obj.x) == ("y", 1)
 
 
-def test_a_metaclass_of_another_kind_is_pythons_own_error():
+def test_a_metaclass_conflict_is_a_type_error():
     class Meta(type):
         pass
 
@@ -210,7 +210,7 @@ def test_a_metaclass_of_another_kind_is_pythons_own_error():
 # ---- Hooks ---------------------------------------------------------------------------------------
 
 
-def test_hooks_of_the_class_are_attributes_of_the_type():
+def test_hooks_of_the_class_become_type_attributes():
     @py_class(key("Hooked"), eq=True)
     class Hooked(Object):
         a: int
@@ -283,7 +283,7 @@ def test_a_hook_sees_the_fields_before_they_are_registered():
     assert cls(1, "x").b == "x"
 
 
-def test_methods_are_seen_by_native_code():
+def test_methods_can_be_called_by_native_code():
     @py_class(key())
     class Counter(Object):
         a: int
@@ -336,7 +336,7 @@ def test_structural_flags_and_kinds():
         equal(Refusing(1), Refusing(1), False, False)
 
 
-def test_annotations_as_text_see_the_names_of_their_function():
+def test_string_annotations_are_resolved_in_the_enclosing_function():
     number = int
 
     @py_class(key())

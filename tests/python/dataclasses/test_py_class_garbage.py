@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Garbage collection of `py_class` objects whose fields hold Python values."""
+"""Garbage collection of `py_class` objects whose fields contain Python values."""
 
 import copy
 import gc
@@ -28,31 +28,31 @@ class Listener(Object):
     note: Any = None
 
 
-def circle_by_assignment(token):
+def cycle_by_assignment(token):
     listener = Listener(None)
     listener.callback = lambda: (listener, token)
 
 
-def circle_by_construction(token):
+def cycle_by_construction(token):
     def call():
         return listener, token
 
     listener = Listener(call)
 
 
-def circle_by_opaque_value(token):
+def cycle_by_opaque_value(token):
     listener = Listener(None)
     listener.note = token
     token.listener = listener
 
 
-def circle_in_a_copy(token):
+def cycle_in_a_copy(token):
     cell = []
     listener = copy.copy(Listener(lambda: (cell, token)))
     cell.append(listener)
 
 
-def no_circle_any_more(token):
+def no_cycle_after_assignment(token):
     listener = Listener(lambda: token)
     listener.callback = None
 
@@ -60,11 +60,11 @@ def no_circle_any_more(token):
 @pytest.mark.parametrize(
     "make",
     [
-        circle_by_assignment,
-        circle_by_construction,
-        circle_by_opaque_value,
-        circle_in_a_copy,
-        no_circle_any_more,
+        cycle_by_assignment,
+        cycle_by_construction,
+        cycle_by_opaque_value,
+        cycle_in_a_copy,
+        no_cycle_after_assignment,
     ],
 )
 def test_the_collector_sees_python_values_in_fields(make):
@@ -82,7 +82,7 @@ def kept_natively(token):
     return tvm_ffi.Array([listener]), listener.callback
 
 
-def test_what_native_code_still_holds_is_not_garbage():
+def test_objects_owned_by_native_code_are_not_collected():
     token = Token()
     end = weakref.ref(token)
     array, function = kept_natively(token)
@@ -99,8 +99,8 @@ def test_what_native_code_still_holds_is_not_garbage():
     assert end() is None
 
 
-def test_refused_values_leave_no_circle():
-    """The exception of the native error kept frames that keep the error."""
+def test_refused_values_leave_no_reference_cycle():
+    """The exception of the native error kept frames alive that keep the error alive."""
     token = Token()
     end = weakref.ref(token)
 
@@ -115,7 +115,7 @@ def test_refused_values_leave_no_circle():
     assert end() is None
 
 
-def test_what_the_collector_is_told_may_outlive_the_object():
+def test_referents_of_an_object_may_outlive_it():
     @py_class(key())
     class Holder(tvm_ffi.Object):
         call: Callable

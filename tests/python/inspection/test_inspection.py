@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is read from the files of libraries, well made and malformed; nothing of them is run."""
+"""Inspection of library files without loading them: reports, differences, malformed files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tvm_ffi.inspection._read import _functions
 
 SOURCE = Path(__file__).resolve().parents[1] / "kernels" / "described.c"
 
-# ---- A library, its device code written by hand --------------------------------------------------
+# ---- A library with hand-written device code -----------------------------------------------------
 
 
 def cubin(abi: int, flags: int) -> bytes:
@@ -82,14 +82,14 @@ def build(tmp_path_factory):
     lines = [f"#define {macro} {as_c_text(text)}\n" for macro, text in texts.items()]
     (folder / "device_code.h").write_text("".join(lines), encoding="ascii")
 
-    def compile_one(name: str, *options: str) -> Path:
+    def compile_library(name: str, *options: str) -> Path:
         flags = ["-std=c11", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
         flags += [f"-I{include}" for include in (folder, *libinfo.include_paths())]
         command = [*shlex.split(os.environ.get("CC") or "cc"), *flags, *options]
         subprocess.run([*command, str(SOURCE), "-o", str(folder / name)], check=True)
         return folder / name
 
-    return compile_one
+    return compile_library
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def described(build):
 
 @pytest.fixture(scope="module")
 def needy(build):
-    """Return the path of one with another function, which needs a symbol that nobody has."""
+    """Return the path of a library with another function, which needs an undefined ABI symbol."""
     return build("needy.so", "-DNEEDS_LATER", "-Wl,-soname,needy.so.1", "-Wl,-rpath,/somewhere")
 
 
@@ -112,7 +112,7 @@ def report(described):
 # ---- A whole library -----------------------------------------------------------------------------
 
 
-def test_functions_with_what_the_file_tells(report):
+def test_functions_with_their_metadata(report):
     assert [function.name for function in report.functions] == ["add", "plain", "secret", "typed"]
     add, plain, secret, typed = report.functions
     assert add.signature == "(Tensor, int) -> None"
@@ -127,7 +127,7 @@ def test_functions_with_what_the_file_tells(report):
     assert typed.unread == ()
 
 
-def test_needs_and_era(report):
+def test_needed_symbols_and_abi_level(report):
     (needed,) = report.symbols
     assert (needed.name, needed.is_provided, needed.since) == ("TVMFFIObjectDecRef", True, None)
     assert report.is_served
@@ -158,7 +158,7 @@ def test_device_code(report):
     ]
 
 
-def test_machine_links_and_floors(report, described):
+def test_machine_dependencies_and_version_floors(report, described):
     assert report.size_bytes == described.stat().st_size
     assert report.machine == platform.machine()
     assert (report.bits, report.is_little_endian, report.is_for_this_machine) == (64, True, True)
@@ -174,14 +174,14 @@ def test_missing_symbol_is_a_problem(needy):
     assert (report.soname, report.runpath) == ("needy.so.1", ("/somewhere",))
 
 
-def test_a_library_beside_it_may_define_what_it_needs(needy, tmp_path):
+def test_a_library_beside_it_may_define_missing_symbols(needy, tmp_path):
     other = tmp_path / "other.so"
     symbols = [("TVMFFIOfALaterRelease", True)]
     other.write_bytes(elf_files.library(machine=elf_files.X86_64, symbols=symbols))
     assert inspect_library(needy, beside=[other]).is_served
 
 
-def test_json_has_all_of_it(report):
+def test_to_json_contains_the_report(report):
     values = json.loads(json.dumps(report.to_json()))
     assert values["format"] == 1
     assert values["is_served"] is True
@@ -243,7 +243,7 @@ BY_REFERENCE = "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyERKNS0_8OptionalIivEE"
         ([BY_VALUE, "_ZN3tvm3ffi9ReprPrintERKNS0_3AnyE"], "0.1.11", "0.1.12"),
     ],
 )
-def test_needed_symbols_date_a_library(tmp_path, needed, at_least, at_most):
+def test_needed_symbols_bound_the_abi_level(tmp_path, needed, at_least, at_most):
     path = tmp_path / "library.so"
     symbols = [(name, False) for name in needed]
     path.write_bytes(elf_files.library(machine=elf_files.X86_64, symbols=symbols))
@@ -251,7 +251,7 @@ def test_needed_symbols_date_a_library(tmp_path, needed, at_least, at_most):
     assert (era.declared, era.at_least, era.at_most) == (None, at_least, at_most)
 
 
-def test_names_of_symbols_are_readable(tmp_path):
+def test_symbol_names_are_demangled(tmp_path):
     path = tmp_path / "library.so"
     names = {
         BY_VALUE: "tvm::ffi::json::Stringify",
@@ -285,24 +285,24 @@ def test_library_for_another_machine(tmp_path, machine, name):
 
 
 @pytest.mark.parametrize(
-    ("machine", "bits", "big_endian", "words"),
+    ("machine", "bits", "big_endian", "description"),
     [
         (elf_files.S390, 64, True, "a 64-bit big-endian library for s390"),
         (elf_files.PPC, 32, True, "a 32-bit big-endian library for ppc"),
         (3, 32, False, "a 32-bit little-endian library for 386"),
     ],
 )
-def test_what_the_abi_is_not_for(tmp_path, machine, bits, big_endian, words):
+def test_unsupported_machines_are_a_problem(tmp_path, machine, bits, big_endian, description):
     path = tmp_path / "library.so"
     data = elf_files.library(machine=machine, bits=bits, big_endian=big_endian, symbols=SYMBOLS)
     path.write_bytes(data)
     report = inspect_library(path)
     assert [function.name for function in report.functions] == ["add"]
-    assert report.problems == (f"{words}: the ABI is for 64-bit little-endian machines",)
+    assert report.problems == (f"{description}: the ABI is for 64-bit little-endian machines",)
     assert not report.is_for_this_machine
 
 
-# ---- Files that are no libraries -----------------------------------------------------------------
+# ---- Files that are not libraries ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -316,14 +316,14 @@ def test_what_the_abi_is_not_for(tmp_path, machine, bits, big_endian, words):
     ],
     ids=["empty", "DLL", "cut off", "class 7", "text"],
 )
-def test_other_files(tmp_path, content, message):
+def test_files_of_other_formats_are_refused(tmp_path, content, message):
     path = tmp_path / "library.so"
     path.write_bytes(content)
     with pytest.raises(LibraryFileError, match=rf"^{path}: {message}"):
         inspect_library(path)
 
 
-def test_programs_and_folders(tmp_path):
+def test_object_files_folders_and_missing_files_are_refused(tmp_path):
     data = bytearray(elf_files.library(machine=elf_files.X86_64))
     data[16] = 1
     path = tmp_path / "object.o"
@@ -337,7 +337,7 @@ def test_programs_and_folders(tmp_path):
 
 
 def inspected(path: Path, data: bytes) -> str:
-    """Return what is wrong with a file, "" when nothing is; anything but the one error fails."""
+    """Return the error message for a file, or "" if it is valid; the error must have a position."""
     path.write_bytes(data)
     began, problem = time.process_time(), ""
     try:
@@ -349,18 +349,18 @@ def inspected(path: Path, data: bytes) -> str:
     return problem
 
 
-def test_truncated_at_every_length(described, tmp_path):
+def test_a_file_truncated_at_any_length_is_refused(described, tmp_path):
     data = described.read_bytes()
     path = tmp_path / "truncated.so"
     lengths = {*range(70), *range(64, len(data), 131), *range(len(data) - 130, len(data))}
-    # The table of sections stands at the end.
+    # The section headers are at the end.
     assert all(inspected(path, data[:length]) for length in lengths)
     assert inspected(path, data) == ""
     small = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
     assert all(inspected(path, small[:length]) for length in range(len(small)))
 
 
-def test_huge_numbers_in_every_place(described, tmp_path):
+def test_huge_numbers_at_every_offset_are_handled(described, tmp_path):
     path = tmp_path / "huge.so"
     small = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
     for place in range(16, len(small) - 8, 4):
@@ -377,7 +377,7 @@ def test_huge_numbers_in_every_place(described, tmp_path):
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 60))
-def test_random_bytes_anywhere(described, tmp_path, seed, count):
+def test_random_bytes_are_handled(described, tmp_path, seed, count):
     data = bytearray(described.read_bytes())
     source = random.Random(seed)
     for _ in range(count):
@@ -385,8 +385,8 @@ def test_random_bytes_anywhere(described, tmp_path, seed, count):
     inspected(tmp_path / "random.so", bytes(data))
 
 
-def test_sections_that_overlap_take_no_time(tmp_path):
-    """Each of thirty thousand sections was the whole file: 1.7 MB took more than a minute."""
+def test_overlapping_sections_are_refused_quickly(tmp_path):
+    """Each of thirty thousand sections covers the whole file: 1.7 MB took more than a minute."""
     data = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
     (table,) = struct.unpack_from("<Q", data, 40)
     count = 30_000
@@ -399,7 +399,7 @@ def test_sections_that_overlap_take_no_time(tmp_path):
 
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("big_endian", [False, True])
-def test_another_reader_finds_the_same(described, bits, big_endian, tmp_path):
+def test_sections_and_symbols_match_pyelftools(described, bits, big_endian, tmp_path):
     pytest.importorskip("elftools", reason="pyelftools is not installed")
     from elftools.elf.elffile import ELFFile
 
@@ -421,8 +421,8 @@ def test_another_reader_finds_the_same(described, bits, big_endian, tmp_path):
             ]
 
 
-def test_names_that_overlap_take_no_time(tmp_path):
-    """The names of a hundred symbols are ends of one long text."""
+def test_overlapping_names_are_refused_quickly(tmp_path):
+    """The names of a hundred symbols are suffixes of one long string."""
     name = "x" * 60_000
     data = bytearray(
         elf_files.library(machine=elf_files.X86_64, symbols=[(name, False)] + [("y", False)] * 99)
@@ -433,7 +433,7 @@ def test_names_that_overlap_take_no_time(tmp_path):
 
 
 def version_needs(libraries: int, versions: int, name: int) -> bytes:
-    """Return so many libraries, all with the same versions, all of one name."""
+    """Return a version-needs section in which all libraries share the same versions and name."""
     rows = []
     for i in range(libraries):
         step = 0 if i == libraries - 1 else 16
@@ -448,8 +448,8 @@ def needy_library(needs: bytes, names: bytes = b"") -> bytes:
     return elf_files.library(machine=elf_files.X86_64, sections=[needs_section], texts=names)
 
 
-def test_versions_that_libraries_share_take_no_time(tmp_path):
-    """Each of them was read for each library: three thousand of both took seconds, in 100 KB."""
+def test_shared_version_entries_are_refused_quickly(tmp_path):
+    """Each version was read for each library: three thousand of each, in 100 KB, took seconds."""
     path = tmp_path / "versions.so"
     assert "more entries than '.gnu.version_r' has" in inspected(
         path, needy_library(version_needs(3000, 3000, 0))
@@ -461,15 +461,15 @@ def test_versions_that_libraries_share_take_no_time(tmp_path):
     [("GLIBC_2.34", {"GLIBC": "2.34"}), ("GLIBC_" + "9" * 5000, {}), ("GLIBC_2." + "1" * 10, {})],
     ids=["usual", "5000 digits", "10 digits"],
 )
-def test_versions_with_any_number_of_digits(tmp_path, name, floors):
-    """Python refuses to read so many digits, and its words were the error."""
+def test_versions_with_many_digits_are_ignored(tmp_path, name, floors):
+    """Python refuses to convert that many digits, and its message became the error."""
     path = tmp_path / "versions.so"
     path.write_bytes(needy_library(version_needs(1, 2, 1), name.encode() + b"\0"))
     assert inspect_library(path).floors == floors
 
 
-def test_texts_without_an_end_take_no_time(tmp_path):
-    """A megabyte was searched for each row, and cost nothing of what a library may cost."""
+def test_unterminated_strings_are_skipped_quickly(tmp_path):
+    """A megabyte was searched for each row without counting against the reading limit."""
     rows = struct.pack("<Q", 0x100000) * 60_000
     text = ("text", 1, 0x100000, b"A" * (1 << 20))
     sections = [text, ("tvm_ffi_exports", 1, 0x800000, rows)]
@@ -477,8 +477,8 @@ def test_texts_without_an_end_take_no_time(tmp_path):
     assert inspected(tmp_path / "endless.so", data) == ""
 
 
-def test_rows_in_the_hole_of_a_file_take_no_memory(tmp_path):
-    """Half a gigabyte that takes no room on the disk became as many addresses."""
+def test_rows_in_a_sparse_file_take_no_memory(tmp_path):
+    """Half a gigabyte that occupies no disk space was converted to a list of addresses."""
     path = tmp_path / "sparse.so"
     data = bytearray(
         elf_files.library(
@@ -496,8 +496,8 @@ def test_rows_in_the_hole_of_a_file_take_no_memory(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device"])
-def test_what_has_no_end_is_no_library(tmp_path, described, kind):
-    """To open a FIFO was to wait for somebody who writes."""
+def test_fifos_and_devices_are_refused(tmp_path, described, kind):
+    """Opening a FIFO blocked until a process opened it for writing."""
     path = tmp_path / "library.so"
     if kind == "fifo":
         os.mkfifo(path)
@@ -509,8 +509,8 @@ def test_what_has_no_end_is_no_library(tmp_path, described, kind):
         inspect_library(described, beside=[path])
 
 
-def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path, described):
-    """It was mapped, and the process ended with SIGBUS."""
+def test_a_file_truncated_during_reading_is_an_os_error(tmp_path, described):
+    """The file was mapped, and the process ended with SIGBUS."""
     path = tmp_path / "library.so"
     path.write_bytes(described.read_bytes())
     with open_image(path) as image:
@@ -520,7 +520,7 @@ def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path, described):
 
 
 @pytest.mark.parametrize("length", [0, 1, 255, 256, 257, 300, 5000, (1 << 20) + 3])
-def test_a_search_in_pieces_finds_what_is_there(tmp_path, length):
+def test_a_search_in_blocks_finds_matches_across_blocks(tmp_path, length):
     path = tmp_path / "bytes"
     path.write_bytes(b"x" * length + b"needle" + b"x" * 7)
     with open_regular(path) as file:
@@ -531,16 +531,16 @@ def test_a_search_in_pieces_finds_what_is_there(tmp_path, length):
         assert data[length : length + 6] == b"needle"
 
 
-def test_rows_that_share_a_long_text_take_no_time(build):
-    """Ten thousand rows, each with the same million letters as name and text."""
+def test_rows_that_share_a_long_string_are_read_quickly(build):
+    """Ten thousand rows have the same million letters as name and text."""
     library = build("rows.so", "-DMANY_ROWS")
     began = time.process_time()
     inspect_library(library)
     assert time.process_time() - began < 5
 
 
-def test_signatures_that_share_a_long_text_take_no_time():
-    """Each of sixteen functions had the same 900 KB read: a file of a megabyte took 100 s."""
+def test_signatures_that_share_a_long_string_are_read_quickly():
+    """The same 900 KB were parsed for each of sixteen functions: one megabyte took 100 s."""
     text = "(" + ", ".join(f"p{i}: int" for i in range(10_000)) + ")"
     names = [f"f{i:02}" for i in range(100)]
     symbols = [Symbol(f"__tvm_ffi_{name}", 0, 0, True, False) for name in names]
@@ -551,7 +551,7 @@ def test_signatures_that_share_a_long_text_take_no_time():
 
 
 def exporting(*texts: bytes) -> bytes:
-    """Return a library with a function ``f`` and rows of three texts each about functions."""
+    """Return a library with a function ``f`` and metadata rows of three strings each."""
     starts = [sum(len(text) + 1 for text in texts[:index]) for index in range(len(texts))]
     rows = struct.pack(f"<{len(texts)}Q", *(0x100000 + start for start in starts))
     content = b"".join(text + b"\0" for text in texts)
@@ -561,8 +561,8 @@ def exporting(*texts: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("depth", "is_read"), [(31, True), (32, False), (600, False)])
-def test_metadata_that_are_nested_deep(tmp_path, depth, is_read):
-    """JSON that could be read could not be written again: RecursionError."""
+def test_deeply_nested_metadata_are_not_read(tmp_path, depth, is_read):
+    """Nested JSON that could be parsed could not be serialized again: RecursionError."""
     path = tmp_path / "deep.so"
     path.write_bytes(exporting(b"f", b"metadata", b'{"x":%s1%s}' % (b"[" * depth, b"]" * depth)))
     (function,) = inspect_library(path).to_json()["functions"]
@@ -570,7 +570,7 @@ def test_metadata_that_are_nested_deep(tmp_path, depth, is_read):
 
 
 def test_device_code_in_a_section_with_a_long_name(tmp_path):
-    """Each cubin is reported with the name: 700 KB made 650 MB."""
+    """The name is reported for each cubin: 700 KB became 650 MB."""
     path = tmp_path / "place.so"
     section = ("x" * 60_000, 1, 0, cubin(7, 0x5A0D5A) * 100)
     path.write_bytes(elf_files.library(machine=elf_files.X86_64, sections=[section]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library that says much about itself, for those who read its file; running it ends the process.
+/* A library with all kinds of metadata for tests of inspection; loading it aborts the process.
  *
  * The header, which the test writes, defines EMBEDDED, CUBIN, FATBIN and HIP as strings. */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels that fail, and kernels that deal with the failure of what they call. */
+ * Kernels that raise errors, and kernels that handle the errors of functions that they call. */
 #include <tvm/ffi/extra/c_env_api.h>
 #include <unistd.h>
 
@@ -41,8 +41,8 @@ KERNEL(raise_object) {
 /* Returns the code and sets nothing. */
 KERNEL(fail_silently) { return (int)args[0].v_int64; }
 
-/* catch(f, args...) is f(args...), or the error it raised as a value; the code when there is
- * none. */
+/* catch(f, args...) returns f(args...), or the error that f raised as a value, or the return code
+ * if f failed without an error. */
 KERNEL(catch) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIObjectHandle function = FunctionArgument(&args[0]);
@@ -54,7 +54,7 @@ KERNEL(catch) {
   return Return(result, kTVMFFIError, (int64_t)(intptr_t)error);
 }
 
-/* Adds a frame of its own to the error of f, as generated code does. */
+/* Calls f and adds a backtrace frame to its error, as generated code does. */
 KERNEL(call_adding_frame) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIObjectHandle function = FunctionArgument(&args[0]);
@@ -71,8 +71,8 @@ KERNEL(call_adding_frame) {
   return code;
 }
 
-/* Works for args[1] milliseconds at most, looking for signals; args[0] is how to say that one has
- * come: the code to return, or 1 for an error of the kind that means the same. */
+/* Waits for at most args[1] milliseconds and checks for signals. If there is one, returns args[0]
+ * if it is negative; otherwise raises an error of kind EnvErrorAlreadySet. */
 KERNEL(wait_for_signal) {
   for (int64_t waited_ms = 0; waited_ms < args[1].v_int64; ++waited_ms) {
     if (TVMFFIEnvCheckSignals() != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose threads enter Python while it shuts down, out of code that cannot be unwound, as
-// destructors cannot.
+// Kernels whose threads enter Python during interpreter shutdown from noexcept functions, which,
+// like destructors, must not be unwound.
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <chrono>
@@ -68,16 +68,16 @@ int OnNewThread(Run run, const TVMFFIAny& kept, Args... args) {
 
 extern "C" {
 
-// release_later(x, ms): a native thread holds x, and lets go of it then.
+// release_later(x, ms): a native thread owns x and releases it after `ms` milliseconds.
 KERNEL(release_later) { return OnNewThread(&ReleaseLater, args[0], args[1].v_int64); }
 
-// call_later(f, ms): a native thread calls f() then.
+// call_later(f, ms): a native thread calls f() after `ms` milliseconds.
 KERNEL(call_later) { return OnNewThread(&CallLater, args[0], args[1].v_int64); }
 
-// call_and_release_for_ever(f): a native thread calls f() and drops what it returns.
+// call_and_release_for_ever(f): a native thread calls f() and releases the result, in a loop.
 KERNEL(call_and_release_for_ever) { return OnNewThread(&CallForEver, args[0]); }
 
-// check_signals_later(ms)
+// check_signals_later(ms): a native thread checks for signals after `ms` milliseconds.
 KERNEL(check_signals_later) {
   std::thread(&CheckSignalsLater, args[0].v_int64).detach();
   return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host code as TVM's code generators write it: it asks TVM's runtime for the kernel that its module
- * imports, and sets the device before the launch, as all it has are addresses. */
+/* Host code in the form that TVM's code generators emit: it looks up a kernel through TVM's runtime,
+ * and sets the device before the launch, as the arguments are addresses. */
 #include <tvm/ffi/c_api.h>
 
 TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;
@@ -8,7 +8,7 @@ TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;
 extern int TVMBackendGetFuncFromEnv(void* library_ctx, const char* name, TVMFFIObjectHandle* out);
 
 static int call(const char* name, TVMFFIAny* args, int32_t num_args) {
-  TVMFFIObjectHandle function; /* lent */
+  TVMFFIObjectHandle function; /* borrowed from the library context */
   TVMFFIAny result = {.type_index = kTVMFFINone};
   if (TVMBackendGetFuncFromEnv(__tvm_ffi__library_ctx, name, &function) != 0) return -1;
   return TVMFFIFunctionCall(function, args, num_args, &result);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the kernels of the Python tests share: the form of an exported function, and results.
- * The libraries are not linked to libtvm_ffi; they find its symbols in the process. */
+ * Helpers of the kernels of the Python tests: exported functions, arguments and results.
+ * The libraries are not linked to libtvm_ffi; the loader finds its symbols in the process. */
 #ifndef TESTS_PYTHON_KERNELS_KERNEL_H_
 #define TESTS_PYTHON_KERNELS_KERNEL_H_
 
@@ -43,7 +43,7 @@ static inline TVMFFIObjectHandle FunctionArgument(const TVMFFIAny* arg) {
   return NULL;
 }
 
-/* The description of a tensor, owned or lent, or NULL with a TypeError pending. */
+/* The DLTensor of a tensor argument, owned or borrowed, or NULL with a TypeError pending. */
 static inline DLTensor* TensorArgument(const TVMFFIAny* arg) {
   if (arg->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(arg->v_obj);
   if (arg->type_index == kTVMFFIDLTensorPtr) return (DLTensor*)arg->v_ptr;

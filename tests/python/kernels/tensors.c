@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels on tensors, and on the environment that a call gives them: stream and allocator. */
+ * Kernels that read tensors and the environment of a call: stream and allocator. */
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include "kernel.h"
@@ -58,7 +58,7 @@ KERNEL(has_strides) {
   return tensor == NULL ? -1 : Return(result, kTVMFFIBool, tensor->strides != NULL);
 }
 
-/* Where the shape stands. */
+/* The address of the shape. */
 KERNEL(extents) {
   DLTensor* tensor = TensorArgument(&args[0]);
   return tensor == NULL ? -1 : ReturnPointer(result, tensor->shape);
@@ -108,8 +108,7 @@ KERNEL(stream) {
                        TVMFFIEnvGetStream((int32_t)args[0].v_int64, (int32_t)args[1].v_int64));
 }
 
-/* The stream of device type 2, device id 3 that the last call of this function saw; it fails
- * when args[0], which is followed by tensors, is true. */
+/* The stream of device type 2, device id 3 during the last call of see_stream. */
 static void* seen_stream;
 
 KERNEL(see_stream) {

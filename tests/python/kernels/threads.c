@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels that use threads which Python did not create, and kernels that take their time. */
+ * Kernels that use native threads, and kernels that run for some time. */
 #define _GNU_SOURCE /* pthread_timedjoin_np */
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ typedef struct Call {
 static void* RunCall(void* argument) {
   Call* call = (Call*)argument;
   call->code = TVMFFIFunctionCall(call->function, call->args, call->num_args, &call->result);
-  /* The error slot belongs to this thread: the error travels in the struct. */
+  /* The error slot belongs to this thread, so the error is passed in the struct. */
   if (call->code != 0) TVMFFIErrorMoveFromRaised(&call->error);
   return NULL;
 }
@@ -38,7 +38,7 @@ static int RunOnThread(void* (*run)(void*), void* argument) {
   return pthread_join(thread, NULL);
 }
 
-/* call_on_thread(f, args...) is f(args...), executed by a new native thread. */
+/* call_on_thread(f, args...) returns f(args...), called on a new native thread. */
 KERNEL(call_on_thread) {
   Call call = {FunctionArgument(&args[0]), (TVMFFIAny*)(args + 1), num_args - 1, None(), 0, NULL};
   if (call.function == NULL || RunOnThread(&RunCall, &call) != 0) return -1;
@@ -58,7 +58,7 @@ static void* DropReference(void* object) {
   return NULL;
 }
 
-/* Drops the last native reference to a kept object on a new native thread. */
+/* The object that release_on_thread releases on a new native thread. */
 static TVMFFIObject* kept_object;
 
 KERNEL(keep_object) {
@@ -78,7 +78,7 @@ KERNEL(release_on_thread) {
 /* ---- Destructors that wait ---------------------------------------------------------------------
  */
 
-/* An object whose end calls a function on a new thread and waits for it, up to some time. */
+/* An object whose destructor calls a function on a new thread and waits up to a time limit. */
 typedef struct Waiting {
   TVMFFIObject header;
   TVMFFIObjectHandle function; /* owned */
@@ -113,7 +113,7 @@ static void EndWaiting(void* self, int flags) {
   if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) free(waiting);
 }
 
-/* new_waiting(f, ms): an object whose end waits for f(), which a new thread calls. */
+/* new_waiting(f, ms) returns an object whose destructor calls f() on a new thread and waits. */
 KERNEL(new_waiting) {
   TVMFFIObjectHandle function = FunctionArgument(&args[0]);
   Waiting* waiting = function == NULL ? NULL : (Waiting*)malloc(sizeof(Waiting));
@@ -128,7 +128,7 @@ KERNEL(new_waiting) {
   return 0;
 }
 
-/* How many of them have waited in vain since the last time this was asked. */
+/* The number of destructors that reached their time limit since the last call. */
 KERNEL(take_stuck) {
   ReturnInt(result, num_stuck);
   num_stuck = 0;
@@ -189,7 +189,7 @@ KERNEL(call_for_ever) {
 /* ---- Taking time ------------------------------------------------------------------------------
  */
 
-/* watch(x, ms): whether the first int64 of x changes while this function looks at it. */
+/* watch(x, ms) returns true if the first int64 of x changes within `ms` milliseconds. */
 KERNEL(watch) {
   DLTensor* tensor = TensorArgument(&args[0]);
   if (tensor == NULL) return -1;

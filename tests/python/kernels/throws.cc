@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in C++ whose own code throws under a function of the runtime.
+// C++ kernels that throw exceptions through a runtime function.
 #include <stdexcept>
 
 #include "kernel.h"

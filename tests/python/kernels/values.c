@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels that look at their arguments, hand them back, keep them, or call them. */
+ * Kernels that read, return, store or call their arguments. */
 #include <malloc.h>
 #include <stdlib.h>
 
 #include "kernel.h"
 
-/* ---- Looking ------------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------------------- */
 
 KERNEL(noop) { return 0; }
 
@@ -22,7 +22,7 @@ KERNEL(text_size) { return ReturnInt(result, (int64_t)TextArgument(&args[0]).siz
 
 KERNEL(text_address) { return ReturnPointer(result, TextArgument(&args[0]).data); }
 
-/* Bytes in use on the heap, or -1 where the C library does not tell. */
+/* Bytes in use on the heap, or -1 if the C library does not report them. */
 KERNEL(heap_bytes) {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 33))
   struct mallinfo2 info = mallinfo2();
@@ -32,7 +32,7 @@ KERNEL(heap_bytes) {
 #endif
 }
 
-/* ---- Handing back -------------------------------------------------------------------------- */
+/* ---- Returning ----------------------------------------------------------------------------- */
 
 KERNEL(echo) { return TVMFFIAnyViewToOwnedAny(&args[0], result); }
 
@@ -67,7 +67,7 @@ KERNEL(return_borrowed) {
   }
 }
 
-/* ---- Keeping ------------------------------------------------------------------------------- */
+/* ---- Storing ------------------------------------------------------------------------------- */
 
 static TVMFFIAny kept;
 
@@ -91,13 +91,13 @@ static int CallWith(const TVMFFIAny* function, TVMFFIAny* args, int32_t num_args
   return callee == NULL ? -1 : TVMFFIFunctionCall(callee, args, num_args, result);
 }
 
-/* call(f, args...) is f(args...). */
+/* call(f, args...) returns f(args...). */
 KERNEL(call) { return CallWith(&args[0], (TVMFFIAny*)(args + 1), num_args - 1, result); }
 
 /* Calls f without the arguments that follow it. */
 KERNEL(call_alone) { return CallWith(&args[0], NULL, 0, result); }
 
-/* Calls what was kept. */
+/* Calls the stored function. */
 KERNEL(call_kept) { return CallWith(&kept, (TVMFFIAny*)args, num_args, result); }
 
 KERNEL(call_with_raw_str) {
@@ -115,7 +115,7 @@ KERNEL(call_with_byte_array) {
   return CallWith(&args[0], &arg, 1, result);
 }
 
-/* Calls f with the object by move, and says whether f left the slot empty. */
+/* Calls f with the object by move, and returns true if f left the slot empty. */
 KERNEL(call_with_moved) {
   TVMFFIAny owned, arg = None(), answer = None();
   int code = TVMFFIAnyViewToOwnedAny(&args[1], &owned);
@@ -147,7 +147,7 @@ KERNEL(take) {
   return TVMFFIAnyViewToOwnedAny(&args[0], result);
 }
 
-/* Drops the first argument, which was passed by move, then counts the references to the second. */
+/* Releases the first argument, passed by move, then returns the reference count of the second. */
 KERNEL(take_then_count_owners) {
   TVMFFIAny owned;
   if (TVMFFIAnyViewToOwnedAny(&args[0], &owned) != 0) return -1;
@@ -155,8 +155,8 @@ KERNEL(take_then_count_owners) {
   return ReturnInt(result, (int64_t)(args[1].v_obj->combined_ref_count & 0xFFFFFFFF));
 }
 
-/* Lends a DLTensor that exists during the call only; its memory is scribbled over after it. */
-KERNEL(call_with_lent) {
+/* Passes a DLTensor that is valid during the call only; its memory is overwritten afterwards. */
+KERNEL(call_with_borrowed) {
   DLTensor* tensor = TensorArgument(&args[1]);
   if (tensor == NULL) return -1;
   DLTensor* lent = (DLTensor*)malloc(sizeof(DLTensor));
@@ -176,7 +176,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_main(void* handle, const TVMFFIAny* args, int32
   return __tvm_ffi_count(handle, args, num_args, result);
 }
 
-/* ---- What the library says about its functions ----------------------------------------------- */
+/* ---- Documentation and metadata -------------------------------------------------------------- */
 
 static int ReturnText(const char* text, TVMFFIAny* result) {
   TVMFFIByteArray view = {text, strlen(text)};
@@ -187,7 +187,7 @@ KERNEL(_doc_echo) { return ReturnText("Return the argument.", result); }
 
 KERNEL(_metadata_echo) { return ReturnText("{\"type_schema\": \"{}\", \"cost\": 3}", result); }
 
-/* clamp(x, low, high): described in full, as the macros of the C++ headers do it. */
+/* clamp(x, low, high), with the documentation and metadata that the C++ macros generate. */
 KERNEL(clamp) {
   double value = args[0].v_float64;
   *result = args[value < args[1].v_float64 ? 1 : value > args[2].v_float64 ? 2 : 0];

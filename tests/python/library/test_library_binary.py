@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes of embedded modules: written by hand from the description of the format."""
+"""Encoding and decoding of embedded modules; expected bytes are written from the specification."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvm_ffi._library.embedded_modules import EmbeddedModule, decode, encode, en
 
 
 def u64(*numbers):
-    """Return numbers as the format writes them, without the code under test."""
+    """Return numbers as little-endian 64-bit integers."""
     return b"".join(bytes((n >> shift) & 0xFF for shift in range(0, 64, 8)) for n in numbers)
 
 
@@ -116,12 +116,12 @@ def test_payloads_are_not_copied():
 
 @st.composite
 def import_trees(draw):
-    """Modules that import what stands behind them, or in front of them, but never both."""
+    """Return modules whose imports are acyclic, in an arbitrary order of indices."""
     count = draw(st.integers(1, 12))
     order = draw(st.permutations(range(count)))
     imports = [()] * count
-    for place, module in enumerate(order):
-        if later := order[place + 1 :]:
+    for position, module in enumerate(order):
+        if later := order[position + 1 :]:
             imports[module] = tuple(draw(st.lists(st.sampled_from(later), max_size=6)))
     library = draw(st.integers(-1, count - 1))
     kinds = st.text(min_size=1, max_size=8).filter(lambda kind: kind != "_lib")
@@ -139,19 +139,19 @@ def test_round_trip(modules):
 
 
 @pytest.mark.parametrize("data", [ONLY_CODE, DIAMOND])
-def test_every_truncation_is_an_error(data):
+def test_every_truncation_is_refused(data):
     for length in range(len(data)):
         with pytest.raises(ValueError, match="library binary: byte"):
             decode(data[:length])
-        if length >= 8:  # the same with a total that agrees
+        if length >= 8:  # also with a matching total size
             with pytest.raises(ValueError, match="library binary: byte"):
                 decode(u64(length - 8) + data[8:length])
 
 
 @given(st.binary(max_size=200), st.integers(0, 163), st.integers(0, 255))
-def test_other_bytes_are_modules_or_an_error(noise, place, byte):
+def test_damaged_bytes_decode_or_raise_value_error(noise, position, byte):
     damaged = bytearray(DIAMOND)
-    damaged[place] = byte
+    damaged[position] = byte
     for data in (bytes(damaged), noise, u64(len(noise)) + noise):
         message = ""
         try:
@@ -190,7 +190,7 @@ XY = u64(1) + b"x" + u64(1) + b"y"
             with_total(u64(1 << 63)),
             "byte 8: expected at most 0 row pointer entries, as 0 bytes remain, "
             "got 9223372036854775808",
-            id="rows-that-are-not-there",
+            id="missing-rows",
         ),
         pytest.param(
             with_total(u64(1, 0, 0)),
@@ -205,7 +205,7 @@ XY = u64(1) + b"x" + u64(1) + b"y"
         pytest.param(
             with_total(u64(2, 0, 0, 1 << 40, 0), LIB),
             "byte 32: expected at most 2 child entries, as 20 bytes remain, got 1099511627776",
-            id="children-that-are-not-there",
+            id="missing-children",
         ),
         pytest.param(
             with_total(u64(2, 1, 1, 1, 0), LIB),
@@ -220,17 +220,17 @@ XY = u64(1) + b"x" + u64(1) + b"y"
         pytest.param(
             with_total(u64(3, 0, 9, 1, 1, 1), LIB, XY),
             "byte 24: expected row pointer 1 from 0 to 1, got 9",
-            id="row-behind-the-children",
+            id="row-after-the-children",
         ),
         pytest.param(
             with_total(u64(3, 0, 1, 1, 2, 1, 1), LIB, XY),
             "byte 32: expected 2, the number of children, as last row pointer, got 1",
-            id="children-of-nobody",
+            id="children-without-a-module",
         ),
         pytest.param(
             with_total(u64(3, 0, 1, 1, 1, 2), LIB, XY),
             "byte 48: expected a module below 2 as child 0, got 2",
-            id="child-that-is-not-there",
+            id="missing-child",
         ),
         pytest.param(
             with_total(u64(2, 0, 0, 0, 0, 0)),
@@ -251,7 +251,7 @@ XY = u64(1) + b"x" + u64(1) + b"y"
         pytest.param(
             with_total(u64(2, 0, 0, 0), LIB, b"abc"),
             "byte 52: expected the end, got 3 more bytes",
-            id="bytes-behind-the-last-module",
+            id="bytes-after-the-last-module",
         ),
         pytest.param(
             with_total(u64(2, 0, 1, 1, 0), LIB),
@@ -265,7 +265,7 @@ XY = u64(1) + b"x" + u64(1) + b"y"
         ),
     ],
 )
-def test_what_is_wrong_is_named(data, message):
+def test_malformed_binaries_are_refused(data, message):
     with pytest.raises(ValueError, match=f"^library binary: {re.escape(message)}$"):
         decode(data)
 
@@ -302,6 +302,6 @@ def test_a_long_chain_needs_no_recursion():
         ([EmbeddedModule("x", b"", (0,))], "cycle: 0 -> 0"),
     ],
 )
-def test_what_cannot_be_written(modules, message):
+def test_invalid_modules_cannot_be_encoded(modules, message):
     with pytest.raises(ValueError, match=f"^library binary: .*{message}"):
         encode(modules)

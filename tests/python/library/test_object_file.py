@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Object files that the package writes itself, as other tools read them."""
+"""ELF object files written by the package, and read by pyelftools and the linker."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_every_byte_of_a_small_object():
     ("machine", "name", "note"),
     [("x86_64", "EM_X86_64", "X86"), ("aarch64", "EM_AARCH64", "AARCH64")],
 )
-def test_a_library_for_elf_files_reads_it(machine, name, note):
+def test_pyelftools_reads_the_object(machine, name, note):
     pytest.importorskip("elftools", reason="pyelftools is not installed")
     from elftools.elf.elffile import ELFFile
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of kind ``cuda``, as Apache TVM and TileLang embed them, without either."""
+"""Modules of kind ``cuda``, as embedded by Apache TVM and TileLang, without those packages."""
 
 import os
 import shlex
@@ -24,7 +24,7 @@ def text(content):
 
 
 def module(*, dtypes=((3, 64, 1), (0, 32, 1)), words=(b"blockIdx.x",), notes=0, image=PTX):
-    """Return the bytes, by the layout that the reader describes."""
+    """Return the bytes of a module in the layout that the reader expects."""
     parameters = b"".join(struct.pack("<BBH", *dtype) for dtype in dtypes)
     return b"".join(
         [
@@ -50,7 +50,7 @@ def load():
         tvm_ffi.remove_global_func(SET_DEVICE)
 
 
-def test_functions_take_what_the_module_says(load):
+def test_functions_check_the_parameters_of_the_module(load):
     loaded = load(module())
     assert loaded.kind == "cuda_driver"
     with pytest.raises(
@@ -62,7 +62,7 @@ def test_functions_take_what_the_module_says(load):
 
 
 @pytest.mark.parametrize("end", range(len(module())))
-def test_what_ends_too_early_is_refused(load, end):
+def test_truncated_modules_are_refused(load, end):
     with pytest.raises(ValueError, match="module of kind `cuda`: "):
         load(module()[:end])
 
@@ -85,7 +85,7 @@ def test_damaged_and_foreign_modules_are_refused(load, content, message):
         load(content)
 
 
-def test_a_loader_that_is_there_stays():
+def test_a_registered_loader_is_not_replaced():
     tvm_ffi.register_global_func(LOADER, lambda content: "theirs")
     try:
         cuda.register_tvm_loader()
@@ -100,7 +100,7 @@ def test_a_loader_that_is_there_stays():
 
 @pytest.fixture(scope="module")
 def libraries(build_once):
-    """Return a folder with host code, a stand-in for the driver, and one for TVM's runtime."""
+    """Return a folder with host code, a fake CUDA driver and a fake TVM runtime."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     if shutil.which(compiler[0]) is None:
         pytest.skip("no C compiler")
@@ -151,7 +151,7 @@ def test_host_code_finds_kernels_and_sets_their_device(run_python, libraries):
     )
 
 
-WHO_ANSWERS = """
+CALL_TVM_FUNCTION = """
 import ctypes, tvm_ffi
 {before}
 tvm_ffi.cuda.register_tvm_loader()
@@ -164,13 +164,13 @@ print(find(None, b"nothing", ctypes.byref(found)), "tvm_backend" in open("/proc/
 @pytest.mark.parametrize(
     ("scope", "expected"), [("RTLD_GLOBAL", "7 False"), ("RTLD_LOCAL", "-1 True")]
 )
-def test_the_function_of_tvm_stays_where_libraries_see_it(run_python, libraries, scope, expected):
+def test_a_visible_tvm_function_is_not_replaced(run_python, libraries, scope, expected):
     before = f"ctypes.CDLL({str(libraries / 'theirs.so')!r}, ctypes.{scope})"
-    done = run_python(WHO_ANSWERS.format(before=before))
+    done = run_python(CALL_TVM_FUNCTION.format(before=before))
     assert done.stdout == f"{expected}\n", done.stderr
 
 
-def test_without_a_request_the_process_has_no_function_of_tvm(run_python):
+def test_tvm_functions_are_not_exported_without_a_request(run_python):
     code = "import ctypes, tvm_ffi; print(hasattr(ctypes.CDLL(None), 'TVMBackendGetFuncFromEnv'))"
     assert run_python(code).stdout == "False\n"
 
@@ -196,7 +196,7 @@ print(tvm_ffi.load_module({library!r}).kind)
 
 
 @pytest.mark.skipif(shutil.which("ld") is None, reason="no ld")
-def test_a_library_that_needs_the_loader_names_it(run_python, tmp_path):
+def test_the_error_names_the_missing_loader(run_python, tmp_path):
     library = str(tmp_path / "kernels.so")
     embedded = run_python(EMBED.format(content=module(), library=library))
     assert embedded.returncode == 0, embedded.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of modules written in Python: as modules, in import trees, and how long they live."""
+"""CustomModule: module kinds written in Python, their methods, imports, loaders and lifetime."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOURCES = Path(__file__).resolve().parents[2] / "runtime"
 
 
 class Greeter(CustomModule, kind="test.greeter"):
-    """Keeps bound methods, as an author would who knows nothing of native modules."""
+    """A module that stores bound methods, which refer back to the module."""
 
     def __init__(self, greeting: str) -> None:
         self.greeting = greeting
@@ -54,27 +54,27 @@ class Greeter(CustomModule, kind="test.greeter"):
         text = self.greeting.upper() if fmt == "shout" else self.greeting
         Path(file_name).write_text(text, encoding="utf-8")
 
-    def hello(self, who):
-        return f"{self.greeting}, {who}!"
+    def hello(self, name):
+        return f"{self.greeting}, {name}!"
 
     def refuse(self):
         raise Refusal(self.greeting)
 
 
 class Refusal(Exception):
-    """An exception that nothing native knows."""
+    """An exception class that is not registered with the runtime."""
 
 
 class Plain(CustomModule, kind="test.plain"):
-    """Overrides nothing."""
+    """A module class without overrides."""
 
 
 def native(name):
-    """Return a function of the runtime that goes through the C++ methods."""
+    """Return a runtime function that calls the C++ methods of modules."""
     return tvm_ffi.get_global_func(name)
 
 
-# ---- A module like any other ---------------------------------------------------------------------
+# ---- The methods of a module ---------------------------------------------------------------------
 
 
 def test_instance_is_a_module_of_its_kind():
@@ -121,7 +121,7 @@ def test_python_calls_the_methods_themselves():
     assert greeter.get_write_formats() == ["text", "shout"]
 
 
-def test_what_a_class_does_not_override_is_refused_or_empty(tmp_path):
+def test_methods_without_an_override_raise_or_return_nothing(tmp_path):
     plain = Plain()
     assert plain.get_property_mask() == 0
     assert plain.inspect_source() == native("ffi.ModuleInspectSource")(plain, "") == ""
@@ -138,7 +138,7 @@ def test_what_a_class_does_not_override_is_refused_or_empty(tmp_path):
             write(path)
 
 
-def test_properties_of_the_class_count():
+def test_the_properties_of_the_class_are_reported():
     class Exporting(Greeter, properties=ModulePropertyMask.COMPILATION_EXPORTABLE):
         pass
 
@@ -147,7 +147,7 @@ def test_properties_of_the_class_count():
     assert exporting.kind == "test.greeter"  # inherited
 
 
-def test_exceptions_arrive_as_they_are():
+def test_exceptions_of_methods_are_raised_unchanged():
     greeter = Greeter("no")
     with pytest.raises(Refusal, match="no") as caught:
         greeter.get_function("refuse")()
@@ -181,7 +181,7 @@ def test_results_of_wrong_types_are_named(method, call, message):
         call(cls())
 
 
-def test_missing_attribute_in_a_lookup_is_no_function():
+def test_an_attribute_error_in_a_lookup_is_not_a_missing_function():
     class Misspelt(CustomModule, kind="test.misspelt"):
         def find_function(self, name):
             return self.functoins[name]
@@ -194,7 +194,7 @@ def test_missing_attribute_in_a_lookup_is_no_function():
         Misspelt().__deepcopy_me__  # noqa: B018
 
 
-def test_function_of_another_module_stays_that_modules(kernels):
+def test_a_forwarded_function_keeps_its_own_module(kernels):
     class Forwarding(CustomModule, kind="test.forwarding"):
         def find_function(self, name):
             return kernels.echo if name == "other" else None
@@ -204,7 +204,7 @@ def test_function_of_another_module_stays_that_modules(kernels):
     assert kernels.echo.__name__ == "echo"
 
 
-def test_another_class_for_modules_leaves_custom_ones_alone(echo):
+def test_registering_another_module_class_does_not_affect_custom_modules(echo):
     class Other(Module):
         pass
 
@@ -219,7 +219,7 @@ def test_another_class_for_modules_leaves_custom_ones_alone(echo):
     assert echo(greeter) is greeter
 
 
-def test_class_may_set_attributes_its_own_way():
+def test_a_class_may_override_setattr():
     class Strict(CustomModule, kind="test.strict"):
         def __setattr__(self, name, value):
             raise Refusal(name)
@@ -237,7 +237,7 @@ def test_copies_are_the_module_itself():
 
 
 class Sum(CustomModule, kind="test.sum"):
-    """Travels in pickles: its class is found by name."""
+    """A module that can be pickled: its class is found by name."""
 
     def __init__(self, number):
         self.number = number
@@ -250,11 +250,11 @@ class Sum(CustomModule, kind="test.sum"):
 
 
 def load_sum(data):
-    """Make a module as a class method does, without a loader for all tests."""
+    """Return a module from its bytes; a class method would register a loader for all tests."""
     return Sum(data[0])
 
 
-def test_module_travels_as_its_bytes_and_imports():
+def test_a_module_is_pickled_as_its_bytes_and_imports():
     Sum.load_from_bytes = staticmethod(load_sum)
     try:
         module, imported = Sum(3), Sum(4)
@@ -273,7 +273,7 @@ def test_module_travels_as_its_bytes_and_imports():
 # ---- Identity and imports ------------------------------------------------------------------------
 
 
-def test_native_code_gives_the_same_object_back(echo):
+def test_native_code_returns_the_same_object(echo):
     greeter = Greeter("Hello")
     assert echo(greeter) is greeter
     assert next(iter(tvm_ffi.Array([greeter]))) is greeter
@@ -282,7 +282,7 @@ def test_native_code_gives_the_same_object_back(echo):
     assert seen[0] is greeter
 
 
-def test_module_that_only_native_code_keeps_comes_back_with_its_state():
+def test_a_module_owned_by_native_code_keeps_its_state():
     plain = Plain()
     plain.note = 17
     kept = tvm_ffi.Array([plain])
@@ -330,15 +330,15 @@ def embedding_library(tmp_path_factory):
 
 @pytest.fixture
 def kinds_a_and_b():
-    """Let embedded modules of these kinds be made; their functions are called as their bytes."""
+    """Register loaders of kinds a and b; the bytes of a module are the name of its function."""
 
     def loader(name):
         class Loaded(CustomModule, kind=f"test.{name}"):
             def __init__(self, data):
                 self.data = data
 
-            def find_function(self, wanted):
-                return (lambda: f"{name} {wanted}") if wanted == self.data.decode() else None
+            def find_function(self, function):
+                return (lambda: f"{name} {function}") if function == self.data.decode() else None
 
         return Loaded
 
@@ -386,7 +386,7 @@ def test_missing_loader_is_named_with_a_remedy(embedding_library):
         assert part in message
 
 
-def test_error_of_a_loader_in_python_arrives_as_it_is(embedding_library, kinds_a_and_b):
+def test_the_error_of_a_python_loader_is_raised_unchanged(embedding_library, kinds_a_and_b):
     def refuse(data):
         raise Refusal(data)
 
@@ -400,7 +400,7 @@ def test_error_of_a_loader_in_python_arrives_as_it_is(embedding_library, kinds_a
 
 @pytest.fixture
 def forget():
-    """Return a function that forgets the loader of a kind when the test is over."""
+    """Return a function that marks the loader of a kind for removal after the test."""
     kinds = []
     yield kinds.append
     for kind in kinds:
@@ -408,7 +408,7 @@ def forget():
 
 
 def define_saved(kind, **attributes):
-    """Return a class that is the loader of its kind."""
+    """Return a class that is registered as the loader of its kind."""
 
     def load_from_bytes(cls, data):
         return cls(data.decode())
@@ -417,7 +417,7 @@ def define_saved(kind, **attributes):
     return type("Saved", (Greeter,), attributes, kind=kind)
 
 
-def test_class_is_the_loader_of_its_kind(forget):
+def test_a_class_is_registered_as_the_loader_of_its_kind(forget):
     forget("test.saved")
     cls = define_saved("test.saved")
     made = native("ffi.Module.load_from_bytes.test.saved")(cls("Good day").save_to_bytes())
@@ -426,14 +426,14 @@ def test_class_is_the_loader_of_its_kind(forget):
     assert tvm_ffi.get_global_func("ffi.Module.load_from_bytes.test.greeter", True) is None
 
 
-def test_loader_must_make_a_module(forget):
+def test_a_loader_must_return_a_module(forget):
     forget("test.three")
     define_saved("test.three", load_from_bytes=lambda data: 3)
     with pytest.raises(TypeError, match="Saved.load_from_bytes must return a Module, got int"):
         native("ffi.Module.load_from_bytes.test.three")(b"")
 
 
-def test_kind_of_another_class_is_taken(forget):
+def test_two_classes_cannot_load_the_same_kind(forget):
     forget("test.taken")
     define_saved("test.taken")
     with pytest.raises(RuntimeError, match=r"`ffi.Module.load_from_bytes.test.taken` is already"):
@@ -448,7 +448,7 @@ def test_class_may_be_defined_again(forget):
 
 
 @pytest.mark.parametrize("kind", ["", "_lib", "a\0b"])
-def test_text_that_is_no_kind(kind):
+def test_invalid_kinds_are_refused(kind):
     with pytest.raises(ValueError, match="cannot be the kind of a module"):
         type("Bad", (CustomModule,), {}, kind=kind)
     with pytest.raises(ValueError, match="cannot be the kind of a module"):
@@ -464,7 +464,7 @@ def test_class_needs_a_kind_and_no_slots():
         type("Bad", (CustomModule,), {"__slots__": ("x",)}, kind="test.slots")
 
 
-def test_native_constructor_knows_its_methods():
+def test_the_native_constructor_checks_the_method_names():
     with pytest.raises(ValueError, match="modules have no method `run`"):
         native("pytvmffi.ModuleFromMethods")("test.raw", 0, None, {"run": lambda m: m})
     raw = native("pytvmffi.ModuleFromMethods")(
@@ -479,7 +479,7 @@ def test_native_constructor_knows_its_methods():
 # ---- Lifetime ------------------------------------------------------------------------------------
 
 
-def test_module_dies_with_its_object():
+def test_a_module_is_released_with_its_wrapper():
     plain = Plain()
     reference = NativeReference(plain)
     assert reference() is plain
@@ -541,7 +541,7 @@ def test_threads_get_one_object():
         seen.clear()
 
 
-def test_instance_whose_init_fails_leaves_nothing():
+def test_an_instance_whose_init_fails_is_released():
     class Failing(CustomModule, kind="test.failing_init"):
         def __init__(self):
             references.append(NativeReference(self))
@@ -578,7 +578,7 @@ def test_modules_may_outlive_the_interpreter(run_python):
     )
 
 
-def test_import_does_not_load_what_only_kinds_need(run_python):
+def test_importing_the_package_does_not_import_custom_modules(run_python):
     code = "import sys, tvm_ffi; print('tvm_ffi.module._custom' in sys.modules)"
     assert run_python(code).stdout == "False\n"
     assert sys.modules["tvm_ffi.module._custom"].CustomModule is CustomModule

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules: loading libraries, finding functions in them, and how long they live."""
+"""Modules: loading libraries, looking up functions, imports, paths and lifetime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_functions_are_found_by_attribute_index_and_method(kernels):
         assert isinstance(function, tvm_ffi.Function)
         assert function(1, 2) == 2
         assert function.__name__ == "count"
-    assert kernels.count is kernels.count  # remembered
+    assert kernels.count is kernels.count  # cached
     assert kernels.implements_function("count")
     assert not kernels.implements_function("no_such_function")
 
@@ -60,14 +60,14 @@ def test_properties(kernels):
     assert ModulePropertyMask.RUNNABLE == 2
 
 
-def test_bits_that_properties_ask_about_are_those_of_the_enumeration():
-    """They stand twice, since the enumeration is loaded by few programs."""
-    asked = {
+def test_bits_used_by_properties_match_the_enumeration():
+    """The bits are defined twice, because few programs import the enumeration."""
+    bits = {
         "BINARY_SERIALIZABLE": module._BINARY_SERIALIZABLE,
         "RUNNABLE": module._RUNNABLE,
         "COMPILATION_EXPORTABLE": module._COMPILATION_EXPORTABLE,
     }
-    assert asked == {bit.name: bit.value for bit in ModulePropertyMask}
+    assert bits == {bit.name: bit.value for bit in ModulePropertyMask}
 
 
 def test_library_has_no_source_and_cannot_be_written(kernels, tmp_path):
@@ -82,7 +82,7 @@ def test_library_cannot_be_saved_to_bytes(kernels):
         kernels.save_to_bytes()
 
 
-def test_copies_of_a_module_are_the_module(kernels):
+def test_copying_a_module_returns_the_same_object(kernels):
     for use in (copy.copy, copy.deepcopy):
         assert use(kernels) is kernels
 
@@ -140,13 +140,15 @@ def test_imports_of_a_module_cannot_be_set(kernels):
 
 
 def test_system_library_is_one_module_per_prefix():
-    one, same, other = (tvm_ffi.system_lib(prefix) for prefix in ("test_a_", "test_a_", "test_b_"))
-    assert one == same
-    assert one != other
-    assert one.kind == "library"
+    first, same, other = (
+        tvm_ffi.system_lib(prefix) for prefix in ("test_a_", "test_a_", "test_b_")
+    )
+    assert first == same
+    assert first != other
+    assert first.kind == "library"
     assert tvm_ffi.system_lib() == tvm_ffi.system_lib("")
     with pytest.raises(AttributeError, match="Module has no function 'missing'"):
-        one.missing  # noqa: B018
+        first.missing  # noqa: B018
 
 
 # ---- paths -------------------------------------------------------------------------------------
@@ -164,14 +166,14 @@ def test_library_is_loaded_from_any_path(kernel_library, tmp_path, name):
 
 @pytest.mark.parametrize("name", [b"\xff\xfe.so", b"a.so\xff.so", b"\xff" * 9 + b".so"])
 def test_library_is_loaded_from_a_path_that_is_not_utf8(kernel_library, tmp_path, name):
-    """Python shows the bytes of such names as lone surrogates, which have no UTF-8."""
+    """Python decodes such bytes to lone surrogates, which cannot be encoded as UTF-8."""
     path = os.path.join(os.fsencode(tmp_path), name)  # noqa: PTH118  (bytes)
     shutil.copy(kernel_library, path)
     assert load_module(os.fsdecode(path), keep_module_alive=False).count(1) == 1
 
 
-def test_a_path_with_a_nul_is_the_path_of_no_file(kernel_library, tmp_path):
-    """The loader read up to the NUL, and opened a file that has another suffix."""
+def test_a_path_with_a_nul_is_refused(kernel_library, tmp_path):
+    """The loader read up to the NUL and opened a file with another suffix."""
     shutil.copy(kernel_library, tmp_path / "kernel")
     with pytest.raises(RuntimeError, match="no file has a NUL in its name"):
         load_module(f"{tmp_path}/kernel\0.so")
@@ -201,7 +203,7 @@ def test_missing_file_is_a_runtime_error(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"no library at all", b"\x7fELF" + b"\0" * 100])
-def test_file_that_is_no_library_is_a_runtime_error(tmp_path, content):
+def test_a_file_that_is_not_a_library_is_a_runtime_error(tmp_path, content):
     path = tmp_path / "text.so"
     path.write_bytes(content)
     with pytest.raises(RuntimeError, match=r"text\.so"):
@@ -279,8 +281,8 @@ def test_library_loaded_twice_is_one_library(kernels, kernel_library):
     kernels.forget()
 
 
-def test_library_that_stays_is_loaded_once(kernel_library, tmp_path, monkeypatch):
-    """Each time it was loaded, another module stayed for ever."""
+def test_a_library_that_is_kept_alive_is_loaded_once(kernel_library, tmp_path, monkeypatch):
+    """Each load created another module that was never released."""
     path = tmp_path / "stays.so"
     (tmp_path / "folder").mkdir()
     shutil.copy(kernel_library, path)
@@ -325,8 +327,8 @@ def test_functions_keep_their_module(kernel_library, tmp_path):
 
 
 @pytest.mark.parametrize("keep_module_alive", [True, False])
-def test_what_is_no_file_is_not_waited_for(tmp_path, keep_module_alive):
-    """The dynamic loader opened the FIFO, and waited for somebody who writes."""
+def test_fifos_and_devices_cannot_be_loaded(tmp_path, keep_module_alive):
+    """The dynamic loader opened the FIFO and blocked until a process opened it for writing."""
     os.mkfifo(tmp_path / "fifo.so")
     (tmp_path / "device.so").symlink_to("/dev/zero")
     for name in ("fifo.so", "device.so"):
@@ -334,8 +336,8 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, keep_module_alive):
             load_module(tmp_path / name, keep_module_alive=keep_module_alive)
 
 
-def test_a_side_file_that_is_no_file(kernel_library, tmp_path):
-    """A FIFO was waited for, and a device read until memory ran out."""
+def test_a_signature_file_that_is_not_a_regular_file_is_refused(kernel_library, tmp_path):
+    """Opening a FIFO blocked, and a device was read until the memory was exhausted."""
     path = tmp_path / "library.so"
     shutil.copy(kernel_library, path)
     side_file = path.with_suffix(".signatures")
@@ -348,7 +350,7 @@ def test_a_side_file_that_is_no_file(kernel_library, tmp_path):
         load_module(path, keep_module_alive=False)
 
 
-def test_a_side_file_that_is_too_long(kernel_library, tmp_path):
+def test_a_signature_file_that_is_too_long_is_refused(kernel_library, tmp_path):
     path = tmp_path / "library.so"
     shutil.copy(kernel_library, path)
     path.with_suffix(".signatures").touch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What modules show of themselves: names of functions, completion, text."""
+"""Listing of modules: function names, completion, `repr` and suggestions."""
 
 from __future__ import annotations
 
@@ -68,27 +68,27 @@ def module(library):
     return load_module(library, keep_module_alive=False)
 
 
-# ---- Names of functions --------------------------------------------------------------------------
+# ---- Function names ------------------------------------------------------------------------------
 
 
-def test_functions_are_those_that_the_library_defines(module):
+def test_functions_lists_the_functions_of_the_library(module):
     assert module.functions == OWN
 
 
 @pytest.mark.parametrize("style", ["gnu", "sysv", "both"])
-def test_every_table_of_symbols_is_read(tmp_path, style):
+def test_every_symbol_hash_style_is_read(tmp_path, style):
     path = build(tmp_path, "library.so", f"-Wl,--hash-style={style}")
     assert load_module(path, keep_module_alive=False).functions == OWN
 
 
-def test_functions_are_those_that_inspection_finds(kernels, kernel_library):
+def test_functions_match_those_of_inspect_library(kernels, kernel_library):
     inspected = tvm_ffi.inspection.inspect_library(kernel_library).functions
     assert kernels.functions == tuple(function.name for function in inspected)
 
 
-def test_listing_calls_nothing(tmp_path):
+def test_listing_calls_no_functions(tmp_path):
     path = build(tmp_path, "library.so")
-    # Whatever it were that is called, it would end the process.
+    # Every function aborts the process when called.
     text = SOURCE.replace("result->type_index = kTVMFFIInt;", "__builtin_trap();")
     (tmp_path / "trap.c").write_text(text, encoding="utf-8")
     command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", str(tmp_path / "trap.c")]
@@ -100,7 +100,7 @@ def test_listing_calls_nothing(tmp_path):
     assert "softmax" in repr(module)
 
 
-def test_library_whose_file_is_gone_or_another_one_lists_what_is_loaded(tmp_path, library):
+def test_the_loaded_library_is_listed_after_its_file_changed(tmp_path, library):
     path = tmp_path / "gone.so"
     shutil.copy(library, path)
     module = load_module(path, keep_module_alive=False)
@@ -110,7 +110,7 @@ def test_library_whose_file_is_gone_or_another_one_lists_what_is_loaded(tmp_path
     assert module.functions == OWN
 
 
-def test_imported_functions_are_listed_by_their_own_module(module, kernels):
+def test_imported_functions_are_listed_by_their_module_only(module, kernels):
     module.import_module(kernels)
     assert module.functions == OWN
     assert "echo" not in dir(module)
@@ -123,13 +123,13 @@ def test_copies_and_pickles_list_the_same(library):
         assert other.functions == OWN
 
 
-def test_module_that_native_code_loaded_lists_its_functions(library):
+def test_a_module_loaded_by_native_code_lists_its_functions(library):
     loaded = tvm_ffi.get_global_func("ffi.ModuleLoadFromFile")(str(library))
     assert loaded.functions == OWN
     assert repr(loaded).startswith("<tvm_ffi.Module of kind 'library': add, ")
 
 
-def test_system_library_lists_what_was_registered_under_its_prefix(tmp_path):
+def test_a_system_library_lists_the_functions_with_its_prefix(tmp_path):
     path = build(tmp_path, "system.so", '-DSYSTEM_PREFIX="test_listing_"')
     load_module(path)
     assert tvm_ffi.system_lib("test_listing_").functions == ("again", "first")
@@ -156,45 +156,45 @@ def test_index_completion_has_all_names(module):
     assert module._ipython_key_completions_() == list(OWN)
 
 
-def test_index_gives_what_the_attribute_gives(module):
+def test_index_and_attribute_return_the_same_function(module):
     assert module["add"] is module.add
     assert module.softmax is module["softmax"]
 
 
-def test_names_of_the_class_are_reached_by_index_only(module):
+def test_functions_named_like_module_attributes_are_found_by_index(module):
     assert module["kind"]() == 42
     assert module.kind == "library"
     assert module["get_function"]() == 42
     assert module.get_function("add")() == 42
 
 
-def test_index_asks_again_for_a_function_that_was_moved_away(module):
+def test_index_looks_up_a_moved_function_again(module):
     target = tvm_ffi.Function()
     target.__move_handle_from__(module["add"])
     assert module["add"]() == 42
 
 
-def test_index_does_not_give_what_somebody_keeps_in_the_module(module):
+def test_index_ignores_attributes_set_by_the_user(module):
     module.add = "a note"
     assert module["add"]() == 42
     assert module.add == "a note"
 
 
-# ---- Text ----------------------------------------------------------------------------------------
+# ---- repr ----------------------------------------------------------------------------------------
 
 
-def test_text_has_file_kind_and_functions(module, library):
+def test_repr_shows_file_kind_and_functions(module, library):
     assert repr(module) == (
         f"<tvm_ffi.Module '{library}' of kind 'library': add, get_function, kind, softmax>"
     )
 
 
-def test_text_has_the_first_functions_of_many(kernels):
+def test_repr_shows_the_first_functions_of_many(kernels):
     assert repr(kernels).endswith(f", ... ({len(kernels.functions)} functions)>")
     assert repr(kernels).count(",") == 5
 
 
-# ---- Names that were misspelled ------------------------------------------------------------------
+# ---- Suggestions for misspelled names ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("find", [getattr, lambda m, name: m[name], tvm_ffi.Module.get_function])
@@ -204,7 +204,7 @@ def test_error_names_the_nearest_function(module, find):
         find(module, "sotfmax")
 
 
-def test_error_is_silent_where_no_function_is_near(module):
+def test_the_error_suggests_nothing_if_no_name_is_similar(module):
     with pytest.raises(AttributeError, match="^Module has no function 'conv2d'$"):
         module.conv2d  # noqa: B018
 
@@ -213,7 +213,7 @@ def test_error_is_silent_where_no_function_is_near(module):
 
 
 class Listed(CustomModule, kind="test.listed"):
-    """Says what it has."""
+    """A module class that lists its functions."""
 
     names: object = ("greet", "add")
 
@@ -241,7 +241,7 @@ def test_class_that_lists_nothing_has_no_functions():
     assert repr(Silent()).endswith("Silent of kind 'test.silent'>")
 
 
-def test_instance_may_keep_something_else_under_the_name():
+def test_the_functions_attribute_may_be_overridden_by_the_instance():
     module = Listed()
     module.functions = {"own": 1}
     assert module.functions == {"own": 1}
@@ -249,7 +249,7 @@ def test_instance_may_keep_something_else_under_the_name():
 
 
 @pytest.mark.parametrize("names", [("a", 3), None], ids=["int", "None"])
-def test_listing_that_fails_is_told_once_and_hides_nothing(names):
+def test_a_failing_listing_raises_in_functions_only(names):
     module = Listed()
     module.names = names
     with pytest.raises(TypeError):
@@ -261,8 +261,8 @@ def test_listing_that_fails_is_told_once_and_hides_nothing(names):
 # ---- Files in the working directory --------------------------------------------------------------
 
 
-def test_file_in_the_working_directory_needs_a_folder_in_front(tmp_path, library, monkeypatch):
-    """The loader searches its own folders; a file of the working directory must not take part."""
+def test_a_file_in_the_working_directory_needs_an_explicit_path(tmp_path, library, monkeypatch):
+    """The dynamic loader searches its folders; the working directory must not be one of them."""
     shutil.copy(library, tmp_path / "test_listing_here.so")
     monkeypatch.chdir(tmp_path)
     message = r"working directory, write '\./test_listing_here\.so'$"
@@ -271,17 +271,19 @@ def test_file_in_the_working_directory_needs_a_folder_in_front(tmp_path, library
     assert load_module("./test_listing_here.so", keep_module_alive=False).add() == 42
 
 
-def test_missing_file_is_not_said_to_be_in_the_working_directory(tmp_path, monkeypatch):
+def test_the_error_about_a_missing_file_does_not_mention_the_working_directory(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RuntimeError) as caught:
         load_module("test_listing_none.so")
     assert "working directory" not in str(caught.value)
 
 
-# ---- Kinds written elsewhere ---------------------------------------------------------------------
+# ---- Third-party kinds ---------------------------------------------------------------------------
 
 
-def test_lister_of_a_kind_is_a_global_function():
+def test_a_global_function_lists_the_functions_of_a_kind():
     make = tvm_ffi.get_global_func("pytvmffi.ModuleFromMethods")
     foreign = make("test.foreign", 2, None, {})
     assert foreign.functions == ()
@@ -294,6 +296,6 @@ def test_lister_of_a_kind_is_a_global_function():
 
 
 @pytest.mark.parametrize("kind", ["library", "cuda_driver"])
-def test_module_that_only_claims_a_kind_has_no_functions(kind):
+def test_a_module_with_a_false_kind_has_no_functions(kind):
     make = tvm_ffi.get_global_func("pytvmffi.ModuleFromMethods")
     assert make(kind, 2, None, {}).functions == ()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm-ffi new``: what it reads, writes and refuses.
+"""``tvm-ffi new``: parsing of the source file, files written, and errors.
 
-That what it writes is a package that works is shown in tests/examples/test_new_package.py.
+tests/examples/test_new_package.py builds and runs a generated package.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
         ),
     ],
 )
-def test_sources_that_make_no_package(write, name, text, message):
+def test_unsuitable_sources_are_refused(write, name, text, message):
     with pytest.raises(ValueError, match=message):
         exported_signatures(write(name, text))
 
@@ -126,8 +126,8 @@ def test_sources_that_make_no_package(write, name, text, message):
     "piece",
     ['R"(', 'R"x(', '"\\"', "'\\'", "/*", "__tvm_ffi_a(", "TVM_FFI_DLL_EXPORT_DOC(a,", '""'],
 )
-def test_sources_take_time_in_proportion(write, piece):
-    """What has no end was looked for from each beginning: 50 KB took more than a minute."""
+def test_parsing_takes_linear_time(write, piece):
+    """The end of an unterminated token was searched from each start: 50 KB took over a minute."""
     path = write("f.cc", piece * 50_000)
     began = time.process_time()
     with pytest.raises(ValueError, match=r"f\.cc"):
@@ -135,8 +135,8 @@ def test_sources_take_time_in_proportion(write, piece):
     assert time.process_time() - began < 5
 
 
-def test_signatures_are_counted_in_proportion(write):
-    """The lines before each of them were counted again."""
+def test_line_numbers_are_counted_in_linear_time(write):
+    """All lines before each signature were counted again."""
     macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
     text = "".join(f'{macro}(f{i}, g, "f{i}()");{chr(10) * 500}' for i in range(2000))
     path = write("f.cc", f"{text}{macro}(f, g, 1);")
@@ -146,7 +146,7 @@ def test_signatures_are_counted_in_proportion(write):
         exported_signatures(path)
 
 
-def test_a_macro_before_a_literal_makes_no_raw_one(write):
+def test_an_identifier_that_ends_in_r_does_not_start_a_raw_string(write):
     text = 'static const char* t = PRIXPTR"(a"; TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")'
     assert exported_signatures(write("f.c", text)) == [Signature.parse("f()")]
 
@@ -182,7 +182,7 @@ def test_module_names(distribution, module):
         ("install", "'install', which is a target that CMake reserves"),
     ],
 )
-def test_names_that_no_package_can_have(distribution, message):
+def test_invalid_package_names_are_refused(distribution, message):
     with pytest.raises(ValueError, match=message):
         module_name(distribution)
 
@@ -210,8 +210,8 @@ def test_the_files_of_a_package(write, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["README.md", "tests/test_signatures.py"])
-def test_nothing_is_overwritten(tmp_path, name):
-    """A link that leads nowhere is a file of that name, too."""
+def test_existing_files_are_not_overwritten(tmp_path, name):
+    """A dangling symbolic link counts as an existing file."""
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.symlink_to("nowhere")
@@ -227,7 +227,7 @@ def test_a_failure_leaves_no_files(tmp_path):
     assert [path.name for path in tmp_path.rglob("*") if not path.is_dir()] == ["tests"]
 
 
-def test_names_of_files_that_build_files_could_not_hold(write, tmp_path):
+def test_file_names_with_special_characters_are_refused(write, tmp_path):
     path = write("my scale.c", IN_C)
     with pytest.raises(ValueError, match=r"my scale\.c: expected a file name of letters, digits"):
         create_package("kernels", path, tmp_path / "made")
@@ -244,7 +244,7 @@ def test_the_command_prints_what_it_wrote(tmp_path, monkeypatch, capsys):
 
 
 def test_options_come_in_any_order(write, tmp_path, monkeypatch):
-    """A folder behind ``--from FILE`` was refused when it was an argument without a name."""
+    """The folder was a positional argument, and was refused after ``--from FILE``."""
     write("scale.c", IN_C)
     monkeypatch.chdir(tmp_path)
     assert main(["new", "kernels", "--from", "scale.c", "--folder", "made"]) == 0
@@ -261,7 +261,7 @@ def test_options_come_in_any_order(write, tmp_path, monkeypatch):
         (["kernels", "--from", "absent.c"], "absent.c"),
     ],
 )
-def test_mistakes_are_one_line(tmp_path, monkeypatch, capsys, arguments, message):
+def test_errors_are_printed_on_one_line(tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     assert main(["new", *arguments]) == 2
     complaint = capsys.readouterr().err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions that ``find_package(tvm_ffi)`` brings, used by a project in C."""
+"""The CMake functions of ``find_package(tvm_ffi)``, used by C, C++ and CUDA projects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ project(consumer LANGUAGES {language})
 find_package(tvm_ffi CONFIG REQUIRED)
 """
 
-# The image is made by another rule, and its folder has a blank and a letter beyond ASCII.
+# The image is made by another rule, and its path contains a space and a non-ASCII letter.
 KERNELS = """
 set(image "${CMAKE_CURRENT_BINARY_DIR}/an image é.bin")
 add_custom_command(OUTPUT "${image}" COMMAND ${CMAKE_COMMAND} -E copy
@@ -62,7 +62,7 @@ tvm_ffi_add_system_library(program FUNCTIONS three)
 target_link_libraries(program PRIVATE tvm_ffi::minimal)
 """
 
-# Ends with the sum of what the three functions return.
+# The exit status is the sum of the results of the three functions.
 PROGRAM_C = """
 #include <string.h>
 #include <tvm/ffi/c_api.h>
@@ -173,7 +173,7 @@ def test_kernels_with_an_embedded_file(tmp_path):
 
 @pytest.mark.skipif(shutil.which("nvcc", path=SEARCH) is None, reason="no nvcc")
 def test_device_code_is_compiled_and_embedded(tmp_path):
-    """A cubin is an ELF file, a fatbin begins with a number of its own."""
+    """A cubin is an ELF file; a fatbin starts with its magic number."""
     folder = tmp_path / "kernels"
     folder.mkdir()
     (folder / "kernels.c").write_text(KERNELS_C, encoding="utf-8")
@@ -223,7 +223,7 @@ def test_wrong_calls_are_refused(tmp_path, call, message):
     assert re.search(message, " ".join(output.split()))
 
 
-def test_configured_targets_link_what_they_are_told(tmp_path):
+def test_configured_targets_link_the_selected_libraries(tmp_path):
     text = ""
     for number, options in enumerate(["", "LINK_SHARED OFF", "LINK_HEADER OFF DEBUG_SYMBOL ON"]):
         text += (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``find_package(tvm_ffi)`` from another project: a wheel, a CMake installation, a build folder."""
+"""``find_package(tvm_ffi)`` with a wheel, a CMake installation and a build folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tvm_ffi import libinfo
 
 ROOT = Path(__file__).resolve().parents[3]
-# The environment's own CMake and Ninja come first, also when it is not activated.
+# The CMake and Ninja of the Python environment come first, even if it is not activated.
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 CMAKE = shutil.which("cmake", path=SEARCH)
 
@@ -49,7 +49,7 @@ int main(void) {
 }
 """
 
-# With a compiler cache those of `make venv`, which has filled it; else what takes least time.
+# With a compiler cache, the options of `make venv`, which filled it; otherwise the fastest build.
 BUILD_OPTIONS = ["-DCMAKE_BUILD_TYPE=Debug"]
 if shutil.which("ccache"):
     werror = os.environ.get("WERROR", "ON")
@@ -120,7 +120,7 @@ tvm_ffi_add_apple_dsymutil(mapped)
 """
 
 
-def test_a_target_does_not_tell_where_it_was_compiled(tmp_path):
+def test_source_paths_can_be_removed_from_a_target(tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(NAMELESS, encoding="utf-8")
     source = "#include <stdio.h>\nint main(void) { return puts(__FILE__) < 0; }\n"
     (tmp_path / "main.c").write_text(source, encoding="utf-8")
@@ -131,7 +131,7 @@ def test_a_target_does_not_tell_where_it_was_compiled(tmp_path):
     assert run(build / "mapped") == "main.c\n"
 
 
-def test_cmake_installs_a_package_that_may_be_moved(tmp_path):
+def test_a_cmake_installation_can_be_moved(tmp_path):
     build, installed, moved = tmp_path / "build", tmp_path / "installed", tmp_path / "moved"
     cmake("-S", ROOT, "-B", build, *BUILD_OPTIONS)
     cmake("--build", build, "--parallel", str(os.cpu_count() or 1))
@@ -149,7 +149,7 @@ def test_cmake_installs_a_package_that_may_be_moved(tmp_path):
 
 
 def test_the_sources_in_the_package_can_be_configured(tmp_path):
-    """They take part in another project's build, and do not build our wheel there."""
+    """`add_subdirectory` adds the runtime to another project's build, without the wheel."""
     project = tmp_path / "consumer"
     project.mkdir()
     text = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm-ffi-config``: its options, their order, and what compilers make of the answers."""
+"""``tvm-ffi-config``: options, order of the output, and compilation with its flags."""
 
 from __future__ import annotations
 
@@ -38,27 +38,29 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def ask(*options: str) -> list[str]:
+def config_lines(*options: str) -> list[str]:
     done = run(*MODULE, *options)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
 
-def test_answers_come_in_a_fixed_order():
-    in_order = ask(*OPTIONS)
+def test_output_lines_are_in_a_fixed_order():
+    in_order = config_lines(*OPTIONS)
     assert len(in_order) == len(OPTIONS)
-    assert ask(*reversed(OPTIONS)) == in_order
-    assert [ask(option) for option in OPTIONS] == [[answer] for answer in in_order]
+    assert config_lines(*reversed(OPTIONS)) == in_order
+    assert [config_lines(option) for option in OPTIONS] == [[answer] for answer in in_order]
 
 
 @pytest.mark.parametrize("options", [OPTIONS, ("--libs", "--cflags"), ()], ids=len)
-def test_script_and_module_say_the_same(options):
+def test_script_and_module_print_the_same(options):
     script, module = run(*SCRIPT, *options), run(*MODULE, *options)
     assert (script.returncode, script.stdout) == (0, module.stdout)
 
 
-def test_folders_contain_what_they_are_for():
-    include, dlpack, cmake, folder, library, source, extension = map(Path, ask(*OPTIONS[:7]))
+def test_folders_contain_the_expected_files():
+    include, dlpack, cmake, folder, library, source, extension = map(
+        Path, config_lines(*OPTIONS[:7])
+    )
     assert (include / "tvm" / "ffi" / "c_api.h").is_file()
     assert (dlpack / "dlpack" / "dlpack.h").is_file()
     assert (cmake / "tvm_ffi-config.cmake").is_file()
@@ -69,12 +71,12 @@ def test_folders_contain_what_they_are_for():
 
 
 def test_flags_have_the_documented_form():
-    include, dlpack = ask("--includedir", "--dlpack-includedir")
-    assert ask("--cxxflags", "--cflags", "--libs", "--ldflags") == [
+    include, dlpack = config_lines("--includedir", "--dlpack-includedir")
+    assert config_lines("--cxxflags", "--cflags", "--libs", "--ldflags") == [
         f"-I{include} -I{dlpack} -std=c++17",
         f"-I{include} -I{dlpack}",
         "-ltvm_ffi",
-        f"-L{ask('--libdir')[0]}",
+        f"-L{config_lines('--libdir')[0]}",
     ]
 
 
@@ -92,8 +94,10 @@ def test_a_program_compiles_with_the_flags(tmp_path, variable, default, language
         "int main(void) { TVMFFIVersion v; TVMFFIGetVersion(&v); return (int)v.major; }\n",
         encoding="utf-8",
     )
-    compile_flags, libs, ldflags = (line.split() for line in ask(flags, "--libs", "--ldflags"))
-    run_path = f"-Wl,-rpath,{ask('--libdir')[0]}"
+    compile_flags, libs, ldflags = (
+        line.split() for line in config_lines(flags, "--libs", "--ldflags")
+    )
+    run_path = f"-Wl,-rpath,{config_lines('--libdir')[0]}"
     command = [*compiler.split(), "-x", language, str(source), *compile_flags, *ldflags, *libs]
     compiled = run(*command, run_path, "-o", str(program))
     assert compiled.returncode == 0, compiled.stderr
@@ -101,9 +105,11 @@ def test_a_program_compiles_with_the_flags(tmp_path, variable, default, language
 
 
 def test_the_runtime_as_an_archive():
-    """What links libtvm_ffi_static.a into a program; tests/examples/test_aot_program.py does it."""
-    whole, minimal = ask("--staticlibs", "--minimallibs")
-    assert minimal == f"{ask('--libdir')[0]}/libtvm_ffi_static.a -lstdc++ -lm -lpthread -ldl"
+    """Flags that link libtvm_ffi_static.a; tests/examples/test_aot_program.py uses them."""
+    whole, minimal = config_lines("--staticlibs", "--minimallibs")
+    assert (
+        minimal == f"{config_lines('--libdir')[0]}/libtvm_ffi_static.a -lstdc++ -lm -lpthread -ldl"
+    )
     assert whole == f"-Wl,-u,tvm_ffi_dynamic_loading {minimal}"
 
 
@@ -119,8 +125,8 @@ def test_an_unknown_option_is_a_usage_error():
     assert "--nonsense" in done.stderr
 
 
-def test_a_missing_file_is_one_sentence(tmp_path):
-    """Away from its package nothing is found: an error and status 1, but no traceback."""
+def test_a_missing_file_is_a_one_line_error(tmp_path):
+    """Outside its package, the command prints one error without a traceback; the status is 1."""
     package = tmp_path / "src" / "tvm_ffi"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -132,7 +138,7 @@ def test_a_missing_file_is_one_sentence(tmp_path):
         "sys.argv = ['tvm-ffi-config', '--libs', '--includedir']\n"
         "__main__()"
     )
-    # Isolated and without site-packages: the installed package must not help out.
+    # Isolated and without site-packages, so that the installed package is not found.
     done = run(sys.executable, "-I", "-S", "-c", code)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("tvm-ffi-config: error: Cannot find include/tvm/ffi/c_api.h; ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environment variables that are read while a program runs, with values that nobody meant."""
+"""Environment variables read at run time, with invalid values."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def run(run_python, code, **environment):
     return result.stdout
 
 
-def test_limits_of_tracebacks_that_are_none_are_ignored(run_python):
-    """What was too large for int was atoi's to make something of."""
+def test_invalid_backtrace_limits_are_ignored(run_python):
+    """Numbers too large for int were passed to atoi, whose result is undefined."""
     code = """
 import traceback, tvm_ffi
 try:
@@ -45,7 +45,7 @@ except RuntimeError as error:
         assert run(run_python, code, TVM_TRACEBACK_LIMIT=value) == usual
 
 
-def test_texts_have_addresses_with_1_alone(run_python):
+def test_repr_shows_addresses_only_if_the_variable_is_1(run_python):
     code = "import tvm_ffi\nprint(tvm_ffi.Array([tvm_ffi.convert_func(len)]))\n"
     assert re.search("0x[0-9a-f]+", run(run_python, code, TVM_FFI_REPR_WITH_ADDR="1"))
     usual = run(run_python, code)
@@ -64,7 +64,7 @@ def test_errors_name_the_variable_and_are_short(run_python, name):
 
 
 @pytest.mark.parametrize("variable", ["LD_LIBRARY_PATH", "PATH"])
-def test_folders_that_are_none_are_passed_over(run_python, variable):
+def test_invalid_folders_are_skipped(run_python, variable):
     code = "from tvm_ffi import libinfo\nprint(libinfo.find_libtvm_ffi())\n"
     usual = run(run_python, code)
     for value in VALUES.values():

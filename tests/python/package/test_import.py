@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``import tvm_ffi`` in a fresh interpreter: light, quick and without side effects."""
+"""``import tvm_ffi`` in a fresh interpreter: modules loaded, import time and side effects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FRAMEWORKS = {
     "tensorflow",
     "cuda",
 }
-# Heavy or telling modules of the standard library
+# Slow modules of the standard library, and modules that only side effects need
 NOT_NEEDED = {
     "subprocess",
     "multiprocessing",
@@ -64,12 +64,12 @@ def test_no_array_framework_is_loaded(modules_loaded):
     assert not {name.partition(".")[0] for name in modules_loaded} & FRAMEWORKS
 
 
-def test_no_module_is_loaded_that_is_not_needed(modules_loaded):
+def test_no_unneeded_standard_modules_are_loaded(modules_loaded):
     assert not modules_loaded & NOT_NEEDED
 
 
-def test_annotations_can_be_read_as_programs_run(run_python):
-    """Names of `typing`, which is not loaded, were there for type checkers alone."""
+def test_annotations_can_be_evaluated_at_run_time(run_python):
+    """Names of `typing`, which is not imported, were defined for type checkers only."""
     result = run_python(
         textwrap.dedent("""
             import sys
@@ -129,7 +129,7 @@ def test_no_process_is_started_and_nothing_is_written(run_python):
     assert result.returncode == 0, result.stderr
     seen, num_seen_of_the_probe = json.loads(result.stdout)
     assert seen == []
-    assert num_seen_of_the_probe == 1  # the hook does see writes
+    assert num_seen_of_the_probe == 1  # the hook reports writes
     assert result.stderr == ""
 
 
@@ -175,10 +175,10 @@ print((time.process_time() - start) * 1e3)
 
 @pytest.mark.unsanitized("code takes several times as long")
 def test_import_costs_at_most_30_milliseconds(run_python):
-    """Time of the processor, and the best of several runs: others may use the machine as well.
+    """The best processor time of several runs, as other programs may use the machine.
 
-    A processor that is shared is slower for all: where asyncio takes longer than the 40 ms that it
-    takes on one that is not, the limit grows with it.
+    On a shared processor all imports are slower: if asyncio takes longer than its usual 40 ms, the
+    limit grows in proportion.
     """
 
     def time_ms(module):
@@ -208,8 +208,8 @@ def test_import_after_torch_and_before_it(run_python):
         assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
 
 
-def test_import_works_without_site_packages_of_others(run_python):
-    """Nothing but the standard library is needed."""
+def test_import_works_without_third_party_packages(run_python):
+    """The package needs the standard library only."""
     blocked = ", ".join(f"{name!r}: None" for name in sorted(FRAMEWORKS | {"typing_extensions"}))
     result = run_python(
         f"import sys; sys.modules.update({{{blocked}}})\n"
@@ -240,8 +240,8 @@ REFUSED = (
 
 @pytest.mark.parametrize("is_first", [False, True])
 @pytest.mark.parametrize("name", ["tvm_ffi", "tvm_ffi._binding.object", "tvm_ffi.container"])
-def test_import_in_a_sub_interpreter_is_refused_and_spoils_nothing(run_python, name, is_first):
-    """The first one to load the compiled modules had them; all others had an error of Cython's."""
+def test_import_in_a_subinterpreter_is_refused(run_python, name, is_first):
+    """Only the first interpreter could load the compiled modules; others got a Cython error."""
     result = run_python(
         ("" if is_first else "import tvm_ffi\n")
         + IN_OTHERS
@@ -284,7 +284,7 @@ def test_the_library_can_be_called_through_ctypes(run_python):
 
 
 def test_public_names_exist(run_python):
-    """In a process of its own: what is loaded late has objects that stay."""
+    """Runs in a separate process, because lazily loaded modules create permanent objects."""
     code = textwrap.dedent("""
         import sys, tvm_ffi
         print([name for name in tvm_ffi.__all__ if not hasattr(tvm_ffi, name)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of modules that are loaded when they are first asked for."""
+"""Lazy module attributes (`late_attributes`), loaded on first access."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def namespace():
     return {"__name__": "tvm_ffi.example", "__package__": "tvm_ffi"}
 
 
-def test_module_and_what_is_in_one(namespace):
+def test_modules_and_their_attributes_are_loaded(namespace):
     get = late_attributes(namespace, {"errors": ".error", "register": ".error:register_error"})
     assert get("errors") is tvm_ffi.error
     assert get("register") is tvm_ffi.register_error
@@ -25,7 +25,7 @@ def test_module_and_what_is_in_one(namespace):
     assert namespace["register"] is tvm_ffi.register_error
 
 
-def test_what_a_callable_returns_is_not_kept(namespace):
+def test_the_result_of_a_callable_is_not_cached(namespace):
     values = iter([1, 2])
     get = late_attributes(namespace, {"next": lambda: next(values)})
     assert (get("next"), get("next")) == (1, 2)
@@ -33,7 +33,7 @@ def test_what_a_callable_returns_is_not_kept(namespace):
 
 
 @pytest.mark.parametrize("owner", [tvm_ffi, core, cpp, module, testing.testing, utils])
-def test_other_names_are_refused_as_usual(owner):
+def test_unknown_names_raise_attribute_error(owner):
     message = f"module '{owner.__name__}' has no attribute 'nowhere'"
     with pytest.raises(AttributeError, match=re.escape(message)):
         owner.nowhere  # noqa: B018

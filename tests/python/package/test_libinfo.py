@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for files: our own, and the libraries of other packages."""
+"""`libinfo`: search for files of the package and for libraries of other packages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 from tvm_ffi import libinfo
 
-# The file names that the platform has for a library called "x".
+# The platform's file name of a library called "x".
 LIBRARY = {"darwin": "libx.dylib", "win32": "x.dll"}.get(sys.platform, "libx.so")
 
 
 @pytest.fixture
 def quiet_environment(monkeypatch):
-    """No variable of the environment leads to a library."""
+    """Remove the environment variables that contain library folders."""
     for variable in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PATH"):
         monkeypatch.delenv(variable, raising=False)
 
@@ -55,7 +55,7 @@ def test_include_paths_are_sorted_and_unique():
 
 
 @pytest.mark.parametrize("name", ["find_python_helper_include_path", "find_windows_implib"])
-def test_files_that_we_do_not_have_raise(name):
+def test_files_that_the_package_lacks_raise(name):
     with pytest.raises(RuntimeError, match=r"Cannot find .*; searched directories:\n  "):
         getattr(libinfo, name)()
 
@@ -63,7 +63,7 @@ def test_files_that_we_do_not_have_raise(name):
 def test_a_source_tree_is_searched(tmp_path):
     """The module, copied into src/ of a tree with a CMake build in build/, finds both."""
     package = tmp_path / "src" / "tvm_ffi"
-    wanted = {
+    expected_paths = {
         "find_include_path": tmp_path / "include",
         "find_libtvm_ffi": tmp_path / "build" / "lib" / Path(libinfo.find_libtvm_ffi()).name,
         "find_cmake_path": tmp_path / "build",
@@ -80,15 +80,15 @@ def test_a_source_tree_is_searched(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     (package / "libinfo.py").write_bytes(Path(libinfo.__file__).read_bytes())
-    # Isolated and without site-packages: an installed package must not answer instead.
+    # Isolated and without site-packages, so that an installed package is not found.
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'src')!r})\n"
         "from tvm_ffi import libinfo\n"
-        f"for name in {list(wanted)}: print(getattr(libinfo, name)())"
+        f"for name in {list(expected_paths)}: print(getattr(libinfo, name)())"
     )
     command = [sys.executable, "-I", "-S", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [str(path.resolve()) for path in wanted.values()]
+    assert done.stdout.splitlines() == [str(path.resolve()) for path in expected_paths.values()]
 
 
 def test_a_library_is_found_through_its_distribution(distribution, tmp_path):
@@ -136,8 +136,8 @@ def test_the_folders_of_the_package_are_listed_first(distribution, tmp_path):
     ]
 
 
-def test_a_library_named_as_cmake_names_it_is_found(distribution):
-    """`tvm_ffi_add_kernels(x ...)` makes x.so; the name with the prefix comes first."""
+def test_a_library_without_the_lib_prefix_is_found(distribution):
+    """`tvm_ffi_add_kernels(x ...)` builds x.so; the name with the prefix `lib` comes first."""
     library = distribution.parent / "x.so"
     library.touch()
     record = distribution.parents[2] / "thing-1.0.dist-info" / "RECORD"
@@ -149,7 +149,7 @@ def test_a_library_named_as_cmake_names_it_is_found(distribution):
 
 @pytest.mark.usefixtures("quiet_environment")
 def test_the_search_can_be_restricted():
-    """The library of the runtime lies beside the package, and that is not searched here."""
+    """The folder of the package, which contains the runtime library, is not searched here."""
     with pytest.raises(RuntimeError, match="Cannot find library"):
         libinfo._find_library_by_basename(
             "no-such-package", "tvm_ffi", use_fallback_build_path=False, use_env_path=False
@@ -189,8 +189,8 @@ def test_load_lib_ctypes_rejects_an_unknown_mode():
         libinfo.load_lib_ctypes("pytvmffi", "tvm_ffi", "RTLD_SOMETIMES")
 
 
-def test_importing_the_module_loads_no_other():
-    """It is imported with the package, so whatever it loads would be paid by everybody."""
+def test_importing_libinfo_imports_no_other_module():
+    """`libinfo` is imported with the package, so its imports would slow down every program."""
     code = (
         "import __future__, importlib.util, sys\n"
         f"spec = importlib.util.spec_from_file_location('libinfo', {libinfo.__file__!r})\n"

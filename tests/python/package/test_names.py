@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that published packages use: public modules, and private ones that they rely on."""
+"""Names that published packages use: public modules, and private names that they rely on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_modules_are_attributes_after_the_import(run_python, name):
     assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
 
 
-def test_modules_that_few_programs_need_are_loaded_late(run_python):
+def test_rarely_needed_modules_are_loaded_lazily(run_python):
     late = ("codegen", "cpp", "cuda", "export", "inspection", "libinfo", "structural", "stub")
     late += ("testing",)
     result = run_python(
@@ -41,7 +41,7 @@ def test_versions_have_two_names_each():
     assert _version.version_tuple == tvm_ffi.__version_tuple__
 
 
-def test_no_add_on_for_torch_is_needed(run_python):
+def test_the_torch_extension_is_not_needed(run_python):
     result = run_python(
         "import sys\n"
         "from tvm_ffi import _optional_torch_c_dlpack as add_on\n"
@@ -52,7 +52,7 @@ def test_no_add_on_for_torch_is_needed(run_python):
 
 @pytest.fixture
 def torch_with_cuda(tmp_path):
-    """Return a folder with a module torch that says what a test asks it to."""
+    """Return a folder with a fake module `torch`, whose CUDA support a variable controls."""
     (tmp_path / "torch.py").write_text(
         "import os\n"
         "class cuda:\n"
@@ -65,7 +65,9 @@ def torch_with_cuda(tmp_path):
 
 
 @pytest.mark.parametrize(("has_cuda", "expected"), [("yes", "(0, 4711)"), ("no", "none")])
-def test_streams_of_torch_get_the_protocol(run_python, torch_with_cuda, has_cuda, expected):
+def test_torch_streams_get_the_cuda_stream_protocol(
+    run_python, torch_with_cuda, has_cuda, expected
+):
     code = (
         "import torch\n"
         "from tvm_ffi._optional_torch_c_dlpack import patch_torch_cuda_stream_protocol as patch\n"
@@ -76,7 +78,7 @@ def test_streams_of_torch_get_the_protocol(run_python, torch_with_cuda, has_cuda
     assert (result.returncode, result.stdout) == (0, f"{expected}\n"), result.stderr
 
 
-# ---- What is known about types ------------------------------------------------------------------
+# ---- Type information ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ class _Derived(tvm_ffi.Array):
 
 
 @pytest.mark.parametrize("cls", [int, str, core.CObject, tvm_ffi.dtype, _Derived, 3, "ffi.Array"])
-def test_classes_that_stand_for_no_type(cls):
+def test_unregistered_classes_have_no_type_info(cls):
     assert core._type_cls_to_type_info(cls) is None
 
 
@@ -117,8 +119,8 @@ def test_indices_without_a_class(index):
 
 
 @pytest.mark.parametrize("index", [-1, 10**6])
-def test_an_index_of_no_type_is_a_value_error(index):
-    """The C ABI, which cannot say so, ends the process."""
+def test_an_unregistered_type_index_is_a_value_error(index):
+    """The C function cannot report an error and aborts the process."""
     text = f"no type is registered with index {index}"
     with pytest.raises(ValueError, match=text):
         core._lookup_type_attr(index, "__ffi_repr__")
@@ -126,7 +128,7 @@ def test_an_index_of_no_type_is_a_value_error(index):
         core._register_object_by_index(index, _Derived)
 
 
-def test_the_class_of_an_index_is_loaded_when_it_is_asked_for(run_python):
+def test_the_class_of_a_type_index_is_loaded_on_first_use(run_python):
     result = run_python(
         "from tvm_ffi import core\n"
         "index = core._object_type_key_to_index('ffi.reflection.AccessStep')\n"

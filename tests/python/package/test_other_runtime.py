@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runtime that is in the process before the package is imported."""
+"""A second TVM FFI runtime in the process, loaded before or after the package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ print(tvm_ffi.Array([1]))
 
 @pytest.fixture(scope="module")
 def other_runtime(build_once) -> Path:
-    """Return a library with the functions of the C ABI, none of which does anything."""
+    """Return a library with all functions of the C ABI, which do nothing."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     if shutil.which(compiler[0]) is None:
         pytest.skip("no C compiler")
@@ -43,8 +43,8 @@ def other_runtime(build_once) -> Path:
 
 
 @pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
-def test_another_implementation_is_named_in_one_sentence(run_python, other_runtime, scope):
-    """The loader takes what is there for the library that the binding needs."""
+def test_the_import_error_names_another_implementation(run_python, other_runtime, scope):
+    """The loader uses a library that is already loaded for the one that the binding needs."""
     result = run_python(LOAD_FIRST.format(path=str(other_runtime), scope=scope))
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.strip().rpartition("\n")[2] == (
@@ -55,7 +55,7 @@ def test_another_implementation_is_named_in_one_sentence(run_python, other_runti
 
 
 @pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
-def test_a_copy_of_this_one_serves(run_python, tmp_path, scope):
+def test_a_copy_of_this_runtime_works(run_python, tmp_path, scope):
     copy = shutil.copy(libinfo.find_libtvm_ffi(), tmp_path / "copy.so")
     result = run_python(LOAD_FIRST.format(path=str(copy), scope=scope))
     assert (result.returncode, result.stdout) == (0, "(1,)\n"), result.stderr
@@ -64,7 +64,7 @@ def test_a_copy_of_this_one_serves(run_python, tmp_path, scope):
 LOAD_LATER = """
 import ctypes, shutil, sys, tvm_ffi
 def load(number):
-    # A module that is alive is not loaded again, so each time another file.
+    # Each call loads another file, as a module that is alive is not loaded again.
     return tvm_ffi.load_module(shutil.copy(sys.argv[1], f"{folder}/{{number}}.so"))
 assert load(0).count(1, 2) == 2
 {later}
@@ -75,10 +75,10 @@ print(tvm_ffi.Array([1]))
 
 
 @pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
-def test_another_implementation_that_is_loaded_later_is_warned_of_once(
+def test_one_warning_about_another_implementation_loaded_later(
     run_python, other_runtime, tmp_path, scope
 ):
-    """It changes nothing for what is loaded through this one."""
+    """Libraries loaded through this runtime are not affected."""
     later = f"ctypes.CDLL({str(other_runtime)!r}, ctypes.{scope})"
     result = run_python(LOAD_LATER.format(folder=tmp_path, later=later))
     assert (result.returncode, result.stdout) == (0, "(1,)\n"), result.stderr
@@ -89,7 +89,7 @@ def test_another_implementation_that_is_loaded_later_is_warned_of_once(
     )
 
 
-def test_each_of_several_copies_is_warned_of(run_python, other_runtime, tmp_path):
+def test_one_warning_about_each_copy(run_python, other_runtime, tmp_path):
     copies = [shutil.copy(other_runtime, tmp_path / f"runtime{i}.so") for i in range(3)]
     later = "\n".join(f"ctypes.CDLL({str(copy)!r})" for copy in copies)
     result = run_python(LOAD_LATER.format(folder=tmp_path, later=later))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls whose arguments are packed once."""
+"""Bound calls (`Function.bind`), whose arguments are packed once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 import tvm_ffi
 
 
-def test_arguments_are_those_of_the_binding(kernels):
+def test_bound_arguments_reach_the_function(kernels):
     assert list(kernels.softmax.bind(1, y=2)()) == [1, 2, 1.0]
     assert list(kernels.softmax.bind(1, 2, temperature=3)()) == [1, 2, 3.0]
     assert kernels.last.bind(1, "a text that is long enough")() == "a text that is long enough"
     assert kernels.noop.bind()() is None
 
 
-def test_a_result_is_made_anew_each_time(kernels):
+def test_each_call_returns_a_new_result(kernels):
     bound = kernels.softmax.bind([1], "a")
     first, second = bound(), bound()
     assert list(first[0]) == list(second[0]) == [1]
@@ -58,7 +58,7 @@ def test_arguments_live_as_long_as_the_call(kernels):
     assert alive() is None
 
 
-def test_errors_of_binding_are_those_of_a_call(kernels):
+def test_binding_raises_the_errors_of_a_call(kernels):
     with pytest.raises(
         TypeError, match="softmax\\(\\) missing 1 required positional argument: 'y'"
     ):
@@ -74,14 +74,14 @@ def test_errors_of_binding_are_those_of_a_call(kernels):
         kernels.echo.bind(1)(2)
 
 
-def test_errors_of_the_function_arrive(kernels):
+def test_errors_of_the_function_are_raised(kernels):
     with pytest.raises(ZeroDivisionError):
         tvm_ffi.convert(lambda value: 1 // value).bind(0)()
     with pytest.raises(TypeError, match="expected a tensor"):
-        kernels.call_with_lent.bind(len, 5)()
+        kernels.call_with_borrowed.bind(len, 5)()
 
 
-def test_python_callables_are_called(kernels):
+def test_a_python_callable_is_called_each_time(kernels):
     seen = []
     bound = tvm_ffi.convert(seen.append).bind(5)
     bound()
@@ -89,7 +89,7 @@ def test_python_callables_are_called(kernels):
     assert seen == [5, 5]
 
 
-def test_what_cannot_be_kept_is_refused(kernels):
+def test_borrowed_tensors_cannot_be_bound(kernels):
     refused = []
 
     def callback(lent):
@@ -98,18 +98,18 @@ def test_what_cannot_be_kept_is_refused(kernels):
         except BufferError as error:
             refused.append(str(error))
 
-    kernels.call_with_lent(callback, np.zeros(3))
+    kernels.call_with_borrowed(callback, np.zeros(3))
     assert refused
     assert "borrowed for this call" in refused[0]
 
 
-def test_an_unbound_call():
+def test_calling_an_unbound_call_raises():
     bound = type(tvm_ffi.convert(len).bind([]))()
     with pytest.raises(ValueError, match="BoundCall is empty"):
         bound()
 
 
-def test_an_emptied_function(kernels):
+def test_calling_a_bound_call_of_a_moved_function_raises(kernels):
     function = kernels.get_function("echo")
     bound = function.bind(1)
     other = tvm_ffi.Function.__new__(tvm_ffi.Function)

@@ -26,7 +26,7 @@ class Owner:
 
 
 def call_with_count(function, count):
-    """Call with `count` arguments at NULL; return the code and whether an error was pending."""
+    """Call with `count` arguments at NULL; return the code and True if an error was pending."""
     library = ctypes.CDLL(libinfo.find_libtvm_ffi())
     result, error = (ctypes.c_int64 * 2)(), ctypes.c_void_p()
     handle = ctypes.c_void_p(function.__chandle__())
@@ -38,7 +38,7 @@ def call_with_count(function, count):
 
 
 @pytest.mark.parametrize("count", [-1, -2, -(2**31)])
-def test_fewer_arguments_than_none(count):
+def test_a_negative_argument_count_is_refused(count):
     """Callbacks read a negative argument count as a large unsigned one."""
     assert call_with_count(tvm_ffi.convert(lambda *args: len(args)), count) == (-1, True)
     for name in ("ffi.Array", "ffi.SystemLib"):
@@ -74,7 +74,7 @@ def test_fewer_arguments_than_none(count):
     ],
     ids=repr,
 )
-def test_values_arrive_and_go_back(kernels, value):
+def test_values_are_passed_and_returned(kernels, value):
     seen = []
 
     def record(argument):
@@ -86,7 +86,7 @@ def test_values_arrive_and_go_back(kernels, value):
     assert type(seen[0]) is type(value) or isinstance(seen[0], type(value))
 
 
-def test_opaque_object_arrives_as_itself(kernels):
+def test_an_opaque_object_arrives_as_the_same_object(kernels):
     value = object()
     assert kernels.call(lambda x: x, value) is value
 
@@ -148,7 +148,7 @@ def test_tensor_result_is_passed_on(kernels):
     assert kernels.call(lambda: array).data_ptr() == array.ctypes.data
 
 
-def test_read_only_result_keeps_its_mark(kernels):
+def test_a_read_only_result_stays_read_only(kernels):
     array = np.arange(4, dtype=np.float32)
     array.flags.writeable = False
     assert kernels.call(lambda: array).readonly
@@ -165,7 +165,7 @@ def test_result_that_cannot_be_passed_is_an_error(kernels):
     assert kernels.call(lambda: "fine") == "fine"
 
 
-def test_bytes_that_a_callback_lends_are_copied(kernels):
+def test_borrowed_bytes_returned_by_a_callback_are_copied(kernels):
     """Results were packed like arguments, so the caller got the address of a deleted object."""
     lend = tvm_ffi.convert_func(lambda: core.ByteArrayArg(b"bytes of a dead object"))
     assert lend() == b"bytes of a dead object"
@@ -270,7 +270,7 @@ def test_native_thread_may_call_back_into_native_code(kernels):
     assert kernels.call_on_thread(lambda x: kernels.call_on_thread(kernels.echo, x), "x") == "x"
 
 
-def test_callback_is_released_when_native_code_lets_go(kernels):
+def test_a_callback_is_released_with_its_last_native_reference(kernels):
     owner = Owner()
     alive = weakref.ref(owner)
     kernels.keep(owner)
@@ -293,7 +293,7 @@ def test_owner_is_released_on_a_native_thread(kernels, make):
     assert alive() is None
 
 
-def test_array_and_text_are_released_on_a_native_thread(kernels):
+def test_an_array_and_a_string_are_released_on_a_native_thread(kernels):
     class Array(np.ndarray):
         pass
 
@@ -310,7 +310,7 @@ def test_array_and_text_are_released_on_a_native_thread(kernels):
         assert alive() is None
 
 
-def test_destructor_that_raises_on_a_native_thread_does_no_harm(kernels, monkeypatch):
+def test_an_exception_in_a_destructor_on_a_native_thread_is_reported(kernels, monkeypatch):
     class Loud(Owner):
         def __del__(self):
             raise ValueError("from __del__")
@@ -325,7 +325,7 @@ def test_destructor_that_raises_on_a_native_thread_does_no_harm(kernels, monkeyp
 # ---- shutdown ----------------------------------------------------------------------------------
 
 
-def test_callback_after_the_interpreter_is_gone_is_an_error(run_python):
+def test_a_callback_after_interpreter_shutdown_is_an_error(run_python):
     result = run_python(
         textwrap.dedent("""
             import sys, tvm_ffi
@@ -341,7 +341,7 @@ def test_callback_after_the_interpreter_is_gone_is_an_error(run_python):
     assert second == "released"
 
 
-def test_registered_function_after_the_interpreter_is_gone_is_an_error(run_python):
+def test_a_registered_function_after_interpreter_shutdown_is_an_error(run_python):
     result = run_python(
         textwrap.dedent("""
             import sys, tvm_ffi
@@ -406,7 +406,7 @@ def test_functions_can_be_called_by_destructors_at_shutdown(run_python):
     assert (result.returncode, result.stdout, result.stderr) == (0, "in main\n", "")
 
 
-def test_callables_that_native_code_still_has_at_shutdown_do_no_harm(run_python):
+def test_callables_that_native_code_owns_at_shutdown_are_harmless(run_python):
     result = run_python(
         LATE + "kernels.keep(Late('kept').__del__)\n"
         "tvm_ffi.register_global_func('late', Late('registered').__del__)\n"
@@ -439,14 +439,14 @@ def test_bound_methods_classes_and_builtins_are_callables(kernels):
     assert kernels.call(len, "four") == 4
 
 
-def test_error_class_is_not_taken_for_an_error(kernels):
+def test_an_error_class_is_passed_as_a_callable(kernels):
     assert isinstance(kernels.echo(ValueError), core.Function)
 
 
 # ---- tensors as framework tensors ----------------------------------------------------------------
 
 
-def test_tensors_arrive_as_objects_of_the_class_that_is_named(kernels):
+def test_tensors_arrive_as_instances_of_the_tensor_class(kernels):
     torch = pytest.importorskip("torch")
     seen = []
 
@@ -462,7 +462,7 @@ def test_tensors_arrive_as_objects_of_the_class_that_is_named(kernels):
     assert returned.data_ptr() == array.ctypes.data
 
 
-def test_tensors_in_containers_arrive_as_objects_of_that_class(kernels):
+def test_tensors_in_containers_arrive_as_instances_of_the_tensor_class(kernels):
     torch = pytest.importorskip("torch")
     seen = []
 
@@ -482,25 +482,25 @@ def test_torch_tensor_arrives_as_the_same_object(kernels):
     assert seen[0] is given
 
 
-def test_functions_can_be_converted_again_for_a_class_of_tensors(kernels):
+def test_functions_can_be_converted_again_with_a_tensor_class(kernels):
     torch = pytest.importorskip("torch")
     function = tvm_ffi.convert_func(kernels.echo, tensor_cls=torch.Tensor)
     assert function is not kernels.echo
     assert torch.equal(torch.from_dlpack(function(np.arange(3))), torch.arange(3))
 
 
-def test_class_of_tensors_travels_in_pickles():
+def test_pickles_keep_the_tensor_class():
     torch = pytest.importorskip("torch")
     function = pickle.loads(pickle.dumps(tvm_ffi.convert_func(type, torch.Tensor)))
     assert function(np.zeros(2))(3).shape == (3,)
 
 
 @pytest.mark.parametrize("cls", [int, "torch.Tensor", tvm_ffi.Tensor, np.ndarray], ids=str)
-def test_class_without_an_exchange_table_is_a_type_error(cls):
+def test_a_class_without_the_exchange_api_is_a_type_error(cls):
     with pytest.raises(TypeError, match="must expose __dlpack_c_exchange_api__"):
         tvm_ffi.convert_func(len, cls)
 
 
-def test_class_with_a_broken_exchange_table_is_a_value_error():
+def test_a_class_with_a_broken_exchange_api_is_a_value_error():
     with pytest.raises(ValueError, match="dlpack_exchange_api"):
         tvm_ffi.convert_func(len, type("Broken", (), {"__dlpack_c_exchange_api__": "no table"}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions: how they are called, what they refuse, and who may run meanwhile."""
+"""Function objects: calls, refused arguments, subclasses, C function addresses and the GIL."""
 
 from __future__ import annotations
 
@@ -106,13 +106,13 @@ def test_functions_have_attributes(kernels):
     assert not hasattr(function, "other")
 
 
-def test_copies_of_a_function_are_the_function(kernels):
+def test_copying_a_function_returns_the_same_object(kernels):
     for use in (copy.copy, copy.deepcopy):
         assert use(kernels.echo) is kernels.echo
     assert copy.deepcopy([kernels.echo, kernels.echo]) == [kernels.echo, kernels.echo]
 
 
-def test_functions_are_equal_only_to_themselves_in_containers(kernels, echo):
+def test_functions_in_containers_compare_by_identity(kernels, echo):
     assert tvm_ffi.Array([kernels.echo]) == tvm_ffi.Array([echo(kernels.echo)])
     assert tvm_ffi.Array([kernels.echo]) != tvm_ffi.Array([kernels.count])
 
@@ -179,7 +179,7 @@ def test_function_from_an_address(kernel_library):
     assert Function.__from_extern_c__(address)(1, 2, 3) == 3
 
 
-def test_function_from_an_address_gets_a_null_handle_and_keeps_what_it_is_told():
+def test_a_function_from_an_address_gets_a_null_handle_and_owns_the_keep_alive_object():
     class Owner:
         pass
 
@@ -211,7 +211,7 @@ def test_function_from_address_zero_is_a_value_error():
 
 
 @pytest.mark.parametrize("symbol", ["text", None, 1.5], ids=repr)
-def test_function_from_no_address_is_a_type_error(symbol):
+def test_function_from_a_wrong_type_is_a_type_error(symbol):
     with pytest.raises(TypeError):
         Function.__from_extern_c__(symbol)
 
@@ -238,7 +238,7 @@ def test_function_from_an_mlir_packed_call():
 
 @pytest.fixture
 def ticking():
-    """Return an int64 array that another Python thread counts up in."""
+    """Return an int64 array whose element another Python thread increments."""
     counter = np.zeros(1, np.int64)
     stop = threading.Event()
 
@@ -263,7 +263,7 @@ def test_python_threads_run_during_a_call(kernels, ticking):
 def test_no_python_thread_runs_during_a_call_that_keeps_the_gil(kernels, ticking):
     watch = kernels["watch"]
     watch.release_gil = False
-    # Where there is no GIL, nothing can be kept from the others.
+    # Without a GIL, the other threads run in any case.
     has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     assert watch(ticking, 50 if has_gil else 10_000) is not has_gil
     watch.release_gil = True
@@ -271,11 +271,11 @@ def test_no_python_thread_runs_during_a_call_that_keeps_the_gil(kernels, ticking
 
 
 def test_release_gil_belongs_to_the_wrapper(kernels, echo):
-    one = kernels["watch"]
-    other = echo(one)
-    one.release_gil = False
-    assert (one.release_gil, other.release_gil) == (False, True)
-    assert one == other
+    first = kernels["watch"]
+    second = echo(first)
+    first.release_gil = False
+    assert (first.release_gil, second.release_gil) == (False, True)
+    assert first == second
 
 
 def test_callbacks_work_with_the_gil_kept(kernels):
@@ -297,13 +297,13 @@ def test_default_comes_from_the_environment(run_python, value, expected):
 
 @pytest.mark.parametrize("value", ["yes", "1.0", "-1", "2", "00000000000000000001", "1" * 5000])
 def test_wrong_default_is_an_error_that_names_the_variable(run_python, value):
-    """The number was read without a word about where it came from."""
+    """The error about a wrong number did not name the environment variable."""
     result = run_python("import tvm_ffi", TVM_FFI_RELEASE_GIL_BY_DEFAULT=value)
     message = f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {value[:80]!r}"
     assert message in result.stderr
 
 
-def test_functions_of_the_runtime_keep_the_gil_unless_they_wait():
+def test_runtime_functions_keep_the_gil_unless_they_block():
     assert tvm_ffi.get_global_func("ffi.ReprPrint").release_gil is False
     # Without the GIL, a container could change while it is printed.
     assert tvm_ffi.get_global_func("pytvmffi.ReprPrintAbbreviated").release_gil is False
@@ -313,7 +313,7 @@ def test_functions_of_the_runtime_keep_the_gil_unless_they_wait():
     assert tvm_ffi.get_global_func("ffi.SystemLib").release_gil is True
 
 
-def test_function_of_the_runtime_keeps_the_gil_under_another_name():
+def test_a_runtime_function_keeps_the_gil_under_another_name():
     tvm_ffi.register_global_func("test.repr", tvm_ffi.get_global_func("ffi.ReprPrint"))
     try:
         alias = tvm_ffi.get_global_func("test.repr")
@@ -324,8 +324,8 @@ def test_function_of_the_runtime_keeps_the_gil_under_another_name():
         tvm_ffi.registry.remove_global_func("test.repr")
 
 
-def test_functions_of_the_runtime_keep_the_gil_as_values(kernels):
-    """It was known by the name that a function was looked up by."""
+def test_runtime_functions_passed_as_values_keep_the_gil(kernels):
+    """The default of `release_gil` depended on the name used for the lookup."""
     function = tvm_ffi.get_global_func("ffi.ReprPrint")
     assert kernels.echo(function).release_gil is False
     assert tvm_ffi.Array([function])[0].release_gil is False
@@ -336,7 +336,7 @@ def test_functions_of_the_runtime_keep_the_gil_as_values(kernels):
     assert kernels.echo(loading).release_gil is True
 
 
-def test_function_that_takes_the_name_of_one_of_the_runtime_is_like_any_other():
+def test_a_user_function_named_like_a_runtime_function_releases_the_gil():
     tvm_ffi.register_global_func("ffi.test.wait", lambda: None)
     try:
         assert tvm_ffi.get_global_func("ffi.test.wait").release_gil is True

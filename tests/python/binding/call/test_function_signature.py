@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions say about themselves, and arguments that are given by name."""
+"""Signatures, names and documentation of functions; keyword arguments of Python callables."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_callable_with_a_broken_signature_has_none():
     assert function() == 1
 
 
-def test_library_function_shows_what_the_library_says(kernels):
+def test_a_library_function_shows_its_metadata(kernels):
     for function in (kernels.clamp, kernels["clamp"], kernels.get_function("clamp", True)):
         assert str(inspect.signature(function)) == (
             "(_0: 'float', _1: 'float', _2: 'float', /) -> 'float'"
@@ -75,10 +75,10 @@ def test_library_function_shows_what_the_library_says(kernels):
     assert kernels.clamp(5.0, 0.0, 1.0) == 1.0
 
 
-def test_library_function_that_says_nothing_has_no_signature(kernels):
+def test_a_library_function_without_metadata_has_no_signature(kernels):
     assert kernels.count.__doc__ is None
     assert not hasattr(kernels.count, "__signature__")
-    # Metadata without a schema of a function.
+    # The metadata of this function have no schema.
     assert kernels.echo.__doc__ == "Return the argument."
     assert not hasattr(kernels.echo, "__signature__")
 
@@ -101,7 +101,7 @@ def test_registered_python_function_keeps_signature_and_documentation():
         tvm_ffi.remove_global_func("test.signature.scale")
 
 
-def test_signature_is_not_that_of_a_later_function_of_the_same_name(kernels):
+def test_a_replaced_global_function_does_not_show_the_signature_of_its_successor(kernels):
     name = "test.signature.replaced"
     try:
         tvm_ffi.register_global_func(name, kernels["count"])
@@ -113,14 +113,14 @@ def test_signature_is_not_that_of_a_later_function_of_the_same_name(kernels):
         tvm_ffi.remove_global_func(name)
 
 
-def test_all_wrappers_of_a_function_know_the_same(kernels, echo):
+def test_all_wrappers_of_a_function_show_the_same_signature(kernels, echo):
     again = echo(kernels["clamp"])
     assert again.__name__ == "clamp"
     assert again.__doc__ == "Return x, or the bound it lies beyond."
     assert inspect.signature(again) == inspect.signature(kernels.clamp)
 
 
-def test_function_that_nothing_is_known_about(kernel_library):
+def test_a_function_from_an_address_has_no_name_or_signature(kernel_library):
     symbol = ctypes.CDLL(str(kernel_library)).__getattr__("__tvm_ffi_clamp")
     function = Function.__from_extern_c__(ctypes.cast(symbol, ctypes.c_void_p).value)
     assert not hasattr(function, "__name__")
@@ -145,7 +145,7 @@ def test_the_class_keeps_its_own_documentation():
         Function().other  # noqa: B018
 
 
-def test_subclass_with_its_own_call_shows_that_one(scaled):
+def test_a_subclass_that_overrides_call_shows_its_own_signature(scaled):
     class Doubling(Function):
         def __call__(self, only):
             return super().__call__(only, only)
@@ -200,14 +200,14 @@ def test_schemas_as_signatures(schema, expected):
     ],
     ids=range(12),
 )
-def test_metadata_without_a_schema_is_no_signature(metadata):
+def test_metadata_without_a_schema_have_no_signature(metadata):
     assert signature_of_metadata_text(metadata) is None
 
 
-# ---- Arguments by name ---------------------------------------------------------------------------
+# ---- Keyword arguments ---------------------------------------------------------------------------
 
 
-def test_arguments_by_name_reach_python_callables(scaled, echo):
+def test_keyword_arguments_reach_python_callables(scaled, echo):
     for function in (scaled, echo(scaled)):
         assert function(1.0, by=3.0) == "3.0 () {}"
         assert function(by=3.0, x=1.0) == "3.0 () {}"
@@ -216,7 +216,7 @@ def test_arguments_by_name_reach_python_callables(scaled, echo):
         assert Function.__call__(function, 1.0, by=4.0) == "4.0 () {}"
 
 
-def test_values_given_by_name_are_converted_as_others_are():
+def test_keyword_arguments_are_converted_like_positional_ones():
     seen = []
 
     def record(**values):
@@ -236,7 +236,7 @@ def test_values_given_by_name_are_converted_as_others_are():
 
 
 @pytest.mark.parametrize("count", [1, 8, 9, 300])
-def test_any_number_of_names(count):
+def test_any_number_of_keyword_arguments(count):
     function = tvm_ffi.convert_func(lambda *args, **names: [len(args), len(names)])
     names = {f"name{i}": f"a text on the heap {i}" for i in range(count)}
     assert list(function(1, 2, **names)) == [2, count]
@@ -252,7 +252,7 @@ def test_any_number_of_names(count):
         pytest.param((1, 2, 3), {}, id="too-many"),
     ],
 )
-def test_errors_about_arguments_are_those_of_python(args, names):
+def test_argument_errors_match_those_of_python(args, names):
     def two(a, b):
         return a, b
 
@@ -263,7 +263,7 @@ def test_errors_about_arguments_are_those_of_python(args, names):
     assert str(caught.value) == str(expected.value)
 
 
-def test_names_are_a_type_error_where_parameters_have_none(kernels):
+def test_keywords_for_unnamed_parameters_are_a_type_error(kernels):
     message = (
         r"\(\) got an unexpected keyword argument 'x': the function has no signature, so its "
         "parameters have no names; pass the argument by position, or declare a signature"
@@ -274,18 +274,18 @@ def test_names_are_a_type_error_where_parameters_have_none(kernels):
         Function()(x=1)
 
 
-def test_no_names_are_no_names(kernels):
+def test_a_call_without_keywords_is_positional(kernels):
     assert kernels.count(*(1, 2)) == 2
 
 
-def test_value_that_cannot_be_passed_is_named(scaled):
+def test_the_error_names_the_argument_that_cannot_be_passed(scaled):
     with pytest.raises(TypeError, match=r"argument 'by' when calling `scale`"):
         scaled(1.0, offset=1, by=np.zeros(2, object))
     with pytest.raises(TypeError, match=r"argument #0 when calling `scale`"):
         scaled(np.zeros(2, object), by=1)
 
 
-def test_exception_of_a_call_by_name_is_the_same_object():
+def test_the_exception_of_a_keyword_call_is_the_same_object():
     original = LookupError("inside")
 
     def fail(**names):
@@ -297,14 +297,14 @@ def test_exception_of_a_call_by_name_is_the_same_object():
     assert [entry.name for entry in caught.traceback][-1] == "fail"
 
 
-def test_framework_tensors_come_back_from_calls_by_name():
+def test_keyword_calls_return_framework_tensors():
     torch = pytest.importorskip("torch")
     function = tvm_ffi.convert_func(lambda x, *, y: y)
     given = torch.arange(3)
     assert function(given, y=given) is given
 
 
-def test_call_by_name_lets_its_arguments_go():
+def test_a_keyword_call_releases_its_arguments():
     class Value:
         pass
 
@@ -318,7 +318,7 @@ def test_call_by_name_lets_its_arguments_go():
     assert alive() is None
 
 
-def test_sentinels_travel_as_ordinary_values(echo):
+def test_sentinels_are_passed_as_ordinary_values(echo):
     """They separate and mark arguments of constructors only."""
     for sentinel in (core.MISSING, core.KWARGS):
         assert echo(sentinel).same_as(sentinel)
@@ -326,10 +326,10 @@ def test_sentinels_travel_as_ordinary_values(echo):
     assert function(1, core.KWARGS, "a", 2) == 4
 
 
-# ---- Text ----------------------------------------------------------------------------------------
+# ---- repr and help -------------------------------------------------------------------------------
 
 
-def test_text_has_name_and_signature(kernels):
+def test_repr_shows_name_and_signature(kernels):
     assert repr(kernels.clamp) == (
         "<tvm_ffi.Function clamp(_0: float, _1: float, _2: float, /) -> float>"
     )
@@ -342,7 +342,7 @@ def test_text_has_name_and_signature(kernels):
     assert repr(kernels.count) == "<tvm_ffi.Function count>"
 
 
-def test_text_of_a_function_that_nothing_is_known_about(kernel_library):
+def test_repr_of_a_function_from_an_address(kernel_library):
     symbol = ctypes.CDLL(str(kernel_library)).__getattr__("__tvm_ffi_clamp")
     function = Function.__from_extern_c__(ctypes.cast(symbol, ctypes.c_void_p).value)
     assert repr(function) == "ffi.Function"
@@ -358,7 +358,7 @@ def test_text_of_a_subclass_names_it():
     assert repr(function).startswith(f"<{__name__}.test_text_of_a_subclass_names_it.<locals>.Own ")
 
 
-def test_text_does_not_fail_where_the_description_does(kernels):
+def test_repr_survives_a_signature_whose_repr_raises(kernels):
     function = kernels.get_function("count")
 
     class Broken:
@@ -373,7 +373,7 @@ def test_help_shows_signature_and_documentation(kernels):
     text = pydoc.render_doc(kernels.clamp, renderer=pydoc.plaintext)
     assert "clamp(_0: float, _1: float, _2: float, /) -> float" in text
     assert "Return x, or the bound it lies beyond." in text
-    assert "__from_extern_c__" not in text  # the class is not what was asked for
+    assert "__from_extern_c__" not in text  # help() shows the function, not its class
 
 
 def test_help_of_a_function_without_documentation_shows_its_signature():

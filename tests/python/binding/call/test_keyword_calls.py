@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of native functions that have a signature: names, defaults, conversions."""
+"""Calls of native functions with a signature: keyword arguments, defaults, conversions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def shown(array):
         ("scalars", (1,), {"y": 2}, [1.0, 2]),
     ],
 )
-def test_arguments_find_their_parameters(kernels, name, args, kwargs, expected):
+def test_arguments_are_bound_to_parameters(kernels, name, args, kwargs, expected):
     got = shown(kernels[name](*args, **kwargs))
     assert got == expected
     assert [type(value) for value in got] == [type(value) for value in expected]
@@ -92,14 +92,14 @@ def test_arguments_find_their_parameters(kernels, name, args, kwargs, expected):
         ("collecting", (), {"c": 1}, "collecting() missing 1 required positional argument: 'a'"),
     ],
 )
-def test_arguments_that_find_none(kernels, name, args, kwargs, text):
+def test_arguments_without_a_parameter_are_refused(kernels, name, args, kwargs, text):
     for _ in range(2):
         with pytest.raises(TypeError) as caught:
             kernels[name](*args, **kwargs)
         assert str(caught.value) == text
 
 
-def test_names_need_not_be_interned(kernels):
+def test_keyword_names_need_not_be_interned(kernels):
     name = "".join(["temp", "erature"])
     assert name is not sys.intern("temperature")
     assert shown(kernels.softmax(1, 2, **{name: 3.0})) == [1, 2, 3.0]
@@ -108,13 +108,13 @@ def test_names_need_not_be_interned(kernels):
 def test_declared_types_convert(kernels):
     number, path, numbers = kernels.converted(1, PurePosixPath("/a/b"), [1, 2.5])
     assert (number, type(number), path) == (1.0, float, "/a/b")
-    assert [type(one) for one in numbers] == [float, float]
+    assert [type(value) for value in numbers] == [float, float]
     assert shown(kernels.converted(None, "x"))[:2] == [None, "x"]
-    assert [float(one) for one in kernels.converted(None, "x")[2]] == [1.0, 2.0]
+    assert [float(value) for value in kernels.converted(None, "x")[2]] == [1.0, 2.0]
 
 
-def test_containers_convert_in_a_program_that_has_asked_for_no_types(run_python):
-    """What converts them was set by a module that nothing had loaded."""
+def test_containers_convert_before_the_module_of_type_conversions_is_imported(run_python):
+    """The conversion hook was set by a module that the program had not imported."""
     program = (
         "import sys, tvm_ffi\n"
         "call = tvm_ffi.load_module(sys.argv[1]).converted\n"
@@ -124,7 +124,7 @@ def test_containers_convert_in_a_program_that_has_asked_for_no_types(run_python)
     assert (result.stdout, result.stderr) == ("[3.0, 4.0]\n", "")
 
 
-def test_values_of_other_types_are_for_the_function_to_judge(kernels):
+def test_values_of_other_types_are_passed_unconverted(kernels):
     assert shown(kernels.converted("no number", 5, ()))[:2] == ["no number", 5]
 
 
@@ -160,8 +160,8 @@ class _Mute(TypeError):
         pytest.param(ZeroDivisionError("division"), id="other"),
     ],
 )
-def test_an_exception_of_a_class_of_its_own_arrives_from_a_conversion(kernels, error):
-    """It was made again with another text, which not every class can be: a SystemError."""
+def test_an_exception_raised_in_a_conversion_is_the_same_object(kernels, error):
+    """A copy with another message was raised; classes that cannot be copied gave a SystemError."""
 
     class Path:
         def __fspath__(self):
@@ -174,7 +174,7 @@ def test_an_exception_of_a_class_of_its_own_arrives_from_a_conversion(kernels, e
         assert error.__notes__ == ["While converting converted() argument 'path'"]
 
 
-def test_defaults_of_values_that_text_names(kernels):
+def test_defaults_of_dtypes_and_devices(kernels):
     dtype, device = kernels.others()
     assert (dtype, device) == (tvm_ffi.dtype("float16"), tvm_ffi.device("cuda:1"))
 
@@ -185,7 +185,7 @@ def test_a_default_is_not_changed_by_a_call(kernels):
     assert kernels.converted(None, "x")[2].same_as(first)
 
 
-def test_errors_of_packing_name_the_parameter(kernels):
+def test_packing_errors_name_the_parameter(kernels):
     with pytest.raises(TypeError, match="argument 'temperature' when calling `softmax`"):
         kernels.softmax(1, 2, temperature=np.array(["text"]))
     with pytest.raises(TypeError, match="argument 'x' when calling `softmax`"):
@@ -194,7 +194,7 @@ def test_errors_of_packing_name_the_parameter(kernels):
         kernels.collecting(1, 2, np.array(["text"]))
 
 
-def test_every_look_up_has_the_names(kernels, kernel_library):
+def test_functions_from_every_lookup_accept_keywords(kernels, kernel_library):
     for function in (
         kernels.softmax,
         kernels["softmax"],
@@ -205,44 +205,46 @@ def test_every_look_up_has_the_names(kernels, kernel_library):
         assert shown(function(1, y=2)) == [1, 2, 1.0]
 
 
-def test_global_functions_have_names(kernels):
+def test_global_functions_take_positional_arguments(kernels):
     tvm_ffi.register_global_func("test_keyword_calls.softmax", kernels.softmax, override=True)
     found = tvm_ffi.get_global_func("test_keyword_calls.softmax")
     try:
-        # The registration says nothing about the function: that is what its module does.
+        # The registration has no metadata; only the module describes the function.
         assert shown(kernels.softmax(1, y=2)) == [1, 2, 1.0]
         assert shown(found(1, 2, 3)) == [1, 2, 3]
     finally:
         tvm_ffi.registry.remove_global_func("test_keyword_calls.softmax")
 
 
-@pytest.mark.parametrize("becomes", ["nothing", "another"])
-@pytest.mark.parametrize("asked", ["call", "__signature__"])
-def test_a_name_may_go_while_its_function_is_asked_about(kernels, monkeypatch, becomes, asked):
-    """Another thread has removed the name, or given it away, before the table answers."""
+@pytest.mark.parametrize("replaced_by", ["nothing", "another"])
+@pytest.mark.parametrize("accessed", ["call", "__signature__"])
+def test_a_global_function_may_be_removed_during_the_signature_lookup(
+    kernels, monkeypatch, replaced_by, accessed
+):
+    """Another thread removes or replaces the global function before its metadata are read."""
     name, find = "test_keyword_calls.goes", signature_lookup.find_global_func
     tvm_ffi.register_global_func(name, kernels["count"], signature="(x: int, y: int = 7)")
     function = tvm_ffi.get_global_func(name)
 
-    def find_late(wanted):
-        if wanted == "ffi.GetGlobalFuncMetadata":
-            if becomes == "nothing":
+    def find_late(requested):
+        if requested == "ffi.GetGlobalFuncMetadata":
+            if replaced_by == "nothing":
                 tvm_ffi.registry.remove_global_func(name)
             else:
                 tvm_ffi.register_global_func(
                     name, kernels["unsigned_"], signature="(other: str)", override=True
                 )
-        return find(wanted)
+        return find(requested)
 
     monkeypatch.setattr(signature_lookup, "find_global_func", find_late)
     try:
-        if asked == "call":
+        if accessed == "call":
             assert function(1, 2) == 2
         else:
             assert not hasattr(function, "__signature__")
     finally:
         monkeypatch.undo()
-        if becomes == "another":
+        if replaced_by == "another":
             tvm_ffi.registry.remove_global_func(name)
 
 
@@ -262,7 +264,7 @@ def test_functions_without_a_signature_take_no_names(kernels):
         ("raising", "ValueError: no metadata today"),
     ],
 )
-def test_damaged_metadata_are_a_warning(kernels, name, text):
+def test_damaged_metadata_cause_a_warning(kernels, name, text):
     function = kernels.get_function(name)
     with pytest.warns(RuntimeWarning, match=f"the metadata of function '{name}' .*{text}"):
         assert shown(function(1)) == [1]
@@ -270,23 +272,23 @@ def test_damaged_metadata_are_a_warning(kernels, name, text):
         warnings.simplefilter("error")
         assert shown(function(1, 2)) == [1, 2]
         assert shown(kernels.get_function(name)(1, 2)) == [1, 2]
-        assert not hasattr(function, "__signature__")  # inspect makes of that what Python does
+        assert not hasattr(function, "__signature__")  # as inspect expects
     with pytest.raises(TypeError, match="unexpected keyword"):
         function(x=1)
 
 
-def test_what_a_function_says(kernels):
+def test_signature_and_documentation_of_a_library_function(kernels):
     assert str(inspect.signature(kernels.named)) == (
         "(a: 'int', /, b: 'int', c: 'int' = 3, *, d: 'int', e: 'str' = 'x') -> 'None'"
     )
-    # `help` shows it, with what inspect.signature has no words for.
+    # `help` also shows argument restrictions, which inspect.signature cannot express.
     assert kernels.named.__doc__ == (
         "Names.\n\nnamed(a: int, /, b: int, c: int = 3, *, d: int, e: str = 'x')"
     )
     assert kernels.reading.__doc__ == "reading(x: Tensor, y: out Tensor, z: unknown Tensor)"
 
 
-def test_non_blocking_functions_keep_the_lock(kernels):
+def test_non_blocking_functions_keep_the_gil(kernels):
     assert kernels.get_function("blocking").release_gil
     quick = kernels.get_function("quick")
     assert not quick.release_gil
@@ -298,7 +300,7 @@ def test_non_blocking_functions_keep_the_lock(kernels):
     assert not quick.release_gil
 
 
-def test_copies_of_functions_have_the_names(kernels):
+def test_copies_of_functions_accept_keywords(kernels):
     class Named(tvm_ffi.Function):
         pass
 
@@ -307,7 +309,7 @@ def test_copies_of_functions_have_the_names(kernels):
     assert shown(made(1, y=2)) == [1, 2, 1.0]
 
 
-def test_nothing_is_kept(kernels):
+def test_calls_release_their_arguments(kernels):
     class Marker:
         alive = 0
 
@@ -327,8 +329,8 @@ def test_nothing_is_kept(kernels):
     assert Marker.alive == 0
 
 
-def test_a_hostile_argument_may_replace_the_plan(kernels):
-    """Its conversion runs user code, which calls the very same function."""
+def test_a_hostile_argument_may_call_the_same_function_again(kernels):
+    """The conversion of the argument runs user code, which calls the same function."""
     function = kernels.get_function("softmax")
 
     class Hostile:
@@ -341,10 +343,8 @@ def test_a_hostile_argument_may_replace_the_plan(kernels):
 
 
 @pytest.mark.parametrize("cls", [KeyboardInterrupt, MemoryError])
-def test_a_call_that_is_interrupted_asks_for_the_signature_again_the_next_time(
-    kernels, cls, monkeypatch
-):
-    """It was called without from then on: without defaults, with too few arguments."""
+def test_an_interrupted_signature_lookup_is_repeated_by_the_next_call(kernels, cls, monkeypatch):
+    """All later calls ignored the signature: no defaults, and too few arguments were accepted."""
 
     def interrupted(function, origin):
         raise cls
@@ -358,8 +358,8 @@ def test_a_call_that_is_interrupted_asks_for_the_signature_again_the_next_time(
 
 
 def test_many_names_are_found_in_linear_time(kernel_library):
-    """Each was compared with each: six seconds for 10,000."""
-    names = [f"p{place}" for place in range(10_000)]
+    """Each name was compared with all parameters: six seconds for 10,000."""
+    names = [f"p{index}" for index in range(10_000)]
     any_value = ValueType(tvm_ffi.core.TypeSchema("Any"))
     parameters = tuple(Parameter(name, any_value) for name in names)
     module = tvm_ffi.load_module(kernel_library, keep_module_alive=False)
@@ -373,21 +373,21 @@ def test_many_names_are_found_in_linear_time(kernel_library):
         module.count(**values, p=1)
 
 
-def test_names_may_be_of_a_class_of_their_own(kernels):
-    asked = []
+def test_names_may_be_of_a_subclass_of_str(kernels):
+    calls = []
 
     class Name(str):
         __slots__ = ()
 
         def __hash__(self):
-            asked.append(self)
+            calls.append(self)
             return str.__hash__(self)
 
         def __eq__(self, other):
-            asked.append(self)
+            calls.append(self)
             return str.__eq__(self, other)
 
     values = {Name("y"): 2, Name("x"): 1}
-    asked.clear()
+    calls.clear()
     assert shown(kernels.softmax(**values)) == [1, 2, 1.0]
-    assert asked == []
+    assert calls == []

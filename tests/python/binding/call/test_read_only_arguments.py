@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read-only memory reaches Python, and native functions that are known to read it."""
+"""Read-only arrays as arguments of Python callables and of native functions that only read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("array", list(VIEWS.values()), ids=list(VIEWS))
-def test_nobody_says_that_it_is_read(kernels, array):
+def test_read_only_arrays_are_refused_by_functions_without_restrictions(kernels, array):
     text = (
         "Cannot pass argument #1 when calling `last`: the array is read-only; it is unknown "
         "whether the function writes into it: pass `tvm_ffi.readonly(array)` if it only reads, or "
@@ -42,7 +42,7 @@ def test_nobody_says_that_it_is_read(kernels, array):
     assert kernels.last(1, array.copy()).shape == array.shape
 
 
-def test_a_mapped_file_is_safe(kernels, tmp_path):
+def test_a_read_only_mapped_file_is_refused(kernels, tmp_path):
     file = tmp_path / "data.bin"
     np.arange(4.0).tofile(file)
     array = np.memmap(file, dtype=np.float64, mode="r")
@@ -51,27 +51,27 @@ def test_a_mapped_file_is_safe(kernels, tmp_path):
     assert kernels.echo(tvm_ffi.readonly(array)).readonly
 
 
-def test_the_caller_says_that_it_is_read(kernels):
+def test_readonly_passes_a_read_only_array(kernels):
     array = read_only()
     got = kernels.echo(tvm_ffi.readonly(array))
     assert got.readonly
     assert got.data_ptr() == array.ctypes.data
 
 
-def test_a_promise_marks_what_could_be_written(kernels):
+def test_readonly_marks_a_writable_array(kernels):
     array = np.zeros(3)
     assert kernels.echo(tvm_ffi.readonly(array)).readonly
     assert not kernels.echo(array).readonly
     assert array.flags.writeable
 
 
-def test_a_promise_about_what_is_no_array(kernels):
+def test_readonly_refuses_values_that_are_not_arrays(kernels):
     with pytest.raises(TypeError, match="readonly: expected an array or tensor, got int"):
         tvm_ffi.readonly(1)
     assert repr(tvm_ffi.readonly(np.zeros(1))) == "readonly(array([0.]))"
 
 
-def test_a_signature_says_what_is_done(kernels):
+def test_argument_restrictions_of_a_signature_are_enforced(kernels):
     array, writable = read_only(), np.zeros(3)
     assert len(kernels.reading(array, writable, writable)) == 3
     assert len(kernels.reading(x=array, y=writable, z=tvm_ffi.readonly(array))) == 3
@@ -84,11 +84,11 @@ def test_a_signature_says_what_is_done(kernels):
 
 
 def immutable():
-    """Return an array of a class that marks all its arrays, as JAX does."""
+    """Return an array of a class whose arrays are all read-only, as in JAX."""
     return Source(flags=READ_ONLY)
 
 
-def test_classes_of_immutable_arrays_go_where_nobody_knows(kernels):
+def test_immutable_array_classes_are_accepted_without_restrictions(kernels):
     assert kernels.echo(immutable()).readonly
     assert len(kernels.reading(immutable(), np.zeros(1), immutable())) == 3
     with pytest.raises(BufferError, match="argument 'y' .* writes into it"):
@@ -99,7 +99,7 @@ def read_only_tensors(tmp_path):
     np.arange(4.0).tofile(tmp_path / "data.bin")
     mapped = tvm_ffi.from_dlpack(np.memmap(tmp_path / "data.bin", dtype=np.float64, mode="r"))
     kept = []
-    tvm_ffi.convert(kept.append)(read_only())  # lent for the call, and stays
+    tvm_ffi.convert(kept.append)(read_only())  # borrowed for the call, then kept by the list
     return {
         "of NumPy": tvm_ffi.from_dlpack(read_only()),
         "of a file": mapped,
@@ -112,8 +112,8 @@ def read_only_tensors(tmp_path):
     }
 
 
-def test_tensors_over_read_only_memory_go_where_arrays_go(kernels, tmp_path):
-    """They were not looked at, and a kernel that wrote into a mapped file ended the process."""
+def test_tensors_over_read_only_memory_are_treated_like_arrays(kernels, tmp_path):
+    """Tensors were not checked: a kernel that wrote into a mapped file crashed the process."""
     writable = tvm_ffi.from_dlpack(np.zeros(3))
     for origin, tensor in read_only_tensors(tmp_path).items():
         assert tensor.readonly, origin
@@ -130,7 +130,7 @@ def test_tensors_over_read_only_memory_go_where_arrays_go(kernels, tmp_path):
     assert not kernels.last(1, writable).readonly
 
 
-def test_subclasses_of_tensor_are_looked_at(kernels):
+def test_subclasses_of_tensor_are_checked(kernels):
     class Own(tvm_ffi.Tensor):
         pass
 
@@ -140,8 +140,8 @@ def test_subclasses_of_tensor_are_looked_at(kernels):
         kernels.echo(tensor)
 
 
-def test_a_promise_about_a_tensor_marks_nothing(kernels):
-    """The mark of a tensor that a callback had kept stayed with it."""
+def test_readonly_does_not_change_its_tensor(kernels):
+    """A tensor that a callback had kept stayed read-only after the call."""
     kept = []
     tvm_ffi.convert(kept.append)(np.zeros(3))
     kernels.echo(tvm_ffi.readonly(kept[0]))
@@ -149,7 +149,7 @@ def test_a_promise_about_a_tensor_marks_nothing(kernels):
     assert not kernels.echo(kept[0]).readonly
 
 
-def test_python_gets_what_came_with_the_mark():
+def test_callbacks_receive_read_only_tensors():
     seen = []
     function = tvm_ffi.convert(lambda tensor: seen.append(tensor.readonly))
     function(read_only())
@@ -157,13 +157,13 @@ def test_python_gets_what_came_with_the_mark():
     assert seen == [True, False]
 
 
-def test_the_runtime_keeps_what_came_with_the_mark():
+def test_containers_keep_tensors_read_only():
     array = tvm_ffi.get_global_func("ffi.Array")(read_only())
     assert array[0].readonly
     assert tvm_ffi.Array([read_only()])[0].readonly
 
 
-def test_nothing_of_a_refused_call_is_left(kernels):
+def test_a_refused_call_leaves_arrays_writable(kernels):
     writable = np.zeros(3)
     with pytest.raises(BufferError):
         kernels.last(writable, read_only(), writable)

@@ -75,10 +75,10 @@ def test_very_deep_nesting_is_refused(echo, make):
 
 
 @pytest.mark.parametrize(
-    ("depth", "said"),
+    ("depth", "message"),
     [(1000, "converted"), (1001, "nesting deeper than 1000 while converting a container")],
 )
-def test_the_limit_of_nesting_is_our_own(run_python, depth, said):
+def test_the_nesting_limit_is_independent_of_pythons(run_python, depth, message):
     """Programs may raise Python's limit, and Python 3.12 and 3.13 do not check the C stack."""
     done = run_python(f"""
 import sys
@@ -96,11 +96,11 @@ for _ in range(2):
     else:
         print("converted")
 """)
-    assert done.stdout == f"{said}\n" * 2, done.stderr
+    assert done.stdout == f"{message}\n" * 2, done.stderr
 
 
 @pytest.mark.parametrize("make", ["[value]", "{'a': value}", "(1, value)"])
-def test_nesting_ends_where_the_stack_of_a_thread_does(run_python, make):
+def test_the_nesting_limit_depends_on_the_stack_of_the_thread(run_python, make):
     """The limit was the same for all threads and overflowed a small stack."""
     done = run_python(f"""
 import threading
@@ -135,12 +135,12 @@ thread = threading.Thread(target=run)
 thread.start()
 thread.join()
 """)
-    said = done.stdout.splitlines()
-    assert (done.returncode, len(said)) == (0, 3), done.stderr
-    assert (said[0], said[2]) == ("converted", "converted")
+    messages = done.stdout.splitlines()
+    assert (done.returncode, len(messages)) == (0, 3), done.stderr
+    assert (messages[0], messages[2]) == ("converted", "converted")
     assert re.fullmatch(
         r"nesting deeper than \d+ while converting a container, on the small stack of this thread",
-        said[1],
+        messages[1],
     )
 
 
@@ -164,7 +164,7 @@ def test_deeply_nested_containers_are_released():
     assert not thread.is_alive()
 
 
-def test_an_element_that_cannot_be_passed(echo):
+def test_an_element_that_cannot_be_passed_is_refused(echo):
     with pytest.raises(OverflowError):
         echo([1, [tvm_ffi.core.Device, 1 << 70, _BadPointer()]])
     assert echo([1]) == [1]
@@ -175,7 +175,7 @@ class _BadPointer:
         return 1 << 70
 
 
-def test_an_item_that_changes_its_list(echo):
+def test_an_item_may_clear_its_list_during_conversion(echo):
     value = []
 
     class Shrinks:
@@ -260,7 +260,7 @@ def test_deep_copy_keeps_the_class():
     assert type(copy.deepcopy(Row([1, [2]]))) is Row
 
 
-def test_deep_copy_of_what_native_code_cannot_copy():
+def test_deep_copy_of_python_objects_in_containers():
     thing = [object()]
     made = copy.deepcopy(Array([{"a": thing}, "text"]))
     assert made[1] == "text"
@@ -268,7 +268,7 @@ def test_deep_copy_of_what_native_code_cannot_copy():
     assert type(made[0]["a"][0]) is object
 
 
-def test_truth_is_that_of_the_length():
+def test_empty_containers_are_false():
     for empty, filled in ((List(), List([0])), (Dict(), Dict({1: 0})), (Map({}), Map({1: 0}))):
         assert (bool(empty), empty.__bool__()) == (False, False)
         assert (bool(filled), filled.__bool__()) == (True, True)
@@ -308,7 +308,7 @@ def test_getitem_helper():
         get(3)
 
 
-def test_missing_is_that_of_the_binding():
+def test_missing_is_the_sentinel_of_the_binding():
     assert container.MISSING is core.MISSING
     with pytest.raises(AttributeError, match="no attribute 'NO_SUCH_NAME'"):
         _ = container.NO_SUCH_NAME
@@ -363,7 +363,7 @@ def test_reading_from_many_threads():
 
 
 @pytest.mark.parametrize("make", [lambda: tvm_ffi.List([1, 2]), lambda: tvm_ffi.Map({1: 2})])
-def test_iterators_cannot_be_made_from_a_state(make):
+def test_iterators_cannot_be_pickled(make):
     """Cython's generated pickles set any field: a negative index read before the memory block."""
     iterator = iter(make())
     assert not hasattr(iterator, "__setstate_cython__")
@@ -372,7 +372,7 @@ def test_iterators_cannot_be_made_from_a_state(make):
             pickle.dumps(iterator, protocol)
 
 
-def test_no_class_of_the_binding_takes_a_state_of_cythons_making():
+def test_binding_classes_have_no_pickle_support_generated_by_cython():
     """The generated state contains offsets and addresses, which a forged pickle could choose."""
     modules = [m for name, m in sys.modules.items() if name.startswith("tvm_ffi._binding.")]
     classes = {c for m in modules for c in vars(m).values() if isinstance(c, type)}

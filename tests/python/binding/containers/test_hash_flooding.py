@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dicts whose keys somebody chose so that the native hash collides, see docs/design/hash-flooding.
+"""Dicts with attacker-chosen keys whose native hashes collide, see docs/design/hash-flooding.
 
-Such a dict took seconds to become a Map: the native table compared each key with all before it.
+Converting such a dict to a Map took seconds: each key was compared with all earlier keys.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import tvm_ffi
 
 
 def colliding_keys(count):
-    """Eight letters are one number modulo 2^31 - 1, and those of the second half count twice."""
+    """Return keys of eight letters with the same hash.
+
+    The hash is the letters' value modulo 2^31 - 1, where the second half has twice the weight.
+    """
     digits = itertools.islice(itertools.product(range(15), repeat=4), count)
     return [
         bytes([122 - 2 * digit for digit in key] + [65 + digit for digit in key]).decode()
@@ -32,9 +35,9 @@ def test_dicts_with_colliding_keys_are_refused(make):
     assert time.process_time() - begin < 2
 
 
-def test_as_many_as_are_allowed():
+def test_the_permitted_number_of_colliding_keys_is_accepted():
     assert len(tvm_ffi.Map(dict.fromkeys(colliding_keys(512)))) == 512
 
 
-def test_ordinary_large_dicts():
+def test_large_dicts_without_collisions_are_accepted():
     assert len(tvm_ffi.Map({f"key {number}": number for number in range(50000)})) == 50000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences beside Python's list; indices and elements change what they are used for."""
+"""List compared with Python's list when indices and elements change the sequence in use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvm_ffi import Array, List
 
 
 class Index:
-    """An index that changes the sequence when it is asked for its value."""
+    """An index that changes the sequence when `__index__` is called."""
 
     def __init__(self, value, change=None):
         self.value = value
@@ -71,8 +71,8 @@ def outcome(make, operation, change, value):
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_indices_are_asked_before_the_length(name, change):
-    """The length was read first: the wrong element was hit, and what was appended got lost."""
+def test_indices_are_evaluated_before_the_length(name, change):
+    """The length was read first: the wrong element was used, and appended elements were lost."""
     operation = OPERATIONS[name]
     for value in VALUES:
         if name == "insert" and abs(value) > 1 << 64:
@@ -91,8 +91,8 @@ def test_indices_are_asked_before_the_length(name, change):
     ],
     ids=["get", "set", "delete"],
 )
-def test_bounds_of_slices_are_asked_once_and_in_lists_order(act, bound):
-    def ask(make):
+def test_slice_bounds_are_evaluated_once_and_in_the_order_of_list(act, bound):
+    def evaluation_order(make):
         order, x = [], make(range(6))
 
         def part(name, value):
@@ -104,28 +104,28 @@ def test_bounds_of_slices_are_asked_once_and_in_lists_order(act, bound):
             order.append(str(error))
         return order, list(x)
 
-    assert ask(List) == ask(list)
+    assert evaluation_order(List) == evaluation_order(list)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-@pytest.mark.parametrize("what", ["raises", "is text", "is no index"])
-def test_indices_that_are_none_change_nothing(operation, what):
+@pytest.mark.parametrize("defect", ["raises", "is text", "is no index"])
+def test_invalid_indices_leave_the_list_unchanged(operation, defect):
     class Raises:
         def __index__(self):
             raise LookupError("mine")
 
     class IsText:
         def __index__(self):
-            return "1"  # noqa: PLE0305  (which is what it is for)
+            return "1"  # noqa: PLE0305  (a wrong result on purpose)
 
-    index = {"raises": Raises(), "is text": IsText(), "is no index": "1"}[what]
+    index = {"raises": Raises(), "is text": IsText(), "is no index": "1"}[defect]
     x = List([1, 2, 3, 4])
-    with pytest.raises(LookupError if what == "raises" else TypeError):
+    with pytest.raises(LookupError if defect == "raises" else TypeError):
         operation(x, index)
     assert list(x) == [1, 2, 3, 4]
 
 
-def test_step_of_nothing_is_refused():
+def test_a_slice_step_of_zero_is_refused():
     for act in (
         lambda x: x[::0],
         lambda x: x.__setitem__(slice(None, None, 0), [1]),
@@ -138,7 +138,7 @@ def test_step_of_nothing_is_refused():
 @pytest.mark.parametrize("start", [None, 0, 1, -1, 2, -3, 7, -9])
 @pytest.mark.parametrize("stop", [None, 0, 3, -1, -3, 7, -9])
 @pytest.mark.parametrize("step", [None, 1, 2, 3, -1, -2, -7, 1 << 80, -1 << 80])
-def test_slices_are_those_of_lists(start, stop, step):
+def test_slices_match_those_of_list(start, stop, step):
     where = slice(start, stop, step)
     model, count = list(range(6)), len(range(6)[where])
     assert List(model)[where] == Array(model)[where] == model[where]
@@ -162,7 +162,7 @@ def test_slices_are_those_of_lists(start, stop, step):
 
 
 class Value:
-    """What is converted by code of its own, which changes the list."""
+    """A value whose conversion changes the list."""
 
     def __init__(self, change):
         self.change = change
@@ -176,7 +176,7 @@ class Value:
 @pytest.mark.parametrize("index", [0, 1, 3, -1, -4, 9])
 @pytest.mark.parametrize("name", ["set", "insert"])
 def test_values_are_converted_before_the_length_is_read(name, index, change):
-    """The position was found first, and lay elsewhere or outside when the value was converted."""
+    """The position was computed first and was wrong after the conversion of the value."""
     act = {"set": lambda x, v: x.__setitem__(index, v), "insert": lambda x, v: x.insert(index, v)}
     outcomes = []
     for make in (list, List):
@@ -193,7 +193,7 @@ def test_values_are_converted_before_the_length_is_read(name, index, change):
     assert outcomes[0] == outcomes[1]
 
 
-def test_values_that_are_not_converted_change_nothing():
+def test_values_whose_conversion_fails_leave_the_list_unchanged():
     def fail():
         raise LookupError("mine")
 
@@ -210,7 +210,7 @@ def test_values_that_are_not_converted_change_nothing():
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_list_that_an_index_moves_away_is_refused(operation, echo):
+def test_a_list_moved_by_its_index_is_refused(operation, echo):
     x, kept = List([1, 2, 3, 4]), []
     with pytest.raises(ValueError, match="moved"):
         operation(x, Index(1, lambda: kept.append(echo(x._move()))))
@@ -218,7 +218,7 @@ def test_list_that_an_index_moves_away_is_refused(operation, echo):
 
 
 def test_values_may_change_the_list_that_they_extend():
-    """The end was read first: what the values had appended came behind them."""
+    """The end was read first: elements appended by the values followed the values."""
     x = List([1, 2, 3])
     x.extend(x.append(5) or 7 for _ in range(1))
     assert list(x) == [1, 2, 3, 5, 7]
@@ -232,7 +232,7 @@ def test_values_may_change_the_list_that_they_extend():
 
 
 class Equal:
-    """Equal to everything, after a change."""
+    """A value that changes the list when compared, and is equal to everything."""
 
     __hash__ = None
 
@@ -249,7 +249,7 @@ class Equal:
     "act",
     [
         lambda x, value: x.remove(value),
-        lambda x, value: x.count(value) and None,  # of how many is for the last change to say
+        lambda x, value: x.count(value) and None,  # the count itself depends on the changes
         lambda x, value: x.index(value),
         lambda x, value: value in x,
         lambda x, value: x == [value, "b", "c", "d"],
@@ -260,20 +260,20 @@ def test_comparisons_may_change_the_list(act, change):
     outcomes = []
     for make in (list, List):
         x = make("abcd")
-        changes = [change] * 3  # a list that grows for ever would have no end
+        changes = [change] * 3  # a list that grows at each comparison would never end
         value = Equal(lambda x=x, changes=changes: changes and changes.pop()(x))
         outcomes.append((act(x, value), list(x)))
     assert outcomes[0] == outcomes[1]
 
 
-def test_lists_of_different_lengths_are_not_equal_whatever_was_compared():
-    """The lengths were compared first, and not again."""
+def test_a_list_cleared_during_a_comparison_is_not_equal():
+    """The lengths were compared only before the elements, not after."""
     for make in (list, List):
         x = make("abc")
         assert (x == [Equal(x.clear), "b", "c"]) is False
 
 
-# ---- what dies with the elements -----------------------------------------------------------------
+# ---- destructors of elements ---------------------------------------------------------------------
 
 
 class Dies:
@@ -297,7 +297,7 @@ class Dies:
         lambda x: x.clear(),
     ],
 )
-def test_elements_die_when_the_list_is_whole(act):
+def test_elements_are_released_after_the_list_is_updated(act):
     seen = []
     x = List([1, 0, 3])
     x[1] = Dies(lambda: (seen.append(list(x)), x.append("after"), x.pop(0)))

@@ -107,7 +107,7 @@ def test_dicts_are_shared(kernels):
 
 
 @pytest.mark.parametrize("count", [2, 4, 5, 40])
-def test_a_dict_that_changes_during_iteration(count):
+def test_changing_a_dict_during_iteration_raises(count):
     made = Dict({i: i for i in range(count)})
     iterator = iter(made)
     next(iterator)
@@ -117,7 +117,7 @@ def test_a_dict_that_changes_during_iteration(count):
 
 
 class _Hooks:
-    """The function that the hooks of the keys below call; nested hook calls do not call it."""
+    """Holds the function that the key hooks below call; nested hook calls do not call it."""
 
     change = None
     is_inside = False
@@ -147,7 +147,7 @@ class _ChangingKey(tvm_ffi.Object):
 
 @pytest.mark.parametrize("size", [3, 4, 7, 15, 40])
 @pytest.mark.parametrize("change", ["clear", "grow"])
-def test_key_hooks_that_change_their_dict(size, change):
+def test_key_hooks_that_change_their_dict_raise(size, change):
     """Lookups kept slot numbers across hook calls, and growing tables copied freed entries."""
     table = Dict({_ChangingKey(i): i for i in range(size)})
 
@@ -156,7 +156,7 @@ def test_key_hooks_that_change_their_dict(size, change):
             table[_ChangingKey(1000 + len(table))] = 1
 
     _Hooks.change = table.clear if change == "clear" else grow
-    said = r"the table changed while `__any_(hash|equal)__` of a key was running"
+    message = r"the table changed while `__any_(hash|equal)__` of a key was running"
     try:
         for call in (
             lambda: table[_ChangingKey(1)],
@@ -165,11 +165,11 @@ def test_key_hooks_that_change_their_dict(size, change):
             lambda: table.pop(_ChangingKey(1)),
         ):
             if len(table) > 0:
-                with pytest.raises(RuntimeError, match=said):
+                with pytest.raises(RuntimeError, match=message):
                     call()
         for i in range(70):  # the table grows several times
             if len(table) > 4:
-                with pytest.raises(RuntimeError, match=said):
+                with pytest.raises(RuntimeError, match=message):
                     table[_ChangingKey(500 + i)] = 1
     finally:
         _Hooks.change = None
@@ -177,7 +177,7 @@ def test_key_hooks_that_change_their_dict(size, change):
     assert [table[key] for key in table] == list(table.values())
 
 
-def test_a_dict_whose_slots_are_emptied_during_iteration():
+def test_replacing_keys_during_iteration_raises():
     """As many keys are removed as added, so only the slots show the change, not the size."""
     made = Dict({i: i for i in range(40)})
     iterator = iter(made.items())
@@ -189,14 +189,14 @@ def test_a_dict_whose_slots_are_emptied_during_iteration():
         list(iterator)
 
 
-def test_assigning_while_iterating_ends():
+def test_assigning_existing_keys_during_iteration_is_allowed():
     made = Dict({i: i for i in range(40)})
     for key in made:
         made[key] = 0
     assert len(made) == 40
 
 
-def test_pairs_of_a_dict_subclass_are_pairs():
+def test_items_of_a_dict_subclass_must_be_pairs():
     """The items were flattened, then read alternately as key and value."""
 
     class Triples(dict):
@@ -220,7 +220,7 @@ class Key:
 
 
 @pytest.mark.parametrize("num_kept", [0, 1, 2])
-def test_dict_that_a_key_clears(num_kept):
+def test_pop_with_a_key_whose_conversion_clears_the_dict(num_kept):
     """`pop` with a default raised KeyError if the key was removed between its two lookups."""
 
     def cleared():
@@ -241,7 +241,7 @@ def test_dict_that_a_key_clears(num_kept):
             act(made, Key(made.clear))
 
 
-def test_dicts_that_a_comparison_clears_are_not_equal():
+def test_dicts_cleared_during_a_comparison_are_not_equal():
     class Equal:
         def __init__(self, change):
             self.change = change

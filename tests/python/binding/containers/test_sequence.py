@@ -64,7 +64,7 @@ def test_sequence_protocol(sequence):
 
 
 @pytest.mark.parametrize("cls", [Array, List, Map, Dict])
-def test_bases_with_arguments_hold_types(cls):
+def test_arguments_of_generic_bases_are_types(cls):
     """Run-time type checkers read these arguments and cannot resolve strings."""
     arguments = [
         argument
@@ -155,7 +155,7 @@ def test_list_changes_like_a_list():
     assert len(made) == 0
 
 
-def test_list_refuses_as_a_list_does():
+def test_list_raises_the_errors_of_pythons_list():
     made = List([1, 2, 3])
     with pytest.raises(IndexError, match="pop from empty list"):
         List().pop()
@@ -202,7 +202,7 @@ EXTENDED_SLICES = [slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2),
 
 @pytest.mark.parametrize("index", EXTENDED_SLICES, ids=str)
 @pytest.mark.parametrize("values", [(), [], (7, 8), [7, 8, 9], range(6)], ids=repr)
-def test_extended_slices_are_assigned_as_pythons_lists_do(index, values):
+def test_extended_slices_are_assigned_as_in_pythons_list(index, values):
     """An assigned empty tuple was mistaken for a deletion."""
     outcomes = []
     for made in (tvm_ffi.List(range(6)), list(range(6))):
@@ -216,7 +216,7 @@ def test_extended_slices_are_assigned_as_pythons_lists_do(index, values):
 
 
 @pytest.mark.parametrize("index", [*EXTENDED_SLICES, slice(2, 4), slice(5, 1)], ids=str)
-def test_slices_are_deleted_as_pythons_lists_do(index):
+def test_slices_are_deleted_as_in_pythons_list(index):
     made, expected = tvm_ffi.List(range(6)), list(range(6))
     del made[index], expected[index]
     assert made == expected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rule of conversion comes first for a class that several apply to."""
+"""Precedence of the conversion rules for a class that several rules apply to."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def raising(error):
     return method
 
 
-# What makes a class fit a rule, in the documented order.  A rule that looks at bases comes with a
-# base; those that would need an array of a framework raise what tells that they were chosen.
+# Name, class members and expected type index of each rule, in the documented order.  Members of
+# rules that would need an array of a framework raise an error with the expected message instead.
 RULES = [
     ("object", {"__tvm_ffi_object__": lambda self: tvm_ffi.Array([])}, ARRAY),
     ("exchange table", {"__dlpack_c_exchange_api__": "none"}, "Expect a dlpack_exchange_api field"),
@@ -48,7 +48,7 @@ RULES = [
 
 
 def fitting(position):
-    """Return a value that fits the rule at this position and all behind it."""
+    """Return a value that fits the rule at this position and all later rules."""
     members = {name: value for _, has, _ in RULES[position:] for name, value in has.items()}
     bases = (Exception, core.ObjectConvertible)
     cls = type("Fitting", bases, {**members, "asobject": lambda self: "text"})
@@ -58,7 +58,7 @@ def fitting(position):
 
 
 @pytest.mark.parametrize("position", range(len(RULES)), ids=[name for name, _, _ in RULES])
-def test_first_rule_that_fits_decides(kernels, position):
+def test_the_first_matching_rule_applies(kernels, position):
     _, _, expected = RULES[position]
     if isinstance(expected, int):
         assert kernels.type_index(fitting(position)) == expected
@@ -67,12 +67,12 @@ def test_first_rule_that_fits_decides(kernels, position):
             kernels.type_index(fitting(position))
 
 
-def test_convertible_comes_after_all_else(kernels):
+def test_object_convertible_is_the_last_rule(kernels):
     cls = type("Convertible", (core.ObjectConvertible,), {"asobject": lambda self: "text"})
     assert kernels.type_index(cls()) == SMALL_STR
 
 
-def test_handler_comes_before_callables_and_behind_pointers(kernels, echo):
+def test_pointer_handlers_come_before_callables_and_after_the_pointer_protocol(kernels, echo):
     callable_class = type("Handled", (), {"__call__": lambda self: None})
     pointer_class = type("Pointer", (), {"__tvm_ffi_opaque_ptr__": lambda self: 1})
     for cls, address in ((callable_class, 2), (pointer_class, 1)):
@@ -93,7 +93,7 @@ def test_numpy_array_comes_before_torch_tensor_and_dlpack():
     assert tvm_ffi.convert_func(lambda x: x.shape)(array) == (2,)
 
 
-# ---- One place per rule --------------------------------------------------------------------------
+# ---- One precedence per rule ---------------------------------------------------------------------
 
 
 def test_second_rule_with_the_same_precedence_is_refused():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which conversion a value takes, rule by rule and in their order."""
+"""Conversion of Python values to native ones, rule by rule in order of precedence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def having(**members):
 
 
 def answering(**answers):
-    """Return a value of a new class whose methods give these answers."""
+    """Return a value of a new class whose methods return these answers."""
     return having(**{name: lambda self, answer=answer: answer for name, answer in answers.items()})
 
 
@@ -41,7 +41,7 @@ class CallableError(Exception):
 
 
 class CallableValue:
-    """Has every protocol of the lower rows too."""
+    """A callable that also implements the protocols with lower precedence."""
 
     def __call__(self):
         return 5
@@ -92,7 +92,7 @@ class Weight(float, enum.Enum):
         ),
     ],
 )
-def test_value_takes_the_documented_form(kernels, echo, value, index, result):
+def test_values_convert_to_the_documented_type_and_value(kernels, echo, value, index, result):
     assert kernels.type_index(value) == index
     assert echo(value) == result
     assert type(echo(value)) is type(result)
@@ -112,7 +112,7 @@ def test_value_takes_the_documented_form(kernels, echo, value, index, result):
         pytest.param(np.float32, FUNCTION, id="numpy-scalar-class"),
     ],
 )
-def test_value_has_the_documented_kind(kernels, value, index):
+def test_values_convert_to_the_documented_type(kernels, value, index):
     assert kernels.type_index(value) == index
 
 
@@ -143,7 +143,7 @@ def test_value_has_the_documented_kind(kernels, value, index):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_other_values_come_back_as_themselves(kernels, echo, value):
+def test_other_values_are_passed_as_opaque_objects(kernels, echo, value):
     assert kernels.type_index(value) == OPAQUE
     assert echo(value) is value
 
@@ -161,7 +161,7 @@ def test_numpy_timedelta_is_a_type_error(echo):
     [((0, 77), 77), ((0, 77, "more"), 77), ((0, -1), 2**64 - 1), ((0, np.int64(5)), 5)],
     ids=str,
 )
-def test_cuda_stream_is_the_second_of_a_tuple(echo, answer, address):
+def test_cuda_stream_is_the_second_element_of_a_tuple(echo, answer, address):
     assert echo(answering(__cuda_stream__=answer)).value == address
 
 
@@ -170,13 +170,13 @@ def test_cuda_stream_is_the_second_of_a_tuple(echo, answer, address):
     [([0, 77], TypeError), ((0,), TypeError), ((0, 1.0), TypeError), ((0, 2**64), OverflowError)],
     ids=str,
 )
-def test_cuda_stream_that_is_none(echo, answer, error):
+def test_an_invalid_cuda_stream_is_refused(echo, answer, error):
     with pytest.raises(error, match="."):
         echo(answering(__cuda_stream__=answer))
 
 
 def test_stream_of_the_cuda_driver_package_is_a_pointer(kernels, echo):
-    """A class of that name and module stands for the real one, which needs a driver."""
+    """The test uses a class with the same name and module; the real one needs a driver."""
     stream = type(
         "CUstream", (), {"__module__": "cuda.bindings.driver", "__int__": lambda self: 77}
     )
@@ -203,7 +203,7 @@ def test_handlers_make_pointers_of_other_classes(kernels, echo):
         del core._OPAQUE_PTR_HANDLERS[handled]
 
 
-# ---- values that stand for others ----------------------------------------------------------------
+# ---- ObjectConvertible and the value protocol ----------------------------------------------------
 
 
 class Convertible(tvm_ffi.ObjectConvertible):
@@ -222,11 +222,11 @@ def test_convertible_is_passed_as_its_object(echo):
 
 
 @pytest.mark.parametrize("value", [5, "a text on the heap", [1, 2], None], ids=str)
-def test_convertible_may_give_any_value(echo, value):
+def test_asobject_may_return_any_value(echo, value):
     assert echo(Convertible(Convertible(value))) == value
 
 
-def test_convertible_that_gives_itself_is_an_error(echo):
+def test_asobject_that_returns_itself_is_an_error(echo):
     value = Convertible(None)
     value.value = value
     with pytest.raises(RecursionError, match=r"asobject\(\) does not lead to a plain value"):
@@ -240,20 +240,20 @@ def test_convertible_without_asobject_is_an_error(echo):
     assert core.ObjectConvertible is tvm_ffi.ObjectConvertible
 
 
-def test_convertible_with_another_form_takes_that(kernels, echo):
+def test_other_protocols_take_precedence_over_asobject(kernels, echo):
     cls = type("Both", (tvm_ffi.ObjectConvertible,), {"__tvm_ffi_int__": lambda self: 5})
     assert echo(cls()) == 5
 
 
-def test_value_behind_a_value_is_judged_by_the_same_rules(echo):
-    """An int is an int, also one whose class has a protocol of its own."""
+def test_the_result_of_the_value_protocol_is_converted_by_the_same_rules(echo):
+    """A subclass of int is passed as an int even if it implements the value protocol."""
     number = type("Number", (int,), {"__tvm_ffi_value__": lambda self: 99})
     assert echo(number(3)) == 3
     assert echo(answering(__tvm_ffi_value__=number(3))) == 3
     assert echo(answering(__tvm_ffi_value__=answering(__tvm_ffi_value__="inside"))) == "inside"
 
 
-def test_values_behind_values_live_as_long_as_the_call(kernels):
+def test_results_of_the_value_protocol_live_as_long_as_the_call(kernels):
     def last_of(value):
         return kernels.last(1, value, answering(__tvm_ffi_value__=["x" * 20]))
 
@@ -295,11 +295,11 @@ def test_values_behind_values_live_as_long_as_the_call(kernels):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_convert_returns_values_with_a_form_unchanged(value):
+def test_convert_returns_ffi_values_unchanged(value):
     assert tvm_ffi.convert(value) is value
 
 
-def test_convert_makes_the_form_explicit():
+def test_convert_converts_python_values():
     torch = pytest.importorskip("torch")
     assert tvm_ffi.convert(bytearray(b"abc")) == b"abc"
     assert tvm_ffi.convert((1, [2])) == [1, [2]]
@@ -316,6 +316,6 @@ def test_convert_makes_the_form_explicit():
 
 
 @pytest.mark.parametrize("name", ["datetime64[s]", "object", "S5", ">f4"])
-def test_convert_of_a_dtype_without_our_form_is_a_value_error(name):
+def test_convert_of_an_unsupported_dtype_is_a_value_error(name):
     with pytest.raises(ValueError, match="dtype"):
         tvm_ffi.convert(np.dtype(name))

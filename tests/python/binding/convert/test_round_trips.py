@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of any form go through native code and come back as they were."""
+"""Round trips: values pass through native code and come back unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvm_ffi import Array, Dict, List, Map
 
 # ---- nested values -------------------------------------------------------------------------------
 
-# One NaN object for all: dicts tell NaNs apart by identity, native tables do not.
+# The same NaN object for all keys: dicts distinguish NaNs by identity, native tables do not.
 FLOATS = st.floats(allow_nan=False) | st.just(math.nan)
 INTS = st.integers() | st.integers(-(2**80), 2**80) | st.sampled_from([2**63, -(2**63), 2**64])
 KEYS = st.none() | st.booleans() | INTS | FLOATS | st.text() | st.binary()
@@ -34,7 +34,7 @@ VALUES = st.recursive(
 
 
 def form(value):
-    """Return a text that tells apart what native code tells apart: types, bits, order of pairs."""
+    """Return a string that shows what native code distinguishes: types, float bits, pair order."""
     if isinstance(value, float):
         return struct.pack("d", value).hex()
     if isinstance(value, (list, tuple, Array, List)):
@@ -45,12 +45,12 @@ def form(value):
 
 
 @given(VALUES)
-def test_nested_values_come_back_as_they_were(echo, value):
+def test_nested_values_come_back_unchanged(echo, value):
     assert form(echo(value)) == form(value)
 
 
 @given(VALUES)
-def test_nested_values_reach_callbacks_as_they_are(kernels, value):
+def test_nested_values_reach_callbacks_unchanged(kernels, value):
     seen = []
     result = kernels.call(lambda x: [seen.append(form(x)), x], value)
     assert seen == [form(value)]
@@ -58,7 +58,7 @@ def test_nested_values_reach_callbacks_as_they_are(kernels, value):
 
 
 @given(VALUES)
-def test_containers_made_first_hold_the_same(echo, value):
+def test_converted_containers_have_the_same_elements(echo, value):
     if isinstance(value, (list, tuple)):
         assert form(echo(List(value))) == form(Array(value)) == form(value)
     if isinstance(value, dict):
@@ -66,7 +66,7 @@ def test_containers_made_first_hold_the_same(echo, value):
 
 
 @given(st.dictionaries(KEYS, st.integers(), max_size=30))
-def test_every_key_finds_its_value(echo, table):
+def test_every_key_is_found_in_a_converted_dict(echo, table):
     native = echo(table)
     assert len(native) == len(table)
     for key, value in table.items():
@@ -75,14 +75,14 @@ def test_every_key_finds_its_value(echo, table):
 
 
 @given(VALUES, st.sampled_from(["list", "key", "value", "text"]))
-def test_lone_surrogate_anywhere_is_refused(echo, value, place):
+def test_lone_surrogate_anywhere_is_refused(echo, value, location):
     broken = "a\ud800"
     nested = {
         "list": [value, [broken]],
         "key": {1: value, broken: 2},
         "value": {"a": [value], "b": (1, broken)},
         "text": broken,
-    }[place]
+    }[location]
     with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
         echo(nested)
 
@@ -92,7 +92,7 @@ def test_lone_surrogate_anywhere_is_refused(echo, value, place):
 
 @st.composite
 def layouts(draw, num_items=12, is_negative_allowed=True):
-    """Return offset, shape and strides, in items, that stay within so many items."""
+    """Return an offset, a shape and strides, in items, of a layout within `num_items` items."""
     shape = tuple(draw(st.lists(st.integers(0, 4), max_size=4)))
     strides, low, high = [], 0, 0
     for extent in shape:
@@ -108,14 +108,14 @@ def layouts(draw, num_items=12, is_negative_allowed=True):
 
 
 def strided(base, offset, shape, strides):
-    """Return NumPy's view of the same layout."""
+    """Return a NumPy view with this layout."""
     return np.lib.stride_tricks.as_strided(
         base[offset:], shape, [step * base.itemsize for step in strides]
     )
 
 
 @given(layouts())
-def test_layouts_of_an_exporter_are_read_as_numpy_reads_them(echo, layout):
+def test_exported_layouts_match_numpy(echo, layout):
     offset, shape, strides = layout
     source = Source(shape, strides or None, byte_offset=4 * offset)
     tensor = echo(source)
@@ -135,7 +135,7 @@ TORCH_NAMES += ["float32", "float64", "complex64", "complex128"]
 
 
 @given(layouts(is_negative_allowed=False), st.sampled_from(TORCH_NAMES))
-def test_layouts_of_torch_are_read_as_torch_reads_them(kernels, layout, name):
+def test_torch_layouts_match_torch(kernels, layout, name):
     torch = pytest.importorskip("torch")
     offset, shape, strides = layout
     base = torch.arange(12).to(getattr(torch, name))
@@ -153,7 +153,7 @@ def test_layouts_of_torch_are_read_as_torch_reads_them(kernels, layout, name):
 
 
 @given(layouts(is_negative_allowed=False))
-def test_elements_of_torch_views_are_seen(kernels, layout):
+def test_kernels_read_the_elements_of_torch_views(kernels, layout):
     torch = pytest.importorskip("torch")
     offset, shape, strides = layout
     view = torch.arange(12).as_strided(shape, strides, offset)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that cross the boundary, in both directions and back."""
+"""Errors between native code and Python: kinds, messages, tracebacks, registration, signals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS = (
 
 
 class PlainError(Exception):
-    """An exception class nobody registered."""
+    """An exception class that is not registered."""
 
 
 def raiser(exception):
@@ -51,7 +51,7 @@ def frame_names(exception):
 
 @pytest.fixture
 def registered(monkeypatch):
-    """Register an error kind for one test only."""
+    """Return `register_error`; registrations are undone after the test."""
     tables = (core.ERROR_NAME_TO_TYPE, core.ERROR_TYPE_TO_NAME)
     before = [dict(table) for table in tables]
     yield tvm_ffi.register_error
@@ -64,7 +64,7 @@ def registered(monkeypatch):
 
 
 @pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__)
-def test_native_kind_becomes_the_python_class(kernels, cls):
+def test_a_native_error_kind_raises_the_python_class(kernels, cls):
     with pytest.raises(cls, match="told by native code") as caught:
         kernels["raise"](cls.__name__, "told by native code")
     assert type(caught.value) is cls
@@ -72,7 +72,7 @@ def test_native_kind_becomes_the_python_class(kernels, cls):
 
 
 @pytest.mark.parametrize("kind", ["InternalError", "NoSuchKind", "", "Exception", "SystemExit"])
-def test_unknown_native_kind_becomes_runtime_error(kernels, kind):
+def test_an_unknown_native_error_kind_raises_runtime_error(kernels, kind):
     with pytest.raises(RuntimeError, match="told") as caught:
         kernels["raise"](kind, "told by native code")
     assert type(caught.value) is RuntimeError
@@ -89,19 +89,19 @@ def test_native_message_arrives_unchanged(kernels, message):
     assert caught.value.args == (message,)
 
 
-def test_message_that_is_no_utf8_arrives_with_replacements(kernels):
+def test_invalid_utf8_in_a_message_is_replaced(kernels):
     with pytest.raises(ValueError, match="bad \ufffd byte"):
         kernels["raise"]("ValueError", b"bad \xff byte")
 
 
-def test_native_frames_stand_in_the_traceback(kernels):
+def test_native_frames_are_in_the_traceback(kernels):
     with pytest.raises(ValueError, match="raised in C") as caught:
         kernels.raise_here()
     assert caught.value.__tvm_ffi_error__.kind == "ValueError"
     assert any("raise_here" in name for name in frame_names(caught.value))
 
 
-def test_frames_of_the_native_text_stand_innermost_last(kernels):
+def test_frames_of_a_native_backtrace_are_innermost_last(kernels):
     text = '  File "inner.c", line 5, in Inner\n  File "outer.c", line 9, in Outer\n'
     with pytest.raises(ValueError, match="m") as caught:
         kernels["raise"]("ValueError", "m", text)
@@ -128,7 +128,7 @@ def test_frames_of_the_native_text_stand_innermost_last(kernels):
         "\n" * 1000,
     ],
 )
-def test_odd_native_backtraces_do_no_harm(kernels, text):
+def test_malformed_native_backtraces_are_ignored(kernels, text):
     with pytest.raises(ValueError, match="^m$"):
         kernels["raise"]("ValueError", "m", text)
 
@@ -141,7 +141,7 @@ def test_a_thousand_native_frames_arrive(kernels):
     assert lines == list(range(1000, 0, -1))
 
 
-def test_no_frame_of_the_binding_stands_in_the_traceback(kernels):
+def test_frames_of_the_binding_are_not_in_the_traceback(kernels):
     with pytest.raises(ZeroDivisionError) as caught:
         kernels.call(raiser(ZeroDivisionError("plain")))
     files = [f.filename for f in traceback.extract_tb(caught.value.__traceback__)]
@@ -158,7 +158,7 @@ def test_failure_without_an_error_is_a_runtime_error(kernels, code):
     assert kernels.count(1, 2) == 2  # the next call works
 
 
-def test_already_set_kind_without_an_exception_is_a_plain_error(kernels):
+def test_an_already_set_error_without_an_exception_is_reported(kernels):
     with pytest.raises((RuntimeError, SystemError), match="no error"):
         kernels["raise"]("EnvErrorAlreadySet", "")
 
@@ -168,7 +168,7 @@ def test_cpp_exception_of_unknown_type_is_a_runtime_error(kernels):
         kernels.throw_unknown()
 
 
-def test_standard_cpp_exception_keeps_its_text(kernels):
+def test_a_standard_cpp_exception_keeps_its_message(kernels):
     with pytest.raises(RuntimeError, match="index 7 of 3"):
         kernels.throw_standard()
 
@@ -177,7 +177,7 @@ def test_standard_cpp_exception_keeps_its_text(kernels):
 
 
 @pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__)
-def test_python_class_becomes_the_native_kind(kernels, cls):
+def test_a_python_exception_class_becomes_the_native_kind(kernels, cls):
     error = kernels.catch(raiser(cls("told by Python")))
     assert isinstance(error, core.Error)
     assert error.kind == cls.__name__
@@ -202,7 +202,7 @@ def test_other_classes_become_the_nearest_registered_kind(kernels, cls, kind):
     assert kernels.catch(raiser(cls("x"))).kind == kind
 
 
-def test_python_lines_stand_in_the_native_backtrace(kernels):
+def test_python_frames_are_in_the_native_backtrace(kernels):
     def outer_python_function():
         raiser(ValueError("x"))()
 
@@ -212,7 +212,7 @@ def test_python_lines_stand_in_the_native_backtrace(kernels):
     assert f'File "{__file__}", line ' in lines[0]
 
 
-def test_exception_whose_text_fails_crosses(kernels):
+def test_an_exception_whose_str_raises_crosses_the_boundary(kernels):
     class Mute(Exception):
         def __str__(self):
             raise ValueError("no text")
@@ -220,7 +220,7 @@ def test_exception_whose_text_fails_crosses(kernels):
     assert "Mute" in kernels.catch(raiser(Mute())).message
 
 
-def test_exception_with_lone_surrogates_crosses(kernels):
+def test_an_exception_with_lone_surrogates_crosses_the_boundary(kernels):
     original = ValueError("half \ud800")
     assert "half" in kernels.catch(raiser(original)).message
     with pytest.raises(ValueError, match="half") as caught:
@@ -228,7 +228,7 @@ def test_exception_with_lone_surrogates_crosses(kernels):
     assert caught.value is original
 
 
-# ---- there and back --------------------------------------------------------------------------
+# ---- round trips -----------------------------------------------------------------------------
 
 
 def test_the_same_exception_object_comes_back(kernels):
@@ -297,7 +297,7 @@ def test_frame_added_by_native_code_is_in_the_traceback(kernels):
     assert frames[-1][2] == "fail"
 
 
-def test_raising_the_same_exception_again_adds_no_frames_twice(kernels):
+def test_reraising_an_exception_does_not_duplicate_frames(kernels):
     original = PlainError("x")
 
     def again():
@@ -324,7 +324,7 @@ def test_context_of_an_exception_raised_while_handling_is_kept(kernels):
 
 
 class _Marked:
-    """Fails with an error that has more than its text, while another one is handled."""
+    """Raises an error with attributes in its conversion, while another exception is handled."""
 
     def __init__(self, make):
         self.make = make
@@ -339,8 +339,8 @@ class _Marked:
 
 
 @pytest.mark.parametrize("make", [ValueError, PlainError])
-def test_error_about_an_argument_keeps_what_belongs_to_it(kernels, make):
-    """It was made anew with a longer text, and with nothing else."""
+def test_an_error_about_an_argument_keeps_its_context_and_attributes(kernels, make):
+    """The error was copied with a longer message; its attributes and context were lost."""
     with pytest.raises(make) as caught:
         kernels.count(_Marked(make))
     assert caught.value.code == 7
@@ -351,7 +351,7 @@ def test_error_about_an_argument_keeps_what_belongs_to_it(kernels, make):
     assert "KeyError: 'first'" in shown
 
 
-def test_native_error_passed_through_python_keeps_its_link(kernels):
+def test_a_native_error_raised_through_python_keeps_its_error_object(kernels):
     def through():
         kernels["raise"]("IndexError", "from below")
 
@@ -363,7 +363,7 @@ def test_native_error_passed_through_python_keeps_its_link(kernels):
 # ---- the Error class -------------------------------------------------------------------------
 
 
-def test_error_value_has_its_parts():
+def test_error_fields():
     error = core.Error("MyKind", "what happened", '  File "f.c", line 3, in F\n')
     assert (error.kind, error.message) == ("MyKind", "what happened")
     assert error.backtrace == '  File "f.c", line 3, in F\n'
@@ -377,7 +377,7 @@ def test_update_backtrace_replaces():
     assert error.backtrace == "new"
 
 
-def test_py_error_makes_the_exception():
+def test_py_error_returns_the_exception():
     error = core.Error("IndexError", "m", '  File "f.c", line 3, in F\n').py_error()
     assert type(error) is IndexError
     assert error.args == ("m",)
@@ -389,7 +389,7 @@ def test_error_pickles_by_its_three_strings():
     assert (error.kind, error.message, error.backtrace) == ("ValueError", "m", "b")
 
 
-def test_error_is_no_exception():
+def test_error_is_not_an_exception_class():
     assert not issubclass(core.Error, BaseException)
 
 
@@ -419,12 +419,12 @@ def test_exception_as_argument_becomes_an_error(echo):
     assert (error.kind, error.message) == ("IndexError", "as a value")
 
 
-def test_error_object_raised_by_native_code_gives_its_exception(kernels):
+def test_an_error_object_raised_by_native_code_raises_its_exception(kernels):
     with pytest.raises(LookupError, match="made in Python"):
         kernels.raise_object(core.Error("IndexError", "made in Python", ""))
 
 
-def test_caught_error_raised_again_gives_the_original_exception(kernels):
+def test_a_caught_error_raised_again_raises_the_original_exception(kernels):
     original = PlainError("kept inside the error")
     with pytest.raises(PlainError) as caught:
         kernels.raise_object(kernels.catch(raiser(original)))
@@ -434,7 +434,7 @@ def test_caught_error_raised_again_gives_the_original_exception(kernels):
 # ---- registration ----------------------------------------------------------------------------
 
 
-def test_registered_class_travels_both_ways(kernels, registered):
+def test_a_registered_class_crosses_in_both_directions(kernels, registered):
     @registered("Test.Kind")
     class OwnError(Exception):
         pass
@@ -444,7 +444,7 @@ def test_registered_class_travels_both_ways(kernels, registered):
         kernels["raise"]("Test.Kind", "y")
 
 
-def test_subclass_travels_as_its_nearest_registered_base(kernels, registered):
+def test_a_subclass_has_the_kind_of_its_nearest_registered_base(kernels, registered):
     @registered
     class BaseOfMine(ValueError):
         pass
@@ -461,12 +461,14 @@ def test_register_error_returns_the_class(registered):
     assert core.ERROR_TYPE_TO_NAME[PlainError] == "Test.Kind"
 
 
-def test_registering_no_exception_is_refused(registered):
+def test_registering_a_class_that_is_not_an_exception_is_refused(registered):
     with pytest.raises(TypeError, match="int must be an exception class"):
         registered("Test.Kind", int)
 
 
-def test_registered_class_that_needs_more_than_a_message_gives_runtime_error(kernels, registered):
+def test_a_registered_class_with_more_constructor_arguments_raises_runtime_error(
+    kernels, registered
+):
     @registered("Test.Kind")
     class TwoArguments(Exception):
         def __init__(self, first, second):
@@ -476,7 +478,7 @@ def test_registered_class_that_needs_more_than_a_message_gives_runtime_error(ker
         kernels["raise"]("Test.Kind", "the message")
 
 
-def test_registration_is_seen_by_errors_raised_before(kernels, registered):
+def test_a_registration_applies_to_earlier_errors(kernels, registered):
     error = core.Error("Test.Kind", "m", "")
     assert type(error.py_error()) is RuntimeError
     registered("Test.Kind", PlainError)
@@ -485,7 +487,7 @@ def test_registration_is_seen_by_errors_raised_before(kernels, registered):
 
 # ---- signals ---------------------------------------------------------------------------------
 
-# A shell ignores the signal on behalf of what it runs in the background, and Python leaves that be.
+# A shell starts background processes with SIGINT ignored, and Python does not change that.
 WAIT = """
 import signal, sys
 import tvm_ffi
@@ -520,7 +522,7 @@ LATE = """
 import _thread, functools, signal
 import tvm_ffi
 
-# Python code would let the handler run before it returns.
+# A Python function would let the signal handler run before it returns; C functions do not.
 interrupt = functools.partial(sorted, [signal.SIGINT, signal.SIGINT], key=_thread.interrupt_main)
 
 class Late(Exception):
@@ -546,15 +548,15 @@ except Handled:
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="the function takes no signal")
 @pytest.mark.parametrize("base", ["KeyboardInterrupt", "ValueError"])
 @pytest.mark.parametrize("function", ["interrupt", "fail"])
-def test_signal_that_comes_while_an_error_is_described_is_handled(run_python, function, base):
-    """What its handler raised was taken for a lack of memory, or for a failure of the text."""
+def test_a_signal_during_the_description_of_an_error_is_handled(run_python, function, base):
+    """An exception of the handler was reported as a MemoryError or as a failure of `__str__`."""
     result = run_python(LATE.format(function=function, base=base))
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "interrupted\n"
 
 
-def test_error_that_its_own_traceback_leads_to_is_collected(kernels):
-    """An error as a value held the exception where the garbage collector could not see it."""
+def test_an_error_in_a_cycle_with_its_traceback_is_collected(kernels):
+    """An Error value owned the exception, and the garbage collector did not see that reference."""
 
     def hold():
         error = kernels.catch(raiser(ValueError("x")))  # frames of the traceback hold `error`
@@ -574,10 +576,10 @@ def test_error_passed_back_to_native_code_is_raised_as_the_same_exception(kernel
     assert caught.value is original
 
 
-# ---- tracebacks made from text -------------------------------------------------------------------
+# ---- tracebacks built from strings ---------------------------------------------------------------
 
 
-def test_traceback_manager_puts_entries_in_front():
+def test_traceback_manager_prepends_entries():
     manager = error_module.TracebackManager()
     inner = manager.append_traceback(None, 'kernel "odd"\n.cu', 12, "launch")
     outer = manager.append_traceback(inner, "host.py", 3, "main")
@@ -590,7 +592,7 @@ def test_traceback_manager_puts_entries_in_front():
 
 
 def test_traceback_manager_keeps_a_bounded_number_of_frames():
-    """Compilers that run all the time name other places all the time."""
+    """Long-running compilers keep reporting new source locations."""
     manager = error_module.TracebackManager()
     first = manager.append_traceback(None, "kernel.cu", 0, "launch").tb_frame
     assert manager.append_traceback(None, "kernel.cu", 0, "launch").tb_frame is first
@@ -603,7 +605,7 @@ def test_traceback_manager_keeps_a_bounded_number_of_frames():
     assert manager.append_traceback(None, "kernel.cu", 0, "launch").tb_lineno == 0
 
 
-def test_hooks_for_tracebacks():
+def test_traceback_hooks():
     text = '  File "in.cc", line 4, in Inner\n  File "out.cc", line 5, in Outer\n'
     error = core._WITH_APPEND_BACKTRACE(ValueError("x"), text)
     assert type(error) is ValueError
@@ -613,8 +615,8 @@ def test_hooks_for_tracebacks():
 
 
 @pytest.mark.parametrize("other", [5, "text", ValueError("x"), type])
-def test_what_is_no_traceback_is_a_type_error(other):
-    """It was read as one."""
+def test_a_value_that_is_not_a_traceback_is_a_type_error(other):
+    """Any object was read as if it were a traceback."""
     with pytest.raises(TypeError, match="must be a traceback or None, got"):
         core._TRACEBACK_TO_BACKTRACE_STR(other)
 
@@ -631,21 +633,21 @@ def raise_frozen(*_):
 
 
 def test_frozen_exceptions_cross_the_boundary(kernels):
-    """Their traceback was set by assignment, which they refuse."""
+    """The traceback was set by assignment, which frozen exceptions refuse."""
     with pytest.raises(FrozenError) as info:
         tvm_ffi.convert_func(raise_frozen)()
     assert info.value.code == 3
 
 
 def test_frozen_exceptions_are_raised_while_packing(kernels):
-    """They were marked by assignment, which they refuse."""
+    """A mark was set by assignment, which frozen exceptions refuse."""
     value = type("Value", (), {"__tvm_ffi_value__": raise_frozen})()
     with pytest.raises(FrozenError):
         kernels.count(value)
 
 
 def test_cause_and_notes_of_a_packing_error_are_kept(kernels):
-    """The exception is made anew with a longer text; what was attached to it got lost."""
+    """The exception is copied with a longer message; its cause and notes were lost."""
     cause = KeyError("cause")
 
     def fail(_):

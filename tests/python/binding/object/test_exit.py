@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that enter Python while the interpreter ends, and what is still possible then."""
+"""Interpreter shutdown: native threads that enter Python, finalizers and exit handlers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import tvm_ffi
 kernels = tvm_ffi.load_module(sys.argv[1])
 """
 
-# A native thread waits for the GIL from here until the interpreter ends, which lets go of it once
-# more: the object dies then.
+# A native thread waits for the GIL from here until the interpreter releases it once more at exit;
+# the object is released then.
 WAIT_UNTIL_THE_END = """
 class Slow:
     def __del__(self, sleep=time.sleep):
@@ -30,31 +30,31 @@ while time.monotonic() < end:
 
 
 def ends(result):
-    """Return what was printed, provided that the process came to its end."""
+    """Return the printed lines; the process must have ended without an error."""
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout.splitlines()
 
 
 @pytest.mark.parametrize("kept", ["'a str of some length'", "b'x' * 20", "print", "object()"])
-def test_thread_that_waits_to_release_an_object_releases_it_before_the_end(run_python, kept):
-    """The check for the end came before the wait, which unwound the destructor: an abort."""
+def test_a_thread_waiting_to_release_an_object_releases_it_before_shutdown(run_python, kept):
+    """The check for shutdown preceded the wait, which then unwound a destructor and aborted."""
     code = f"sys.setswitchinterval(10)\nkernels.release_later({kept}, 50)\n"
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["released"]
 
 
-def test_thread_that_waits_to_call_python_calls_it_before_the_end(run_python):
+def test_a_thread_waiting_to_call_python_calls_it_before_shutdown(run_python):
     code = "sys.setswitchinterval(10)\nkernels.call_later(lambda: None, 50)\n"
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["called"]
 
 
-def test_thread_that_looks_for_signals_does_not_wait(run_python):
-    """Signals are for the main thread: the others need not wait."""
+def test_a_thread_that_checks_for_signals_does_not_wait(run_python):
+    """Signals are handled by the main thread, so other threads need not wait for the GIL."""
     code = "sys.setswitchinterval(10)\nkernels.check_signals_later(50)\n"
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["checked"]
 
 
-def test_threads_that_come_during_the_end_are_refused(run_python):
-    """They come while an object dies that takes its time, and must not wait for the interpreter."""
+def test_threads_that_enter_python_during_shutdown_are_refused(run_python):
+    """They enter during a slow destructor, and must not wait for the interpreter."""
     code = """
     class Slow:
         release, call = kernels.release_later, kernels.call_later
@@ -76,8 +76,8 @@ def test_threads_that_come_during_the_end_are_refused(run_python):
     ]
 
 
-def test_thread_in_a_callback_that_does_not_return_waits_for_the_end(run_python):
-    """Python before 3.14 unwinds it, through code that may not be unwound."""
+def test_a_thread_in_an_endless_callback_waits_for_the_process_to_end(run_python):
+    """Python before 3.14 unwinds the thread, through frames that must not be unwound."""
     code = """
     def stay():
         while True:
@@ -88,7 +88,7 @@ def test_thread_in_a_callback_that_does_not_return_waits_for_the_end(run_python)
     assert ends(run_python(BEGIN + textwrap.dedent(code) + WAIT_UNTIL_THE_END)) == []
 
 
-def test_threads_that_call_and_release_all_the_time_do_no_harm(run_python):
+def test_threads_that_call_and_release_continuously_are_harmless_at_shutdown(run_python):
     code = """
     for result in ("a str of some length", b"x" * 20, object(), [object()]):
         kernels.call_and_release_for_ever(lambda result=result: result)
@@ -100,7 +100,7 @@ def test_threads_that_call_and_release_all_the_time_do_no_harm(run_python):
 
 
 def test_exit_handlers_registered_before_the_import_may_need_other_threads(run_python):
-    """Handlers run in the opposite order, so these come after those of the package."""
+    """Exit handlers run in reverse order, so these run after the handlers of the package."""
     code = """
     import atexit
     atexit.register(lambda: kernels.call_on_thread(print, "from a native thread"))
@@ -108,14 +108,14 @@ def test_exit_handlers_registered_before_the_import_may_need_other_threads(run_p
     assert ends(run_python(textwrap.dedent(code) + BEGIN)) == ["from a native thread"]
 
 
-def test_processes_that_forget_exit_handlers_can_be_called(run_python):
-    """As workers of multiprocessing do after they were forked."""
+def test_processes_that_clear_exit_handlers_can_be_called(run_python):
+    """Forked workers of multiprocessing clear their exit handlers."""
     code = 'import atexit\natexit._clear()\nkernels.call_on_thread(print, "called")\n'
     assert ends(run_python(BEGIN + code)) == ["called"]
 
 
 def test_forked_child_can_be_called_and_ends(run_python):
-    """A thread that was inside while the process forked is not inside in the child."""
+    """A thread inside the interpreter gate during the fork does not exist in the child."""
     code = """
     import os
     def stay():
@@ -130,13 +130,13 @@ def test_forked_child_can_be_called_and_ends(run_python):
     else:
         assert os.waitpid(child, 0)[1] == 0
     """
-    # Python 3.12 warns of each fork beside threads.
+    # Python 3.12 warns about forks in processes with threads.
     quiet = ["-W", "ignore::DeprecationWarning"]
     assert ends(run_python(BEGIN + textwrap.dedent(code), *quiet)) == ["in the child"]
 
 
-# The class refers to globals of its own: the collector does not see that elements of containers
-# refer to anything, so they would keep the globals of the program, and with those themselves.
+# The class has separate globals. The garbage collector does not see references from elements of
+# native containers, so an element that refers to the program's globals would keep itself alive.
 DIES = """
 import os
 own = {}
@@ -162,15 +162,15 @@ Dies = own.pop("Dies")
         "tvm_ffi.convert(Dies())",
     ],
 )
-@pytest.mark.parametrize("place", ["kept", "sys.kept"])
-def test_finalizers_of_values_in_native_objects_run_at_the_end(run_python, made, place):
-    """The interpreter does not count as initialized then, so its own thread was refused as well."""
-    if "lambda" in made and place == "sys.kept" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+@pytest.mark.parametrize("variable", ["kept", "sys.kept"])
+def test_finalizers_of_values_in_native_objects_run_at_shutdown(run_python, made, variable):
+    """Py_IsInitialized is false at that time, so even the main thread was refused."""
+    if "lambda" in made and variable == "sys.kept" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("without a GIL, functions die by the collector alone, which runs no more")
-    assert ends(run_python(BEGIN + DIES + f"{place} = {made}\n")) == ["dead"]
+    assert ends(run_python(BEGIN + DIES + f"{variable} = {made}\n")) == ["dead"]
 
 
-def test_finalizers_run_at_the_end_where_another_thread_was_first_to_import(run_python):
+def test_finalizers_run_at_shutdown_if_another_thread_imported_the_package(run_python):
     code = """
     import sys, threading
     def load():
@@ -184,7 +184,7 @@ def test_finalizers_run_at_the_end_where_another_thread_was_first_to_import(run_
     assert ends(run_python(code)) == ["dead"]
 
 
-def test_finalizers_at_the_end_may_call_and_be_called(run_python):
+def test_finalizers_at_shutdown_may_call_and_be_called(run_python):
     code = """
     own = {"call": kernels.call, "Array": tvm_ffi.Array, "convert_func": tvm_ffi.convert_func}
     exec('''
@@ -208,8 +208,8 @@ def test_finalizers_at_the_end_may_call_and_be_called(run_python):
         ("type('Fresh', (tuple,), {})((1, 2))", "Array"),
     ],
 )
-def test_finalizers_at_the_end_may_pass_values_of_new_classes(run_python, value, cls):
-    """The rules are asked then, when the names of our modules have been emptied."""
+def test_finalizers_at_shutdown_may_pass_values_of_new_classes(run_python, value, cls):
+    """The conversion rules run after the globals of our modules have been cleared."""
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("without a GIL, functions die by the collector alone, which runs no more")
     code = f"""
@@ -226,7 +226,7 @@ def test_finalizers_at_the_end_may_pass_values_of_new_classes(run_python, value,
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("expression", "expected"),
     [
         ("type(convert(numpy.float32(2))).__name__", "OpaquePyObject"),
         ("type(convert(print)).__name__", "Function"),
@@ -239,20 +239,20 @@ def test_finalizers_at_the_end_may_pass_values_of_new_classes(run_python, value,
         ("library.is_compilation_exportable()", "False"),
     ],
 )
-def test_finalizers_at_the_end_may_convert_and_ask_values(run_python, wanted, expected):
-    """What tells them was imported when they asked, which Python no longer does."""
+def test_finalizers_at_shutdown_may_convert_and_inspect_values(run_python, expression, expected):
+    """The functions that answer were imported on first use, which fails during shutdown."""
     code = f"""
     import numpy
     own = {{"convert": tvm_ffi.convert, "int32": tvm_ffi.dtype("int32"), "library": kernels}}
     own["numpy"] = numpy
-    exec('def act():\\n    return str({wanted})', own)
+    exec('def act():\\n    return str({expression})', own)
     import builtins
     builtins.kept = Dies(own.pop("act"))
     """
     assert ends(run_python(BEGIN + DIES + textwrap.dedent(code))) == [expected]
 
 
-# The gate waits for a native thread inside, and lets go of the GIL meanwhile.
+# The interpreter gate waits for a native thread inside, and releases the GIL while it waits.
 STAY = """
 def stay():
     while True:
@@ -262,8 +262,8 @@ kernels.call_later(stay, 0)
 """
 
 
-def test_daemon_threads_that_call_and_are_called_say_nothing_at_the_end(run_python):
-    """They were refused callbacks before the interpreter stopped them, and printed a traceback."""
+def test_daemon_threads_with_callbacks_print_nothing_at_shutdown(run_python):
+    """Their callbacks were refused before the threads were stopped, and a traceback was printed."""
     code = """
     import threading
     def spin():
@@ -293,8 +293,8 @@ REFUSED = "cannot call a Python function: the interpreter has shut down"
 
 
 @pytest.mark.parametrize("how", ["_run_exitfuncs", "_clear"])
-def test_gate_stays_open_until_the_end_where_exit_handlers_are_gone_before(run_python, how):
-    """It was closed when they had run, and did not close when they were forgotten."""
+def test_the_gate_stays_open_if_exit_handlers_run_or_are_cleared_early(run_python, how):
+    """The gate closed after early exit handlers, and never closed if they were cleared."""
     code = f"""
     import atexit
     first = tvm_ffi.convert_func(len)

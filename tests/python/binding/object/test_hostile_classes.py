@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes whose own code fails or lies at the worst moment: exceptions, values, arrays."""
+"""Hostile Python classes whose methods raise or lie: exceptions, values, arrays, containers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tvm_ffi import core
 from tvm_ffi._binding.object import error_from_exception
 from tvm_ffi._binding.types import Constructor
 
-# ---- exceptions that fail while they are described -----------------------------------------------
+# ---- exceptions whose methods raise --------------------------------------------------------------
 
 
 class Refuses(BaseException):
-    """What the classes below raise; no ordinary handler expects it."""
+    """Raised by the methods of the classes below; not caught by `except Exception`."""
 
 
 def _refuse(*_):
@@ -64,25 +64,25 @@ def _raising(error):
 
 
 @HOSTILE
-def test_exception_of_a_callback_arrives_as_itself(kernels, cls):
+def test_the_exception_of_a_callback_is_the_same_object(kernels, cls):
     error = cls("what")
     try:
         kernels.call(_raising(error))
     except BaseException as arrived:
-        assert arrived is error  # noqa: PT017  (looking at it in any other way may raise)
+        assert arrived is error  # noqa: PT017  (any other use of the exception may raise)
     else:
         pytest.fail("nothing was raised")
 
 
 @HOSTILE
-def test_exception_as_a_native_error_has_its_kind(kernels, cls):
+def test_a_hostile_exception_becomes_a_native_error_of_its_kind(kernels, cls):
     seen = kernels.catch(_raising(cls("what")))
     assert seen.kind == "ValueError"
     assert seen.message == ("<BadText whose __str__ failed>" if cls is BadText else "what")
 
 
 @HOSTILE
-def test_exception_of_a_conversion_arrives(kernels, cls):
+def test_the_exception_of_a_conversion_is_the_same_object(kernels, cls):
     error = cls("what")
 
     class Value:
@@ -97,7 +97,7 @@ def test_exception_of_a_conversion_arrives(kernels, cls):
         pytest.fail("nothing was raised")
 
 
-def test_text_that_fails_inside_a_plain_exception_of_a_conversion(kernels):
+def test_an_exception_argument_whose_str_raises_is_kept(kernels):
     class Value:
         def __tvm_ffi_int__(self):
             raise ValueError(BadText("inner"))
@@ -107,7 +107,7 @@ def test_text_that_fails_inside_a_plain_exception_of_a_conversion(kernels):
     assert isinstance(caught.value.args[0], BadText)
 
 
-def test_text_of_an_exception_may_be_of_a_class_of_its_own(kernels):
+def test_str_of_an_exception_may_return_a_subclass_of_str(kernels):
     class Text(str):
         __slots__ = ()
         encode = _refuse
@@ -154,8 +154,8 @@ print("alive")
 """
 
 
-def test_callback_that_raises_while_there_is_no_memory(run_python):
-    """Each request for memory fails in turn, alone or with those behind it."""
+def test_a_callback_that_raises_without_memory_does_not_crash(run_python):
+    """Each allocation fails in turn, alone or with all later ones."""
     pytest.importorskip("_testcapi")
     result = run_python(NO_MEMORY)
     assert (result.returncode, result.stdout) == (0, "alive\n"), result.stderr
@@ -164,8 +164,8 @@ def test_callback_that_raises_while_there_is_no_memory(run_python):
 # ---- values that change their class --------------------------------------------------------------
 
 
-def test_value_that_gets_another_class_while_its_conversion_is_chosen(kernels):
-    """The choice is for a class that nobody keeps alive any more, and would be applied to it."""
+def test_a_value_may_change_its_class_during_the_choice_of_its_conversion(kernels):
+    """The conversion chosen for the old class, which may be gone, was applied to the value."""
 
     class Other:
         pass
@@ -182,7 +182,7 @@ def test_value_that_gets_another_class_while_its_conversion_is_chosen(kernels):
     assert kernels.count(value) == 1
 
 
-def test_class_that_dies_during_the_conversion_of_its_value(kernels):
+def test_a_class_may_be_released_during_the_conversion_of_its_value(kernels):
     class Other:
         pass
 
@@ -202,7 +202,7 @@ def test_class_that_dies_during_the_conversion_of_its_value(kernels):
 
 
 class Inner:
-    """Stands for an array, by way of many promises to read it."""
+    """A value that converts to an array through nested `readonly` promises."""
 
     __dlpack_c_exchange_api__ = None
 
@@ -217,8 +217,8 @@ class Inner:
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 10, 30])
-def test_promises_to_read_what_stands_for_another_value(kernels, depth):
-    """Each kept two objects for the call, where an argument had room for two."""
+def test_readonly_of_nested_value_protocols(kernels, depth):
+    """Each level kept two objects alive, and an argument had space for two in total."""
     array = np.arange(3)
     tensor = tvm_ffi.from_dlpack(array)
     for last in (array, tensor):
@@ -232,14 +232,14 @@ def test_promises_to_read_what_stands_for_another_value(kernels, depth):
         kernels.echo(tvm_ffi.readonly(Inner(depth, "text")))
 
 
-def test_promises_to_read_that_never_end_are_refused(kernels):
+def test_too_many_nested_readonly_promises_are_refused(kernels):
     with pytest.raises(RecursionError, match="does not lead to a plain value within 64 steps"):
         kernels.echo(tvm_ffi.readonly(Inner(40, np.arange(3))))
 
 
 @pytest.mark.parametrize("base", [core.String, core.Bytes])
-def test_class_of_a_value_that_holds_an_object_may_die_while_it_is_asked(kernels, base):
-    """What took values without an object was read from a packer that served another class."""
+def test_a_class_may_be_released_while_its_value_returns_an_object(kernels, base):
+    """A field was read from a packer that had been reused for another class."""
     kept = []
 
     class Other(base):
@@ -251,7 +251,7 @@ def test_class_of_a_value_that_holds_an_object_may_die_while_it_is_asked(kernels
             classes.clear()
             gc.collect()
 
-            class Exporter:  # takes over the packer, with a context of its own
+            class Exporter:  # reuses the packer with another context
                 def __dlpack__(self, **keywords):
                     return np.zeros(2).__dlpack__(**keywords)
 
@@ -277,7 +277,7 @@ class _FakeDtype:
 
 
 class LyingArray(np.ndarray):
-    """Has another dtype, and other strides, than NumPy's C code knows."""
+    """An array whose Python attributes differ from the fields that NumPy's C code uses."""
 
     dtype = property(lambda self: _FakeDtype())
     strides = property(lambda self: (8,))
@@ -288,7 +288,7 @@ class LyingArray(np.ndarray):
 
 
 def test_array_that_lies_about_its_dtype_is_refused(kernels):
-    """The elements were counted by the attribute, and were twice as many bytes as there are."""
+    """The size was computed from the attribute, which gave twice the number of bytes."""
     array = np.zeros(8, "S1").view(LyingArray)
     with pytest.raises(TypeError, match=r"NumPy dtype \|S1 has no DLPack form \(shape=\(8,\)\)"):
         kernels.extents(array)
@@ -298,7 +298,7 @@ def test_array_that_lies_about_its_dtype_is_refused(kernels):
 
 
 def test_array_that_lies_about_its_strides_is_refused(kernels):
-    """A stride below zero that ends between items was rounded to one that leaves the array."""
+    """A negative stride between items was rounded to one that leaves the array."""
     packed = np.zeros(4, np.dtype([("a", "i1"), ("b", "i4")]))
     array = packed["b"][::-1].view(LyingArray)
     with pytest.raises(
@@ -308,12 +308,12 @@ def test_array_that_lies_about_its_strides_is_refused(kernels):
         kernels.extents(array)
 
 
-# ---- lists that are changed by what converting them starts ---------------------------------------
+# ---- lists that change during their conversion ---------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["list", "dict"])
-def test_collection_may_change_what_is_converted(kind):
-    """Ints beyond 64 bits make Python objects, and so did the list's own memory get lost."""
+def test_garbage_collection_may_change_the_converted_container(kind):
+    """Big ints allocate Python objects: a collection freed the memory of the list in use."""
     is_on = False
 
     def clear(phase, info):
@@ -343,7 +343,7 @@ def test_collection_may_change_what_is_converted(kind):
 
 
 class Clears:
-    """A value that clears the lists that it is in, as far as the collector shows them."""
+    """A value that clears all lists that contain it and are visible to the garbage collector."""
 
     def __tvm_ffi_int__(self):
         for row in gc.get_referrers(self):
@@ -353,15 +353,15 @@ class Clears:
 
 
 class OfPairs(dict):
-    """A mapping whose pairs nobody else has."""
+    """A mapping whose keys are created when `items` is iterated."""
 
     def items(self):
         return ((f"key number {key}", value) for key, value in dict.items(self))
 
 
 @pytest.mark.parametrize("cls", [dict, OfPairs])
-def test_values_find_no_list_of_what_is_converted(cls):
-    """Keys and values stood in a list, which the collector shows to all: it was read when freed."""
+def test_values_under_conversion_are_not_in_a_visible_list(cls):
+    """Keys and values were in a temporary list that `gc` exposed, and read after its release."""
     made = tvm_ffi.Map(cls({0: Clears(), **{i: f"value number {i}" for i in range(1, 40)}}))
     assert list(made.values()) == [7, *(f"value number {i}" for i in range(1, 40))]
 
@@ -369,7 +369,7 @@ def test_values_find_no_list_of_what_is_converted(cls):
 # ---- arrays that are changed in place ------------------------------------------------------------
 
 
-def test_array_may_be_reshaped_in_place_while_it_is_lent(kernels):
+def test_an_array_may_be_reshaped_in_place_while_it_is_borrowed(kernels):
     array = np.arange(6, dtype=np.int64).reshape(1, 2, 1, 3, 1)
     reshapes = [(6,), (2, 3), (3, 2, 1, 1), (1, 1, 1, 1, 1, 6), (1, 2, 1, 3, 1)]
 
@@ -385,16 +385,16 @@ def test_array_may_be_reshaped_in_place_while_it_is_lent(kernels):
     assert seen == [(1, 2, 1, 3, 1)]
 
 
-def test_extents_of_a_lent_array_are_not_its_own(kernels):
+def test_a_borrowed_array_has_a_copy_of_its_shape(kernels):
     array = np.zeros((2, 3), np.int64)
     address = kernels.extents(array).value
     own = array.__array_interface__["data"][0]
     assert address not in (0, own)
     again = np.zeros((2, 3), np.int64)
-    assert kernels.extents(again).value == address  # the loan's, which goes from hand to hand
+    assert kernels.extents(again).value == address  # in the argument view, which is reused
 
 
-def test_tensor_of_torch_may_be_reshaped_in_place_while_it_is_lent(kernels):
+def test_a_torch_tensor_may_be_reshaped_in_place_while_it_is_borrowed(kernels):
     torch = pytest.importorskip("torch")
     tensor = torch.zeros(2, 3)
     seen = []
@@ -411,8 +411,8 @@ def test_tensor_of_torch_may_be_reshaped_in_place_while_it_is_lent(kernels):
 # ---- audit hooks ---------------------------------------------------------------------------------
 
 
-def test_error_in_a_callback_is_known_where_a_hook_refuses_to_read_frames(run_python):
-    """The backtrace was read by attributes, which ask the hooks: the error became a MemoryError."""
+def test_a_callback_error_survives_an_audit_hook_that_refuses_frames(run_python):
+    """The backtrace was read through audited attributes: the error became a MemoryError."""
     result = run_python(
         textwrap.dedent("""
             import sys, tvm_ffi
@@ -432,8 +432,8 @@ def test_error_in_a_callback_is_known_where_a_hook_refuses_to_read_frames(run_py
     assert (result.returncode, result.stdout) == (0, "'from a callback'\n"), result.stderr
 
 
-def test_recursion_error_needs_no_frame_for_hooks(run_python):
-    """Audit hooks in Python ran at the limit, so that the RecursionError became a MemoryError."""
+def test_a_recursion_error_does_not_run_audit_hooks(run_python):
+    """Python audit hooks ran at the recursion limit: the RecursionError became a MemoryError."""
     result = run_python(
         textwrap.dedent("""
             import sys, tvm_ffi
@@ -450,11 +450,11 @@ def test_recursion_error_needs_no_frame_for_hooks(run_python):
     assert (result.returncode, result.stdout) == (0, "RecursionError\n"), result.stderr
 
 
-# ---- elements that come back to their container ------------------------------------------------
+# ---- elements that change their container when released ----------------------------------------
 
 
 class _Last:
-    """A value that does something when it is released."""
+    """A value that calls a function when it is released."""
 
     def __init__(self, act):
         self.act = act
@@ -463,8 +463,8 @@ class _Last:
         self.act()
 
 
-def test_erased_elements_may_let_their_list_grow():
-    """They were released while the others were on their way, in a buffer that was freed."""
+def test_erased_elements_may_append_to_their_list():
+    """Elements were released while others were moved, and the buffer was reallocated."""
     values = tvm_ffi.List()
     seen = []
 
@@ -480,8 +480,8 @@ def test_erased_elements_may_let_their_list_grow():
     assert len(values) == 203
 
 
-def test_values_may_let_their_dict_grow_that_is_cleared():
-    """The table was taken for a small one after it had become a large one, or without an end."""
+def test_values_of_a_cleared_dict_may_insert_into_it():
+    """The table was treated as small after it had become large, or was traversed without end."""
     values = tvm_ffi.Dict()
 
     def act():
@@ -495,7 +495,7 @@ def test_values_may_let_their_dict_grow_that_is_cleared():
 # ---- errors and constructors ---------------------------------------------------------------------
 
 
-def test_error_that_is_initialised_again_forgets_its_exception():
+def test_reinitializing_an_error_drops_its_exception():
     exception = KeyError("first")
     error = error_from_exception(exception)
     assert error.py_error() is exception
@@ -504,6 +504,6 @@ def test_error_that_is_initialised_again_forgets_its_exception():
     assert str(error.py_error()) == "second"
 
 
-def test_constructors_are_for_classes_of_objects():
+def test_constructors_require_a_class_derived_from_cobject():
     with pytest.raises(TypeError, match="derives from CObject"):
         Constructor(len, int, None, None, None)

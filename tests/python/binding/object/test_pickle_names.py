@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pickles name: public paths alone, because files hold them longer than private ones last."""
+"""Module paths in pickles: public ones only, because files outlive private module names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 
 
 class Renamed(Function):
-    """A function of a class of its own."""
+    """A subclass of Function."""
 
 
 class Greeter(CustomModule, kind="test.pickle_names"):
@@ -30,8 +30,8 @@ class Greeter(CustomModule, kind="test.pickle_names"):
     def find_function(self, name):
         return self.greet if name == "greet" else None
 
-    def greet(self, who):
-        return f"{self.greeting}, {who}"
+    def greet(self, name):
+        return f"{self.greeting}, {name}"
 
     def save_to_bytes(self):
         return self.greeting.encode()
@@ -57,7 +57,7 @@ def strided():
     return tvm_ffi.from_dlpack(np.arange(6).reshape(2, 3).T)
 
 
-# What makes a value of each kind; the parameter is the module of kernels.
+# Functions that create a value of each kind; the parameter is the module of kernels.
 VALUES = {
     "global function": lambda _: tvm_ffi.get_global_func("ffi.json.Stringify"),
     "function of a module": lambda kernels: kernels.count,
@@ -115,7 +115,7 @@ def globals_of(text):
 
 
 def test_globals_of_a_pickle_are_found():
-    """With all protocols, and when a name is taken from the memo."""
+    """`globals_of` handles all protocols and names from the memo."""
     for protocol in PROTOCOLS:
         names = globals_of(pickle.dumps([pickle.PickleError, pickle.PicklingError], protocol))
         assert [name for _, name in names] == ["PickleError", "PicklingError"]
@@ -135,7 +135,7 @@ def test_pickles_name_public_paths_only(kind, protocol, kernels):
     assert private == []
 
 
-def test_error_that_hangs_on_an_exception_is_named_publicly():
+def test_the_error_object_of_an_exception_is_pickled_under_a_public_path():
     names = globals_of(pickle.dumps(error_of_native_code()))
     assert ("tvm_ffi.core", "Error") in names
 
@@ -160,12 +160,12 @@ def test_error_that_hangs_on_an_exception_is_named_publicly():
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
-def test_public_things_say_a_public_module(shown, module):
+def test_public_objects_have_a_public_module(shown, module):
     assert shown.__module__ == module
     assert repr(shown).find("._") == -1
 
 
-def test_pickle_loads_no_more_than_it_needs(run_python):
+def test_loading_a_pickle_imports_no_further_modules(run_python):
     text = pickle.dumps([tvm_ffi.device("cpu"), tvm_ffi.from_dlpack(np.arange(3)), Shape((1,))], 4)
     program = (
         f"import pickle, sys, tvm_ffi; before = set(sys.modules); pickle.loads({text!r}); "

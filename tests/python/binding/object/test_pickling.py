@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which values travel in pickles, how they nest, and what says why it cannot travel.
+"""Pickling of functions, modules, objects and small values; errors for unsupported values.
 
-Tensors have a file of their own, test_tensor_pickling.py.
+Tensors are tested in test_tensor_pickling.py.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 
 
 @pytest.fixture(params=PROTOCOLS, ids=lambda protocol: f"protocol{protocol}")
-def travel(request):
-    """Return a function that sends a value through a pickle."""
+def copy_by_pickle(request):
+    """Return a function that pickles and unpickles a value."""
     return lambda value: pickle.loads(pickle.dumps(value, request.param))
 
 
 # ---- Functions -----------------------------------------------------------------------------------
 
 
-def test_global_function_travels_by_name(travel):
-    made = travel(tvm_ffi.get_global_func("ffi.json.Stringify"))
+def test_a_global_function_is_pickled_by_name(copy_by_pickle):
+    made = copy_by_pickle(tvm_ffi.get_global_func("ffi.json.Stringify"))
     assert isinstance(made, Function)
     assert made([1, 2], None) == "[1,2]"
     assert made.__name__ == "ffi.json.Stringify"
 
 
-def test_registered_python_function_travels_by_name(travel):
+def test_a_registered_python_function_is_pickled_by_name(copy_by_pickle):
     name = "test.pickling.registered"
     try:
         registered = tvm_ffi.register_global_func(name, lambda x: x + 1)
         for function in (registered, tvm_ffi.get_global_func(name)):
-            assert travel(function) == registered
+            assert copy_by_pickle(function) == registered
     finally:
         tvm_ffi.remove_global_func(name)
 
 
-def test_function_that_init_ffi_api_renamed_travels_by_its_full_name(travel):
+def test_a_function_renamed_by_init_ffi_api_is_pickled_by_its_full_name(copy_by_pickle):
     function = tvm_ffi._ffi_api.ArraySize
     assert function.__name__ == "ArraySize"
-    assert travel(function) == function
+    assert copy_by_pickle(function) == function
 
 
-def test_global_function_that_the_other_side_lacks_is_named():
+def test_unpickling_names_the_missing_global_function():
     name = "test.pickling.missing"
     text = pickle.dumps(tvm_ffi.register_global_func(name, lambda: 1))
     tvm_ffi.remove_global_func(name)
@@ -66,7 +66,7 @@ def test_global_function_that_the_other_side_lacks_is_named():
         pickle.loads(text)
 
 
-def test_global_function_that_was_replaced_cannot_travel_by_name(kernels):
+def test_a_replaced_global_function_cannot_be_pickled(kernels):
     name = "test.pickling.replaced"
     try:
         tvm_ffi.register_global_func(name, kernels["count"])
@@ -82,23 +82,23 @@ def test_global_function_that_was_replaced_cannot_travel_by_name(kernels):
         pickle.dumps(before)
 
 
-def test_function_of_a_module_travels_by_file_and_name(travel, kernels):
+def test_a_module_function_is_pickled_by_file_and_name(copy_by_pickle, kernels):
     for function in (kernels.count, kernels["count"], kernels.get_function("count", True)):
-        made = travel(function)
+        made = copy_by_pickle(function)
         assert made(1, 2, 3) == 3
         assert made.__name__ == "count"
-        assert travel(made)(1) == 1
+        assert copy_by_pickle(made)(1) == 1
 
 
-def test_converted_callable_travels_as_the_callable(travel, echo):
+def test_a_converted_callable_is_pickled_as_the_callable(copy_by_pickle, echo):
     for function in (tvm_ffi.convert_func(twice), echo(twice)):
-        made = travel(function)
+        made = copy_by_pickle(function)
         assert isinstance(made, Function)
         assert made(21) == 42
         assert made.__name__ == "twice"
 
 
-def test_callable_that_cannot_travel_says_so_itself():
+def test_pickling_an_unpicklable_callable_raises_its_error():
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         pickle.dumps(tvm_ffi.convert_func(lambda: 1))
 
@@ -110,16 +110,16 @@ def test_function_from_an_address_is_a_type_error(kernel_library):
         pickle.dumps(function)
 
 
-def test_function_is_known_wherever_it_comes_from(travel, kernels, echo):
-    """Each arrival in Python is another wrapper, and the first one may be gone."""
-    assert travel(echo(kernels.count))(1, 2) == 2
+def test_functions_received_from_native_code_can_be_pickled(copy_by_pickle, kernels, echo):
+    """Each function that arrives in Python gets a new wrapper; the first one may be gone."""
+    assert copy_by_pickle(echo(kernels.count))(1, 2) == 2
     held = Array([kernels["count"], tvm_ffi.get_global_func("ffi.json.Stringify")])
     gc.collect()
-    assert travel(held[0])(1, 2) == 2
-    assert travel(held[1])([1], None) == "[1]"
+    assert copy_by_pickle(held[0])(1, 2) == 2
+    assert copy_by_pickle(held[1])([1], None) == "[1]"
 
 
-def test_notes_do_not_keep_functions_and_modules_alive(kernel_library, tmp_path):
+def test_recorded_origins_do_not_keep_functions_and_modules_alive(kernel_library, tmp_path):
     path = tmp_path / "short_lived.so"
     shutil.copy(kernel_library, path)
     module = load_module(path, keep_module_alive=False)
@@ -131,7 +131,7 @@ def test_notes_do_not_keep_functions_and_modules_alive(kernel_library, tmp_path)
 
 
 def test_function_whose_module_is_gone_is_a_type_error():
-    """Of a module whose functions do not keep it alive."""
+    """The origin of this function is a module that the function does not keep alive."""
     function = tvm_ffi.convert_func(len)
     holder = Array([1])
     set_module_origin(function, holder, "f", False)
@@ -151,11 +151,11 @@ class Doubling(Function):
         return 2 * super().__call__(*args)
 
 
-def test_subclass_of_function_keeps_class_and_attributes(travel, kernels):
+def test_subclass_of_function_keeps_class_and_attributes(copy_by_pickle, kernels):
     function = Doubling()
     function.__move_handle_from__(tvm_ffi.convert_func(twice))
     function.note = "kept"
-    made = travel(function)
+    made = copy_by_pickle(function)
     assert type(made) is Doubling
     assert made(10) == 40
     assert made.note == "kept"
@@ -164,26 +164,26 @@ def test_subclass_of_function_keeps_class_and_attributes(travel, kernels):
 # ---- Modules -------------------------------------------------------------------------------------
 
 
-def test_module_travels_by_the_path_of_its_file(travel, kernel_library):
+def test_a_module_is_pickled_by_its_path(copy_by_pickle, kernel_library):
     module = load_module(kernel_library, keep_module_alive=False)
-    made = travel(module)
+    made = copy_by_pickle(module)
     assert isinstance(made, Module)
     assert made.count(1, 2) == 2
 
 
-def test_module_that_is_loaded_already_is_not_loaded_again(travel, kernels):
-    made = travel(kernels)
+def test_unpickling_returns_the_loaded_module(copy_by_pickle, kernels):
+    made = copy_by_pickle(kernels)
     assert made == kernels
-    assert travel(made) == kernels
+    assert copy_by_pickle(made) == kernels
     assert made is not kernels
 
 
-def test_module_is_known_wherever_it_comes_from(travel, kernels, echo):
-    assert travel(echo(kernels)) == kernels
-    assert travel(Array([kernels]))[0] == kernels
+def test_modules_received_from_native_code_can_be_pickled(copy_by_pickle, kernels, echo):
+    assert copy_by_pickle(echo(kernels)) == kernels
+    assert copy_by_pickle(Array([kernels]))[0] == kernels
 
 
-def test_relative_path_travels_as_an_absolute_one(kernel_library, tmp_path, monkeypatch):
+def test_a_relative_path_is_pickled_as_an_absolute_one(kernel_library, tmp_path, monkeypatch):
     shutil.copy(kernel_library, tmp_path / "moved.so")
     monkeypatch.chdir(tmp_path)
     text = pickle.dumps(load_module("./moved.so", keep_module_alive=False))
@@ -200,16 +200,16 @@ def test_missing_file_is_a_runtime_error_that_names_it(kernel_library, tmp_path)
         pickle.loads(text.replace(b"present.so", b"missing.so"))
 
 
-def test_imported_modules_travel_along(travel, kernel_library, tmp_path):
+def test_imported_modules_are_pickled_with_their_module(copy_by_pickle, kernel_library, tmp_path):
     other = tmp_path / "imported.so"
     shutil.copy(kernel_library, other)
     module = load_module(kernel_library, keep_module_alive=False)
     module.import_module(load_module(other, keep_module_alive=False))
-    made = travel(module)
+    made = copy_by_pickle(module)
     assert made != module
     assert len(made.imports) == 1
     assert made.imports[0].kind == "library"
-    assert travel(made.imports[0]).count(1) == 1
+    assert copy_by_pickle(made.imports[0]).count(1) == 1
 
 
 def test_module_changed_since_it_was_loaded_is_not_mistaken_for_its_file(kernel_library, tmp_path):
@@ -223,13 +223,13 @@ def test_module_changed_since_it_was_loaded_is_not_mistaken_for_its_file(kernel_
     assert len(made.imports) == 0
 
 
-def test_system_library_travels_by_its_prefix(travel):
+def test_a_system_library_is_pickled_by_its_prefix(copy_by_pickle):
     module = tvm_ffi.system_lib("test_pickling_")
-    assert travel(module) == module
+    assert copy_by_pickle(module) == module
 
 
-def test_module_from_nowhere_is_a_type_error(kernel_library, tmp_path):
-    """Loaded by a function that does not say from where."""
+def test_a_module_without_a_known_path_is_a_type_error(kernel_library, tmp_path):
+    """The function that loads this module does not record its path."""
     path = tmp_path / "nowhere.so"
     shutil.copy(kernel_library, path)
     module = tvm_ffi.get_global_func("ffi.ModuleLoadFromFile")(str(path))
@@ -258,21 +258,21 @@ def test_empty_module_is_a_value_error():
     ],
     ids=repr,
 )
-def test_small_values_travel(travel, value):
-    made = travel(value)
+def test_small_values_are_pickled(copy_by_pickle, value):
+    made = copy_by_pickle(value)
     assert made == value
     assert type(made) is type(value)
 
 
-def test_errors_travel_by_their_three_texts(travel):
-    made = travel(core.Error("ValueError", "message", '  File "f.c", line 1, in F\n'))
+def test_errors_are_pickled_by_their_three_strings(copy_by_pickle):
+    made = copy_by_pickle(core.Error("ValueError", "message", '  File "f.c", line 1, in F\n'))
     assert type(made) is core.Error
     assert (made.kind, made.message) == ("ValueError", "message")
     assert made.backtrace == '  File "f.c", line 1, in F\n'
 
 
-def test_opaque_values_travel_as_the_value(travel):
-    made = travel(tvm_ffi.convert({1, 2}))
+def test_opaque_objects_are_pickled_as_their_value(copy_by_pickle):
+    made = copy_by_pickle(tvm_ffi.convert({1, 2}))
     assert type(made) is core.OpaquePyObject
     assert made.pyobject() == {1, 2}
 
@@ -280,9 +280,9 @@ def test_opaque_values_travel_as_the_value(travel):
 # ---- Registered objects --------------------------------------------------------------------------
 
 
-def test_object_travels_as_a_json_graph(travel):
+def test_objects_are_pickled_as_a_json_graph(copy_by_pickle):
     step = make_step(2, ["deep", {"key": 7}])
-    made = travel(step)
+    made = copy_by_pickle(step)
     assert type(made) is Step
     assert made.kind == 2
     assert made.key[0] == "deep"
@@ -302,13 +302,13 @@ def test_state_of_an_object():
     assert made.__chandle__() == 0
 
 
-def test_attributes_of_an_object_travel(travel):
+def test_attributes_of_an_object_are_pickled(copy_by_pickle):
     step = make_step(1, "k")
     step.note = ["kept"]
-    assert travel(step).note == ["kept"]
+    assert copy_by_pickle(step).note == ["kept"]
 
 
-def test_copies_of_an_object_are_other_objects():
+def test_copies_of_an_object_are_distinct_objects():
     step = make_step(1, [1, 2])
     for use in (copy.copy, copy.deepcopy):
         made = use(step)
@@ -317,8 +317,8 @@ def test_copies_of_an_object_are_other_objects():
         assert list(made.key) == [1, 2]
 
 
-def test_empty_object_travels_empty(travel):
-    made = travel(Object())
+def test_an_empty_object_stays_empty(copy_by_pickle):
+    made = copy_by_pickle(Object())
     assert type(made) is Object
     assert made.__chandle__() == 0
 
@@ -328,7 +328,7 @@ def test_object_with_a_function_inside_is_a_type_error():
         pickle.dumps(make_step(1, twice))
 
 
-def test_state_that_is_no_object_is_an_error():
+def test_a_state_that_is_not_an_object_is_an_error():
     with pytest.raises(TypeError, match="must return an object, got int"):
         Object().__setstate__({"handle": '{"root_index":0,"nodes":[{"type":"int","data":1}]}'})
     with pytest.raises(ValueError, match="Expecting"):
@@ -338,7 +338,7 @@ def test_state_that_is_no_object_is_an_error():
 # ---- All together --------------------------------------------------------------------------------
 
 
-def test_values_travel_inside_each_other(travel, kernels):
+def test_nested_values_of_all_kinds_are_pickled(copy_by_pickle, kernels):
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     value = Map(
         {
@@ -349,7 +349,11 @@ def test_values_travel_inside_each_other(travel, kernels):
             "small": Dict({"shape": Shape((1, 2)), "dtype": tvm_ffi.dtype("int4")}),
         }
     )
-    for made in (travel(value), travel([value])[0], travel({"a": (value,)})["a"][0]):
+    for made in (
+        copy_by_pickle(value),
+        copy_by_pickle([value])[0],
+        copy_by_pickle({"a": (value,)})["a"][0],
+    ):
         first, second = made["tensors"]
         assert first.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
         assert second.numpy().tolist() == [[0, 3], [1, 4], [2, 5]]
@@ -361,22 +365,22 @@ def test_values_travel_inside_each_other(travel, kernels):
         assert made["small"]["dtype"] == "int4"
 
 
-def test_one_object_in_two_places_stays_one(travel):
+def test_a_shared_object_stays_shared(copy_by_pickle):
     tensor = tvm_ffi.from_dlpack(np.arange(3))
-    first, second = travel([tensor, tensor])
+    first, second = copy_by_pickle([tensor, tensor])
     assert first is second
 
 
-def test_ten_thousand_values_travel(travel):
+def test_ten_thousand_values_are_pickled(copy_by_pickle):
     value = Array([tvm_ffi.Shape((i,)) for i in range(5000)] + [f"text {i}" for i in range(5000)])
-    made = travel(value)
+    made = copy_by_pickle(value)
     assert len(made) == 10_000
     assert made[4999] == (4999,)
     assert made[9999] == "text 4999"
 
 
-def test_instances_without_state_are_shown():
-    """AttributeError, in debuggers and in what pickles call."""
+def test_instances_without_state_have_a_repr():
+    """`repr` raised AttributeError, in debuggers and during unpickling."""
     signature = tvm_ffi.Signature.parse("f(x: float32[n, n + 1], y: int, z: Array[int]) -> int")
     x, y, z = signature.parameters
     for whole in (signature, x, x.type.shape[1], y.type, z.type, *signature.results):
@@ -386,6 +390,6 @@ def test_instances_without_state_are_shown():
 
 
 @pytest.mark.parametrize("imports", [None, []])
-def test_a_module_is_found_by_a_text(imports):
+def test_unpickling_a_module_requires_a_path_of_type_str(imports):
     with pytest.raises(TypeError, match="pickled module: expected its path as a str, got int"):
         find_again(tvm_ffi.load_module, 5, imports)

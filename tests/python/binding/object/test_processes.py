@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values are sent to fresh processes and back: Python's own pools, and Dask."""
+"""Values sent to fresh processes and back: pools of multiprocessing, and Dask."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ TIMEOUT_S = 120
 
 @pytest.fixture
 def pool():
-    """Return two processes that know nothing but what they are sent and can import."""
+    """Return a pool of two spawned processes, which share no state with this one."""
     workers = multiprocessing.get_context("spawn").Pool(2)
     yield workers
     workers.close()
     workers.join()
 
 
-def test_values_travel_to_spawned_processes_and_back(pool, kernel_library):
+def test_values_are_sent_to_spawned_processes_and_back(pool, kernel_library):
     values = values_to_send.of_every_kind(str(kernel_library))
     there, returned, process = pool.apply_async(elsewhere.describe, (values,)).get(TIMEOUT_S)
     back, _, _ = elsewhere.describe(returned)
@@ -44,7 +44,7 @@ def test_functions_are_mapped_over_spawned_processes(pool, kernels):
     assert os.getpid() not in {process for _, process in results}
 
 
-def test_errors_travel_back_from_spawned_processes(pool, kernels):
+def test_errors_are_raised_from_spawned_processes(pool, kernels):
     job = pool.apply_async(elsewhere.call, (kernels["raise"], "KeyError", "far away"))
     with pytest.raises(KeyError, match="far away"):
         job.get(TIMEOUT_S)
@@ -53,7 +53,7 @@ def test_errors_travel_back_from_spawned_processes(pool, kernels):
 @pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="Dask's package distributed is missing"
 )
-def test_values_travel_to_workers_of_dask_and_back(kernel_library):
+def test_values_are_sent_to_dask_workers_and_back(kernel_library):
     library = str(kernel_library)
     done = subprocess.run(
         [sys.executable, str(Path(elsewhere.__file__).with_name("dask_client.py")), library],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python classes that stand for native types."""
+"""Python classes registered for native types with `register_object`."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_rw("b", &RecordObj::b)
       .def_rw("c", &RecordObj::c, refl::kw_only(true), refl::DefaultValue(1));
   refl::ObjectDef<SealedObj>();
-  // The constructor is a method and no attribute.
+  // The constructor is a method, not a type attribute.
   refl::ObjectDef<EarlyObj>(refl::init(false))
       .def_ro("number", &EarlyObj::number)
       .def_static("__ffi_init__", [](int64_t number) {
@@ -160,7 +160,7 @@ def test_read_only_fields_refuse_assignment(pair):
     assert obj.second == 2.5
 
 
-def test_assignment_converts_or_refuses(pair):
+def test_assigned_values_are_converted_or_refused(pair):
     obj = pair(3, 1.5)
     obj.first = True
     assert obj.first == 1
@@ -183,7 +183,7 @@ def test_fields_check_the_object(pair, record):
         pair.first.set(other, 1)
 
 
-def test_fields_of_objects_of_several_classes_in_turn(pair, record):
+def test_fields_of_objects_of_alternating_classes(pair, record):
     class Derived(pair):
         pass
 
@@ -197,11 +197,11 @@ def test_fields_of_objects_of_several_classes_in_turn(pair, record):
         assert pair.first.__get__(None, pair) is pair.first
 
 
-def test_fields_look_at_the_object_and_not_only_at_its_class(pair, record):
+def test_fields_check_the_object_and_not_only_its_class(pair, record):
     obj = pair(1, 0.5)
     assert obj.first == 1
     other = record(b="x")
-    other.__class__ = pair  # the class is the one that was read from
+    other.__class__ = pair  # the class that the field was last read from
     with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`.*`test\.python\.Record`"):
         _ = other.first
     obj.__move_handle_from__(pair.__new__(pair))
@@ -211,13 +211,13 @@ def test_fields_look_at_the_object_and_not_only_at_its_class(pair, record):
     assert obj.first == 2
 
 
-def test_a_field_lets_go_of_the_class_it_was_read_from(pair):
+def test_a_field_does_not_keep_its_last_class_alive(pair):
     class Derived(pair):
         pass
 
     assert Derived(1, 0.5).first == 1
     gone = weakref.ref(Derived)
-    assert pair(1, 0.5).first == 1  # takes its place
+    assert pair(1, 0.5).first == 1  # replaces Derived as the last class
     del Derived
     gc.collect()
     assert gone() is None
@@ -241,7 +241,7 @@ def test_methods(pair):
     assert obj.first == 60
 
 
-def test_methods_look_at_the_object_and_not_only_at_its_class(pair, record):
+def test_methods_check_the_object_and_not_only_its_class(pair, record):
     obj = pair(3, 1.5)
     for _ in range(3):
         assert obj.sum() == 4.5
@@ -294,7 +294,7 @@ def test_automatic_constructor(record):
         record("b", "not an int")
 
 
-def test_fields_with_names_that_python_cannot_write(library):
+def test_fields_whose_names_are_not_python_identifiers(library):
     @tvm_ffi.register_object("test.python.OddNames")
     class OddNames(tvm_ffi.Object):
         pass
@@ -304,7 +304,7 @@ def test_fields_with_names_that_python_cannot_write(library):
     assert str(inspect.signature(OddNames)) == "(*args, **kwargs)"
 
 
-def test_declared_constructor_takes_positions_only(pair):
+def test_a_declared_constructor_takes_positional_arguments_only(pair):
     with pytest.raises(TypeError, match="Mismatched number of arguments"):
         pair(first=1, second=2.0)
 
@@ -351,7 +351,7 @@ def test_a_second_class_replaces_the_first(library):
 
 
 def test_constructor_of_a_library_built_with_early_headers(library):
-    """Libraries of the 0.1.9 era register a method and not yet the attribute of the same name."""
+    """Libraries built with 0.1.9 register the constructor as a method, not as a type attribute."""
 
     @tvm_ffi.register_object("test.python.Early")
     class Early(tvm_ffi.Object):
@@ -360,7 +360,7 @@ def test_constructor_of_a_library_built_with_early_headers(library):
     assert Early(5).number == 5
 
 
-def test_attributes_that_are_no_fields_are_refused(record):
+def test_attributes_that_are_not_fields_are_refused(record):
     obj = record("b")
     with pytest.raises(AttributeError, match="'Record' object has no attribute 'd'"):
         obj.d = 1
@@ -374,7 +374,7 @@ def test_attributes_that_are_no_fields_are_refused(record):
     assert record.__slots__ == ()
 
 
-def test_constructors_know_whom_they_construct(record, pair):
+def test_constructors_check_the_type_of_self(record, pair):
     with pytest.raises(TypeError, match=r"`test\.python\.Record` constructs .*, not of `int`"):
         record.__init__(1)
     with pytest.raises(TypeError, match=r"not of `test\.python\.Pair`"):
@@ -392,8 +392,8 @@ def test_classes_derived_in_python_call_the_constructor_of_their_base(record):
     assert (obj.b, obj.c, type(obj)) == ("abab", 1, Derived)
 
 
-def test_unequal_is_the_opposite_of_what_a_class_calls_equal(record):
-    """The comparison of handles used to answer ``!=`` alone."""
+def test_not_equal_uses_the_overridden_equality(record):
+    """``!=`` always compared the handles, even if the class defined `__eq__`."""
 
     class Compared(record):
         def __eq__(self, other):
@@ -408,7 +408,7 @@ def test_unequal_is_the_opposite_of_what_a_class_calls_equal(record):
     assert record("b") != "b"
 
 
-def test_constructing_once_more_lets_go_of_the_first_object(record):
+def test_constructing_again_releases_the_first_object(record):
     obj = record("b")
     first = obj.__chandle__()
     before = live_object_count()
@@ -424,7 +424,7 @@ def test_constructors_that_fail_leave_the_object_empty(record):
     assert obj.__chandle__() == 0
 
 
-def test_names_in_the_class_body_win(library):
+def test_names_in_the_class_body_take_precedence(library):
     @tvm_ffi.register_object("test.python.Record")
     class Record(tvm_ffi.Object):
         a = "mine"
@@ -436,7 +436,7 @@ def test_names_in_the_class_body_win(library):
     assert Record("b").b == "b"
 
 
-def test_refusals():
+def test_invalid_registrations_are_refused():
     with pytest.raises(ValueError, match=r"Cannot find object type index for no\.such\.type"):
         tvm_ffi.register_object("no.such.type")(tvm_ffi.Object)
     with pytest.raises(TypeError, match="must be a str"):
@@ -454,7 +454,7 @@ def test_unknown_types_can_be_skipped(monkeypatch):
     assert tvm_ffi.register_object("no.such.type")(Unknown) is Unknown
 
 
-def test_text_of_an_object_whatever_its_class_says(record):
+def test_object_repr_ignores_an_overridden_repr(record):
     obj = record("x", 1)
     assert core.object_repr(obj) == 'test.python.Record(a=1, b="x", c=1)'
     record.__repr__ = lambda self: "another text"
@@ -478,8 +478,8 @@ def test_weak_references(pair):
     assert reference() is None
 
 
-def test_objects_travel_in_pickles(record, pair):
-    """By reference to the class, which pickle finds under the name it has in a module."""
+def test_objects_can_be_pickled(record, pair):
+    """Pickle stores the class by reference and finds it by its module and name."""
     record.__module__, record.__qualname__ = __name__, "_record_of_the_test"
     globals()["_record_of_the_test"] = record
     try:
@@ -490,7 +490,7 @@ def test_objects_travel_in_pickles(record, pair):
     assert (made.a, made.b, made.c) == (3, "text", 5)
 
 
-def test_object_that_cannot_be_made_without_arguments_does_not_travel(pair):
+def test_pickling_an_object_without_a_default_constructor_raises(pair):
     with pytest.raises(TypeError, match=r"Type `test\.python\.Pair` does not support ToJSONGraph"):
         pickle.dumps(pair(1, 2.0))
 
@@ -533,8 +533,8 @@ def test_type_attributes(pair):
         ("ffi.Object", tvm_ffi.Map),
     ],
 )
-def test_class_whose_methods_read_other_memory_cannot_stand_for_a_type(key, base):
-    """Objects of the type were then read as what the class is made for."""
+def test_a_class_with_an_incompatible_layout_cannot_be_registered(key, base):
+    """Objects of the type were then read with the memory layout of the base class."""
     pair = tvm_ffi.testing.TestIntPair(3, 4)
     before = type(tvm_ffi.Array([pair])[0])
     info = before.__tvm_ffi_type_info__
@@ -546,8 +546,8 @@ def test_class_whose_methods_read_other_memory_cannot_stand_for_a_type(key, base
     assert registered_info(info.type_index) is info
 
 
-def test_class_that_another_one_has_replaced_holds_what_it_always_held():
-    """It was taken for one that stands for no type, so that its wrappers held anything."""
+def test_a_replaced_class_still_checks_the_type_of_its_objects():
+    """A replaced class counted as unregistered, so its wrappers accepted objects of any type."""
     array_info, replaced = type_key_to_index("ffi.Array"), tvm_ffi.Array
     try:
         tvm_ffi.register_object("ffi.Array")(type("Other", (tvm_ffi.Array,), {}))
@@ -574,8 +574,8 @@ class Gives(tvm_ffi.Object):
         return GIVEN[0]
 
 
-def test_wrapper_of_another_class_that_new_returns_is_checked():
-    """A class whose `__new__` gives something else had that filled, whatever its layout."""
+def test_a_wrapper_of_another_class_returned_by_new_is_checked():
+    """The wrapper that `__new__` returned was filled, whatever its layout."""
     array = tvm_ffi.Array([1, 2, 3])
     for other in (array, tvm_ffi.Tensor.__new__(tvm_ffi.Tensor), core.Error.__new__(core.Error)):
         GIVEN[0] = other
@@ -588,7 +588,7 @@ def test_wrapper_of_another_class_that_new_returns_is_checked():
     GIVEN[0] = 5
     with pytest.raises(TypeError):
         HELD[0]
-    GIVEN[0] = tvm_ffi.Object()  # which reads nothing
+    GIVEN[0] = tvm_ffi.Object()  # reads no fields
     assert HELD[0] is GIVEN[0]
     GIVEN[0] = None
 
@@ -598,7 +598,7 @@ def gives_nothing(base):
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "make",
     [
         pytest.param(lambda: HELD[0], id="object"),
         pytest.param(
@@ -609,11 +609,11 @@ def gives_nothing(base):
         pytest.param(lambda: of_class(core._set_class_device, tvm_ffi.Device), id="device"),
     ],
 )
-def test_class_whose_new_gives_nothing_is_refused(ask):
-    """None passes for an instance of any compiled class; what lies behind it was written to."""
+def test_a_class_whose_new_returns_none_is_refused(make):
+    """Cython accepts None as an instance of any class; the memory of None was written to."""
     GIVEN[0] = None
     with pytest.raises(TypeError, match="Cannot convert NoneType to"):
-        ask()
+        make()
 
 
 def of_class(set_class, original):
@@ -625,8 +625,8 @@ def of_class(set_class, original):
         set_class(original)
 
 
-def test_dtype_that_holds_nothing_is_refused(echo):
-    """The memory behind None was read as a type."""
+def test_a_dtype_subclass_without_a_native_dtype_is_refused(echo):
+    """The memory of None was read as a dtype."""
 
     class Hollow(tvm_ffi.dtype):
         _tvm_ffi_dtype = None

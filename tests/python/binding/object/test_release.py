@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Destructors of native objects that Python drops: which of them run without the GIL."""
+"""Release of native objects by Python: which destructors run without the GIL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tvm_ffi
 from tvm_ffi._binding.object import is_nonblocking_type
 from tvm_ffi.core import CAny
 
-PATIENCE_MS = 20_000  # nobody waits as long, unless the thread cannot get the GIL
+PATIENCE_MS = 20_000  # reached only if the thread cannot get the GIL
 
 
 def move_over(x):
@@ -34,18 +34,18 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_destructor_may_wait_for_a_thread_that_needs_python(kernels, way):
-    """Wrappers were deallocated with the GIL held, which the thread waits for."""
+@pytest.mark.parametrize("release", WAYS)
+def test_destructor_may_wait_for_a_thread_that_needs_python(kernels, release):
+    """Wrappers released their objects with the GIL held, while the thread waited for the GIL."""
     called = []
-    holder = WAYS[way](kernels.new_waiting(lambda: called.append(way), PATIENCE_MS))
+    holder = WAYS[release](kernels.new_waiting(lambda: called.append(release), PATIENCE_MS))
     gc.collect()
     del holder
     assert kernels.take_stuck() == 0
-    assert called == [way]
+    assert called == [release]
 
 
-def test_destructors_keep_the_gil_where_functions_do(run_python):
+def test_destructors_keep_the_gil_if_functions_do(run_python):
     result = run_python(
         """
 import sys
@@ -60,7 +60,7 @@ print(kernels.take_stuck())
     assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
 
 
-def test_nobody_finds_an_object_by_a_weak_reference_while_it_is_destroyed(kernels):
+def test_weak_references_are_cleared_before_the_destructor(kernels):
     seen = []
     x = kernels.new_waiting(lambda: seen.append(reference()), PATIENCE_MS)
     reference = weakref.ref(x)
@@ -69,8 +69,8 @@ def test_nobody_finds_an_object_by_a_weak_reference_while_it_is_destroyed(kernel
     assert kernels.take_stuck() == 0
 
 
-def test_types_that_hold_plain_values_only_are_destroyed_with_the_lock_held():
-    """Nothing waits in their destructors, so there is nothing to let others run for."""
+def test_types_with_plain_fields_only_are_destroyed_with_the_gil():
+    """Their destructors cannot block, so releasing the GIL has no benefit."""
 
     def defined(annotations, base=tvm_ffi.Object):
         name = f"Plain{len(seen)}"
@@ -146,6 +146,6 @@ print("released")
 
 @pytest.mark.parametrize("kind", ["nodes", "arrays", "functions"])
 def test_long_chains_are_released_on_a_small_stack(run_python, kind):
-    """Each of them released the next one inside its own release."""
+    """Each object released the next one recursively."""
     result = run_python(CHAINS.replace("{kind}", kind))
     assert (result.returncode, result.stdout) == (0, "released\n"), result.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of types in errors: Python's in Python, those of the ABI in native code."""
+"""Type names in error messages: Python names in Python, ABI names in native code."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from tvm_ffi._binding.object.type_names import (
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_argument_goes_by_its_name_in_python(value, name):
+def test_errors_name_the_python_type_of_an_argument(value, name):
     message = f"`testing.schema_id_int\\(0: int\\) -> int`. Expected `int` but got `{name}`$"
     with pytest.raises(TypeError, match=message):
         testing.schema_id_int(value)
 
 
-def test_element_goes_by_its_class():
+def test_errors_name_the_class_of_an_element():
     take = tvm_ffi.get_global_func("testing.schema_id_arr_int")
     with pytest.raises(TypeError, match=r"got `Array\[index 1: decimal\.Context\]`$"):
         take([1, decimal.Context()])
@@ -53,13 +53,13 @@ def test_element_goes_by_its_class():
         take([1, "x"])
 
 
-def test_native_code_keeps_its_words():
+def test_native_errors_keep_abi_type_names():
     with pytest.raises(TypeError) as caught:
         testing.schema_id_int("x")
     assert caught.value.__tvm_ffi_error__.message.endswith("but got `ffi.SmallStr`")
 
 
-def test_exception_of_python_code_keeps_its_text(kernels):
+def test_exceptions_of_python_code_keep_their_message(kernels):
     text = "Mismatched type on argument #0 when calling: `f`. Expected `x` but got `ffi.SmallStr`"
     raised = TypeError(text)
 
@@ -72,7 +72,7 @@ def test_exception_of_python_code_keeps_its_text(kernels):
     assert str(caught.value) == text
 
 
-# ---- Texts ---------------------------------------------------------------------------------------
+# ---- Translation of messages ---------------------------------------------------------------------
 
 WRONG_TYPE = "Mismatched type on argument #{} when calling: `{}`. Expected `{}` but got `{}`"
 
@@ -82,7 +82,7 @@ WRONG_TYPE = "Mismatched type on argument #{} when calling: `{}`. Expected `{}` 
     [
         ("f(0: DLTensor*) -> void*", "f(0: Tensor) -> ctypes.c_void_p"),
         ("f(0: Optional<Map<str, Array<int>>>)", "f(0: Optional[Map[str, Array[int]]])"),
-        ("ffi.Array(0: ffi.Array)", "ffi.Array(0: Array)"),  # which is called like its type
+        ("ffi.Array(0: ffi.Array)", "ffi.Array(0: Array)"),  # a function with the name of a type
         ("f(0: my.Type) -> std::string", "f(0: my.Type) -> str"),
         ("f(0: Variant<int, Tuple<int, str>>)", "f(0: Union[int, tuple[int, str]])"),
     ],
@@ -118,12 +118,12 @@ def test_translation_of_types(native, python):
         ("", []),
     ],
 )
-def test_message_about_something_else_stays(message, arguments):
+def test_other_messages_are_unchanged(message, arguments):
     assert with_argument_class(message, arguments) == message
 
 
-def test_class_goes_by_the_name_it_is_imported_by(monkeypatch):
-    """A pandas Series is defined in a module that nobody imports it from."""
+def test_classes_are_named_by_their_public_module(monkeypatch):
+    """A pandas Series is defined in a private module and imported from `pandas`."""
     package = types.ModuleType("pandas")
     package.Series = type("Series", (), {"__module__": "pandas.core.series"})
     hidden = type("Hidden", (), {"__module__": "pandas.core.series"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods that are taken from a compiled class and called with what is no instance of it."""
+"""Unbound methods of compiled classes, called with an object of another class."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def _compiled_classes():
     while todo:
         for cls in type.__subclasses__(todo.pop()):
             todo.append(cls)
-            descriptors = [one for one in vars(cls).values() if inspect.isgetsetdescriptor(one)]
+            descriptors = [x for x in vars(cls).values() if inspect.isgetsetdescriptor(x)]
             if str(cls.__module__).startswith("tvm_ffi") and not _is_python(cls, descriptors):
                 found[f"{cls.__module__}.{cls.__qualname__}"] = cls
     return [pytest.param(cls, id=name) for name, cls in sorted(found.items())]
 
 
 def _is_python(cls, descriptors):
-    return any(isinstance(one, types.FunctionType) for one in vars(cls).values()) or any(
-        one.__name__ in ("__dict__", "__weakref__") for one in descriptors
+    return any(isinstance(x, types.FunctionType) for x in vars(cls).values()) or any(
+        x.__name__ in ("__dict__", "__weakref__") for x in descriptors
     )
 
 
 @pytest.mark.parametrize("cls", _compiled_classes())
-def test_what_is_no_instance_is_refused(cls):
-    """Functions of Cython's own type do not look: they took the object for what it is not."""
+def test_objects_of_other_classes_are_refused(cls):
+    """Cython's function type does not check `self`: the object was read with a wrong layout."""
     for name, method in vars(cls).items():
         if not callable(method) or isinstance(method, (staticmethod, classmethod, type)):
             continue
@@ -61,7 +61,7 @@ def test_the_error_names_method_and_class(method, other, text):
         method(other, 1)
 
 
-def test_methods_tell_their_parameters():
+def test_methods_have_signatures():
     assert str(inspect.signature(tvm_ffi.Map.get)) == "(self, /, key, default=None)"
     assert str(inspect.signature(tvm_ffi.Function.bind)) == "(self, /, *args, **kwargs)"
     assert tvm_ffi.Function.bind.__doc__.startswith("Return a callable without parameters")

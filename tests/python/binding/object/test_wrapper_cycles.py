@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference cycles through wrappers: garbage collection, kept exceptions and fields."""
+"""Reference cycles through wrappers: garbage collection, stored exceptions and fields."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ NUMBERS = itertools.count()
 
 
 class Greeter(CustomModule, kind="test.python.wrappers"):
-    """A module whose state refers to it."""
+    """A module whose state refers to the module."""
 
     def __init__(self):
-        self.myself = self
+        self.itself = self
 
     def find_function(self, name):
         return len
 
 
-def test_what_a_module_refers_to_may_outlive_it():
+def test_referents_of_a_module_may_outlive_it():
     """A `ReferenceLink` kept the address of a field of its deleted owner and read it."""
     kept = gc.get_referents(Greeter())
     gc.collect()
@@ -44,12 +44,12 @@ def test_what_a_module_refers_to_may_outlive_it():
     assert reused
 
 
-def test_object_that_holds_another_module_does_not_speak_for_its_own():
-    """Otherwise the collector would free a module state that is in use."""
-    one, other = Greeter(), Greeter()
-    state = next(x for x in gc.get_referrers(one.__dict__) if type(x).__name__ == "_State")
-    one.__move_handle_from__(other)
-    del one, other
+def test_a_wrapper_with_another_module_does_not_report_the_state_of_the_first():
+    """Otherwise the garbage collector would free a module state that is in use."""
+    first, second = Greeter(), Greeter()
+    state = next(x for x in gc.get_referrers(first.__dict__) if type(x).__name__ == "_State")
+    first.__move_handle_from__(second)
+    del first, second
     gc.collect()
     assert isinstance(state.attributes, dict)
 
@@ -65,7 +65,7 @@ class Owner:
 
 
 @pytest.mark.parametrize("is_bound", [True, False])
-def test_function_of_an_object_that_keeps_it_is_collected(is_bound):
+def test_a_function_in_a_cycle_with_its_object_is_collected(is_bound):
     def make():
         owner = Owner()
         owner.f = tvm_ffi.convert_func(owner.act if is_bound else lambda: owner)
@@ -76,7 +76,7 @@ def test_function_of_an_object_that_keeps_it_is_collected(is_bound):
     assert seen() is None
 
 
-def test_function_that_native_code_has_as_well_is_not_collected(kernels):
+def test_a_function_that_native_code_owns_is_not_collected(kernels):
     owner = Owner()
     owner.f = tvm_ffi.convert_func(owner.act)
     kernels.keep(owner.f)
@@ -87,11 +87,11 @@ def test_function_that_native_code_has_as_well_is_not_collected(kernels):
     gc.collect()
 
 
-# ---- exceptions and field values that a wrapper keeps --------------------------------------------
+# ---- exceptions and field values stored in a wrapper ---------------------------------------------
 
 
-def test_error_that_gets_another_object_carries_what_that_came_from():
-    """The old exception was kept and written into a native error without a slot for it."""
+def test_a_moved_error_has_the_exception_of_its_new_object():
+    """The old exception stayed in the wrapper and was written into an error without a slot."""
     error = core._convert_to_ffi_error(ValueError("mine"))
     error.__move_handle_from__(core.Error("TypeError", "other", ""))
     assert (error.kind, error.message) == ("TypeError", "other")
@@ -100,7 +100,7 @@ def test_error_that_gets_another_object_carries_what_that_came_from():
 
 
 @pytest.mark.parametrize("move", [core.Error.__move_handle_from__, CObject.__move_handle_from__])
-def test_exception_goes_along_with_its_error(move):
+def test_moving_an_error_moves_its_exception(move):
     original = ValueError("mine")
     first, second = core._convert_to_ffi_error(original), core.Error("TypeError", "other", "")
     move(second, first)
@@ -113,7 +113,7 @@ def test_exception_goes_along_with_its_error(move):
     assert first.py_error() is original
 
 
-def test_error_made_anew_forgets_its_exception():
+def test_reinitializing_an_error_drops_its_exception():
     original = ValueError("mine")
     error = core._convert_to_ffi_error(original)
     error.__init__("TypeError", "other", "")
@@ -137,8 +137,8 @@ class Fields(tvm_ffi.Object):
         pytest.param(Fields, lambda kept: kept.first, id="field"),
     ],
 )
-def test_exception_is_found_in_a_kept_error_as_often_as_one_looks(hold, read):
-    """The first wrapper moved the exception out of the native error and released it with itself."""
+def test_every_read_of_a_stored_error_returns_the_same_exception(hold, read):
+    """The first wrapper took the exception from the native error and released it at its end."""
     original = ValueError("mine")
     kept = hold(original)
     assert all(read(kept).py_error() is original for _ in range(3))
@@ -149,7 +149,7 @@ def test_exception_is_found_in_a_kept_error_as_often_as_one_looks(hold, read):
 
 
 @pytest.mark.parametrize("assign", [lambda x: setattr(x, "first", 7), lambda x: x.__init__(5, 6)])
-def test_value_that_dies_empties_the_object_whose_field_it_was_in(assign):
+def test_a_released_field_value_may_empty_its_object(assign):
     """The fields were read at the address of the released object."""
     fields = Fields(1, 2)
     seen = []
@@ -163,8 +163,8 @@ def test_value_that_dies_empties_the_object_whose_field_it_was_in(assign):
     assert seen == [True]
 
 
-def test_collection_that_writes_a_field_while_it_is_looked_at():
-    """The field was read before an allocation, whose collection may change the field."""
+def test_a_garbage_collection_may_write_a_field_that_is_read():
+    """The field was read before an allocation, which may start a collection that changes it."""
     seen = []
 
     def act(phase, _):
@@ -191,13 +191,13 @@ def test_collection_that_writes_a_field_while_it_is_looked_at():
     gc.collect()
 
 
-def test_what_the_collector_shows_of_fields_is_the_values_alone():
+def test_the_garbage_collector_sees_only_the_values_of_fields():
     fields = Fields(Target())
     assert not [x for x in gc.get_objects() if type(x).__name__ == "_ReferenceLink"]
     assert any(isinstance(x, Target) for x in gc.get_referents(fields))
 
 
-def test_object_emptied_by_way_of_the_base_class_is_not_looked_at_any_more():
+def test_an_object_emptied_through_cobject_is_no_longer_traversed():
     """Only the override updated the `ReferenceLink`, and `CObject` bypassed the override."""
     fields, other = Fields(tvm_ffi.convert_func(Target())), Fields(5)
     CObject.__move_handle_from__(fields, other)
@@ -208,7 +208,7 @@ def test_object_emptied_by_way_of_the_base_class_is_not_looked_at_any_more():
 
 
 @pytest.mark.parametrize("holders", [(5, "x"), [], (None,)])
-def test_fields_that_a_class_names_are_checked(holders):
+def test_invalid_holders_of_a_class_are_refused(holders):
     class Derived(Fields):
         __ffi_holders__ = holders
 
@@ -218,7 +218,7 @@ def test_fields_that_a_class_names_are_checked(holders):
         Fields.first.set(derived, len)
 
 
-def test_fields_of_another_type_are_no_holders():
+def test_fields_of_another_type_cannot_be_holders():
     @dataclasses.py_class("test.wrappers.Others")
     class Others(tvm_ffi.Object):
         number: int
@@ -249,7 +249,7 @@ def test_fields_of_another_type_are_no_holders():
         lambda x: setattr(x, "first", raised_by(x)) or x.first.py_error(),
     ],
 )
-def test_object_whose_field_leads_back_to_it_is_collected(make):
+def test_an_object_in_a_cycle_through_its_field_is_collected(make):
     @dataclasses.py_class(f"test.wrappers.Acting{next(NUMBERS)}")
     class Acting(tvm_ffi.Object):
         first: Any
@@ -342,14 +342,14 @@ def wrappers_of(exception):
         "error with two wrappers",
     ],
 )
-def test_what_native_code_owns_for_one_python_object_is_seen_by_the_collector(hold):
+def test_native_references_in_a_cycle_are_collected(hold):
     """Cycles such as `self.step = function.bind(self.method)` were never collected."""
     seen = hold()
     gc.collect()
     assert seen() is None
 
 
-def test_what_others_have_as_well_is_not_collected(kernels):
+def test_an_object_with_another_native_owner_is_not_collected(kernels):
     seen = owner_of(lambda owner: [core.CAny(owner.act), kernels.keep(owner.act)])()
     gc.collect()
     assert seen() is not None

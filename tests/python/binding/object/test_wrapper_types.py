@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Object types that a wrapper accepts."""
+"""Object types that a wrapper accepts, and the checks that keep memory layouts apart."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def test_wrapper_refuses_an_object_of_another_type(wrapper, make, message):
     assert (filled.__chandle__(), other.__chandle__()) == (address, other_address)
 
 
-def test_wrapper_takes_objects_of_derived_types_and_any_where_nothing_reads_them():
+def test_wrappers_accept_derived_types_and_object_accepts_all_types():
     """`CObject` and `Object` read no fields, so they accept objects of any type.
 
-    All classes without a registered type did the same, also `ArrayBase` and similar bases, whose
-    methods then read the object as an array.
+    All classes without a registered type used to do so, including `ArrayBase` and similar bases,
+    whose methods then read the object as an array.
     """
     made = core.Object()
     made.__move_handle_from__(tvm_ffi.Array([1]))
@@ -85,7 +85,7 @@ def compiled_base(cls):
 
 
 @pytest.mark.parametrize("cls", READERS)
-def test_class_of_two_types_holds_no_object_of_one_of_them(cls):
+def test_a_class_derived_from_two_types_refuses_objects_of_either(cls):
     """The constructor of one type set the handle that methods of the other type read."""
 
     class Both(Pair, cls):
@@ -101,7 +101,7 @@ def test_class_of_two_types_holds_no_object_of_one_of_them(cls):
 
 
 @pytest.mark.parametrize("cls", READERS)
-def test_class_that_claims_another_type_holds_no_object_of_it(cls):
+def test_a_class_with_foreign_type_info_refuses_objects_of_that_type(cls):
     class Claims(cls):
         __tvm_ffi_type_info__ = Pair.__tvm_ffi_type_info__
 
@@ -112,7 +112,7 @@ def test_class_that_claims_another_type_holds_no_object_of_it(cls):
 
 
 @pytest.mark.parametrize("cls", READERS)
-def test_base_that_stands_for_no_type_holds_what_its_methods_read(cls):
+def test_an_unregistered_base_accepts_only_types_that_its_methods_read(cls):
     base = compiled_base(cls)
     wrapper = base.__new__(base)
     with pytest.raises(TypeError, match=r": expected an object of type .*, got type"):
@@ -120,7 +120,7 @@ def test_base_that_stands_for_no_type_holds_what_its_methods_read(cls):
     assert wrapper.__chandle__() == 0
 
 
-def test_base_of_arrays_and_lists_takes_both():
+def test_the_base_of_array_and_list_accepts_both():
     base = compiled_base(tvm_ffi.Array).__mro__[1]
     wrapper = base.__new__(base)
     for made in (tvm_ffi.Array([1, 2]), tvm_ffi.List([3, 4, 5])):
@@ -133,7 +133,7 @@ def test_base_of_arrays_and_lists_takes_both():
 
 
 @pytest.mark.parametrize("cls", READERS)
-def test_wrapper_does_not_become_one_of_another_layout(cls):
+def test_class_assignment_to_another_layout_is_refused(cls):
     class Plain(tvm_ffi.Object):
         pass
 
@@ -158,7 +158,7 @@ def test_wrapper_does_not_become_one_of_another_layout(cls):
             read()
 
 
-def test_wrapper_filled_by_what_another_one_kept_is_checked_after_that(kernels):
+def test_the_type_is_checked_after_finalizers_ran(kernels):
     """The type was checked before a finalizer replaced the object of the other wrapper."""
     other = CObject()
     table = tvm_ffi.Map({1: 2})
@@ -193,10 +193,10 @@ def test_constructor_that_returns_an_object_of_another_type_is_refused():
     assert (list(made), pair.a) == ([1], 1)
 
 
-# ---- functions and plans that the package uses ---------------------------------------------------
+# ---- functions and argument binders that the package uses ----------------------------------------
 
 
-def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(run_python):
+def test_the_package_survives_emptying_all_functions_visible_to_gc(run_python):
     """The test empties every function that the collector finds; containers still work."""
     program = """
         import gc
@@ -215,7 +215,7 @@ def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "use",
     [
         lambda: get_object_metadata(None),
         lambda: set_object_metadata(None, 1),
@@ -227,14 +227,14 @@ def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(
         ),
     ],
 )
-def test_nothing_in_place_of_an_object_is_refused(ask):
-    """None was read as an object."""
+def test_none_instead_of_an_object_is_refused(use):
+    """The memory of None was read as an object."""
     with pytest.raises((TypeError, ValueError, AttributeError)):
-        ask()
+        use()
 
 
-def test_value_that_comes_back_while_an_any_is_filled_is_released():
-    """A value that a destructor stored during the assignment was overwritten without release."""
+def test_a_value_stored_during_an_assignment_is_released():
+    """A value stored by a destructor during the assignment was overwritten without release."""
     seen = []
 
     def act():
@@ -250,7 +250,7 @@ def test_value_that_comes_back_while_an_any_is_filled_is_released():
     assert seen[0]() is None
 
 
-def test_function_of_what_is_no_module_is_refused():
+def test_looking_up_a_function_in_a_non_module_is_refused():
     """Objects of any type were passed on as modules."""
     with pytest.raises(TypeError):
         function_of_module(tvm_ffi.Array([1, 2]), "name", False)
@@ -268,8 +268,8 @@ def test_function_of_what_is_no_module_is_refused():
         ({"names": (1,)}, "expected a str as parameter name"),
     ],
 )
-def test_argument_binder_with_inconsistent_arguments_is_refused(changes, message):
-    """Calls read the tuples of a plan without a length check."""
+def test_an_inconsistent_argument_binder_is_refused(changes, message):
+    """Calls read the tuples of an `ArgumentBinder` without a length check."""
     parts = {
         "signature": None, "names": ("x",), "defaults": (1,), "converters": (None,),
         "directions": b"\0", "num_positional_only": 0, "num_positional": 1, "is_variadic": False,

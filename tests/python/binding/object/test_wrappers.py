@@ -51,7 +51,7 @@ def test_argument_emptied_by_a_callback_stays_alive_for_the_callee(kernels):
     assert alive == [True]
 
 
-def test_function_emptied_by_its_own_argument_is_called_all_the_same():
+def test_a_function_emptied_by_its_argument_is_still_called():
     function, target = watched_function()
     alive = []
 
@@ -66,8 +66,8 @@ def test_function_emptied_by_its_own_argument_is_called_all_the_same():
 
 
 @pytest.mark.parametrize("watch", ["array", "function"])
-def test_wrapper_emptied_and_filled_by_an_argument_keeps_what_the_call_has(kernels, watch):
-    """The set-aside reference was released when the wrapper got another object in the call."""
+def test_a_wrapper_emptied_and_refilled_by_an_argument_keeps_the_callees_object(kernels, watch):
+    """The call's reference was released when the wrapper got another object during the call."""
     wrapper, target = watched_array() if watch == "array" else watched_function()
     other = tvm_ffi.Array([1]) if watch == "array" else tvm_ffi.convert_func(len)
     alive = []
@@ -82,18 +82,18 @@ def test_wrapper_emptied_and_filled_by_an_argument_keeps_what_the_call_has(kerne
     assert alive == [True]
 
 
-def test_function_filled_anew_by_its_own_argument_calls_what_it_was():
+def test_a_function_replaced_by_its_argument_calls_the_old_function():
     function, _ = watched_function()
     other = tvm_ffi.convert_func(lambda *args: "other")
     assert function(Doing(lambda: function.__move_handle_from__(other)), 1) == 2
     assert function() == "other"
 
 
-def test_value_behind_a_stand_in_stays_alive_when_it_is_emptied(kernels):
+def test_the_result_of_asobject_stays_alive_when_it_is_emptied(kernels):
     array, target = watched_array()
     alive = []
 
-    class StandIn(core.ObjectConvertible):
+    class Convertible(core.ObjectConvertible):
         def asobject(self):
             return array
 
@@ -101,7 +101,7 @@ def test_value_behind_a_stand_in_stays_alive_when_it_is_emptied(kernels):
         empty(array)
         alive.append(target() is not None)
 
-    assert kernels.count(StandIn(), Doing(act)) == 2
+    assert kernels.count(Convertible(), Doing(act)) == 2
     assert alive == [True]
 
 
@@ -117,7 +117,7 @@ class ReturnsReadOnly(core.ObjectConvertible):
 
 @pytest.mark.parametrize("wrap", [tvm_ffi.readonly, ReturnsReadOnly])
 @pytest.mark.parametrize("build", ["call", "array", "map", "list as argument"])
-def test_tensor_to_be_read_stays_alive_when_it_is_emptied(kernels, wrap, build):
+def test_a_readonly_tensor_stays_alive_when_it_is_emptied(kernels, wrap, build):
     """The converted argument was borrowed from a wrapper that the call did not record."""
     tensor, owner = watched_tensor()
     alive = []
@@ -139,7 +139,7 @@ def test_tensor_to_be_read_stays_alive_when_it_is_emptied(kernels, wrap, build):
     assert alive == [True]
 
 
-def test_what_reading_promises_hold_is_released(kernels):
+def test_readonly_arguments_are_released(kernels):
     tensor, owner = watched_tensor()
     for argument in (tvm_ffi.readonly(tensor), ReturnsReadOnly(tensor)):
         kernels.weighted_sum(argument)
@@ -148,18 +148,18 @@ def test_what_reading_promises_hold_is_released(kernels):
     assert owner() is None
 
 
-def test_argument_that_is_moved_first_stays_alive_for_the_second(kernels):
+def test_an_object_passed_moved_and_then_borrowed_stays_alive(kernels):
     """The list of borrowed wrappers began with the second argument, after the first was packed."""
     array, target = watched_array()
     assert kernels.take_then_count_owners(array._move(), array) == 1
     assert array.__chandle__() == 0
-    assert target() is not None  # the call set the reference aside
+    assert target() is not None  # the wrapper stores the reference of the call
     array.__init__([1])
     empty(array)
     assert target() is None
 
 
-def test_argument_behind_a_stand_in_that_is_moved_first_stays_alive(kernels):
+def test_an_object_moved_by_asobject_and_then_borrowed_stays_alive(kernels):
     array, _ = watched_array()
 
     class Moves(core.ObjectConvertible):
@@ -170,7 +170,7 @@ def test_argument_behind_a_stand_in_that_is_moved_first_stays_alive(kernels):
 
 
 @pytest.mark.parametrize("num_before", range(9))
-def test_what_a_collection_puts_aside_stays_while_more_is_put_aside(kernels, num_before):
+def test_references_stored_by_a_garbage_collection_are_kept(kernels, num_before):
     """One wrapper got two entries, and the second one overwrote the first."""
     wrapper, _ = watched_array()
     other, target = watched_array()
@@ -204,14 +204,14 @@ def test_what_a_collection_puts_aside_stays_while_more_is_put_aside(kernels, num
 
 
 @pytest.mark.parametrize("others", [(), (1, "text", 2.5, None)])
-def test_argument_that_is_moved_alone_is_the_only_reference(kernels, others):
+def test_a_moved_argument_is_the_only_reference(kernels, others):
     """The moved reference does not count as another owner."""
     array, target = watched_array()
     kernels.take(array._move(), *others)
     assert target() is None
 
 
-def test_what_a_call_kept_goes_when_the_wrapper_is_emptied_again(kernels):
+def test_the_references_of_a_call_are_released_when_the_wrapper_is_emptied_again(kernels):
     array, target = watched_array()
     kernels.count(array, Doing(lambda: empty(array)))
     assert target() is not None
@@ -220,7 +220,7 @@ def test_what_a_call_kept_goes_when_the_wrapper_is_emptied_again(kernels):
     assert target() is None
 
 
-def test_object_that_is_not_in_use_is_moved_as_the_only_reference(kernels):
+def test_an_unused_object_is_moved_as_the_only_reference(kernels):
     array, target = watched_array()
     kernels.take(array._move())
     assert target() is None
@@ -252,7 +252,7 @@ def test_item_emptied_while_a_container_is_built_stays_alive(kernels):
     assert array[1] == 7
 
 
-def test_an_rvalue_reference_keeps_its_object():
+def test_an_rvalue_reference_cannot_be_reinitialized():
     function, _ = watched_function()
     reference = core.ObjectRValueRef(function)
     reference.__init__(tvm_ffi.convert_func(len))  # has no effect
@@ -278,7 +278,7 @@ def test_mapping_emptied_by_its_key_is_a_value_error(make, look_up):
 
 
 @pytest.mark.parametrize("make", [tvm_ffi.Array, tvm_ffi.Map])
-def test_iterators_of_nothing_are_refused(make):
+def test_iterators_over_none_are_refused(make):
     iterator = iter(make({} if make is tvm_ffi.Map else []))
     with pytest.raises(TypeError):
         type(iterator)(None, 0)
@@ -299,14 +299,14 @@ def test_numpy_array_keeps_the_memory_of_an_emptied_tensor():
     assert owner() is None
 
 
-def test_numpy_array_keeps_the_memory_that_it_shows_of_a_lent_tensor(kernels):
-    """A collection replaces the tensor between the reads of the handle and of the data address."""
+def test_a_numpy_array_keeps_the_memory_of_a_borrowed_tensor(kernels):
+    """A collection replaces the tensor between the reads of its handle and its data address."""
 
     def look(turn):
         array = np.full(64, 7.0)
         alive, other = weakref.ref(array), tvm_ffi.from_dlpack(array)
         del array
-        seen, drained, lent = [], [], []
+        seen, drained, borrowed = [], [], []
 
         def act(phase, _):
             if phase == "stop":  # these allocations start the next collection
@@ -314,10 +314,10 @@ def test_numpy_array_keeps_the_memory_that_it_shows_of_a_lent_tensor(kernels):
                 return
             seen.append(phase)
             if len(seen) == turn:
-                lent[0].__move_handle_from__(other)
+                borrowed[0].__move_handle_from__(other)
 
         def use(tensor):
-            lent.append(tensor)
+            borrowed.append(tensor)
             thresholds = gc.get_threshold()
             gc.collect()
             gc.callbacks.append(act)
@@ -330,14 +330,14 @@ def test_numpy_array_keeps_the_memory_that_it_shows_of_a_lent_tensor(kernels):
             empty(tensor)
             assert shown.size == 3 or alive() is not None
 
-        kernels.call_with_lent(use, np.zeros(3))
+        kernels.call_with_borrowed(use, np.zeros(3))
 
     tvm_ffi.from_dlpack(np.zeros(1)).numpy()
     for turn in range(1, 12):
         look(turn)
 
 
-def test_no_wrapper_is_found_behind_a_numpy_array():
+def test_the_wrapper_is_not_reachable_from_a_numpy_array():
     tensor, owner = watched_tensor()
     array = tensor.numpy()
     del tensor
@@ -350,7 +350,7 @@ def test_no_wrapper_is_found_behind_a_numpy_array():
     assert owner() is not None
 
 
-def test_content_for_a_pickle_keeps_the_memory_of_an_emptied_tensor():
+def test_pickle_content_keeps_the_memory_of_an_emptied_tensor():
     tensor, owner = watched_tensor()
     content = tensor.__reduce_ex__(5)[1][0]
     empty(tensor)
@@ -358,7 +358,7 @@ def test_content_for_a_pickle_keeps_the_memory_of_an_emptied_tensor():
     assert np.frombuffer(content).tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_tensor_of_a_pickle_keeps_its_buffer_whatever_is_released():
+def test_an_unpickled_tensor_keeps_its_buffer():
     buffers = []
     data = pickle.dumps(tvm_ffi.from_dlpack(np.arange(64.0)), 5, buffer_callback=buffers.append)
     memory = np.frombuffer(bytearray(buffers[0]), np.uint8)
@@ -376,7 +376,7 @@ def test_tensor_of_a_pickle_keeps_its_buffer_whatever_is_released():
 
 
 @pytest.mark.parametrize("name", ["copy", "max_version", "dl_device"])
-def test_tensor_emptied_by_what_is_asked_for_is_a_value_error(name):
+def test_a_tensor_emptied_by_an_export_argument_is_a_value_error(name):
     tensor, _ = watched_tensor()
 
     class Pair(tuple):

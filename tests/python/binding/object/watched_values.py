@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers with a weak reference to the Python object that the native object owns.
+"""Watched values: wrappers with a weak reference to the Python object that the native object owns.
 
-The weak reference tells whether the native object is alive. Reading freed memory would not.
+The weak reference shows if the native object is alive. Reading freed memory would not.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays with ``__cuda_array_interface__`` alone, as Numba's: stand-ins in memory of the host."""
+"""Arrays with only ``__cuda_array_interface__``, as Numba's; the tests fake them in host memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ cuda_3 = tvm_ffi.device("cuda", 3)
 
 
 class DeviceArray:
-    """What Numba's device arrays say of themselves, over an array of NumPy."""
+    """A fake device array: the interface of Numba's device arrays over a NumPy array."""
 
     def __init__(self, array, **changes):
         self.array = array
@@ -40,7 +40,7 @@ class DeviceArray:
 
 
 class Driver:
-    """Stands for the CUDA driver: records, and says that all memory is of device 3."""
+    """A fake CUDA driver that records calls and reports all memory as memory of device 3."""
 
     def __init__(self, status=0):
         self.status = status
@@ -58,7 +58,7 @@ class Driver:
 
 @pytest.fixture
 def driver(monkeypatch):
-    """Return a driver, which is found in place of the machine's."""
+    """Replace the CUDA driver of the machine with a fake one, and return it."""
     made = Driver()
     monkeypatch.setattr(cuda_array_interface, "_driver", lambda: made)
     return made
@@ -69,7 +69,7 @@ def no_driver(monkeypatch):
     monkeypatch.setattr(cuda_array_interface, "_driver", lambda: None)
 
 
-# ---- what arrives ----------------------------------------------------------------------------
+# ---- accepted arrays -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def no_driver(monkeypatch):
     [np.zeros((2, 3)), np.zeros((4, 6))[::2, ::-3], np.ones((), np.float32), np.zeros((0, 3))],
     ids=["compact", "strided", "scalar", "empty"],
 )
-def test_array_is_seen_as_it_lies(echo, driver, array):
+def test_the_tensor_has_the_layout_of_the_array(echo, driver, array):
     tensor = echo(DeviceArray(array))
     steps = tuple(step // array.itemsize for step in array.strides)
     assert (tensor.shape, str(tensor.dtype)) == (array.shape, array.dtype.name)
@@ -111,16 +111,16 @@ def test_array_is_not_kept_after_the_call(kernels, driver):
     assert sys.getrefcount(source) == before
 
 
-def test_device_is_the_first_where_no_driver_tells(echo, no_driver):
+def test_without_a_driver_the_device_is_cuda_0(echo, no_driver):
     assert echo(DeviceArray(np.zeros(3))).device == cuda_0
 
 
-def test_from_dlpack_is_for_what_has_dlpack(driver):
+def test_from_dlpack_refuses_arrays_without_dlpack(driver):
     with pytest.raises(TypeError, match="compatible tensor or PyCapsule"):
         tvm_ffi.from_dlpack(DeviceArray(np.zeros(3)))
 
 
-def test_read_only_array_goes_where_it_is_read(kernels, driver):
+def test_a_read_only_array_is_accepted_by_read_only_parameters(kernels, driver):
     source = DeviceArray(np.zeros(3), data=(4096, True))
     with pytest.raises(BufferError, match="the array is read-only; it is unknown whether"):
         kernels.count(source)
@@ -135,12 +135,14 @@ def test_call_runs_on_the_stream_of_the_array(kernels, driver):
         kernels.see_stream(False, DeviceArray(np.zeros(3), stream=0xA0))
         assert kernels.seen_stream().value == 0xA0
         assert tvm_ffi.get_raw_stream(cuda_3) == 0xBEF0
-        kernels.see_stream(False, DeviceArray(np.zeros(3)))  # whose values are ready
+        kernels.see_stream(
+            False, DeviceArray(np.zeros(3))
+        )  # without a stream: the values are ready
         assert kernels.seen_stream().value == 0xBEF0
     assert driver.waited == []
 
 
-def test_stream_is_waited_for_where_another_one_was_decided(kernels, driver):
+def test_the_stream_is_synchronized_if_an_earlier_argument_decides(kernels, driver):
     first = Framework(stream=0x5EED).tensor_class(device=(2, 3))
     kernels.see_stream(False, first, DeviceArray(np.zeros(3), stream=0xA0))
     assert kernels.seen_stream().value == 0x5EED
@@ -149,18 +151,18 @@ def test_stream_is_waited_for_where_another_one_was_decided(kernels, driver):
     assert driver.waited == [0xA0]
 
 
-def test_stream_is_waited_for_where_values_are_kept(driver):
+def test_the_stream_is_synchronized_for_containers(driver):
     tvm_ffi.Array([DeviceArray(np.zeros(3), stream=2)])
     assert driver.waited == [2]
 
 
-def test_exporter_behind_the_array_is_told_its_stream(kernels, driver):
+def test_a_later_exporter_receives_the_stream_of_the_array(kernels, driver):
     exporter = Source(device=(2, 3))
     kernels.see_stream(False, DeviceArray(np.zeros(3), stream=0xA0), exporter)
     assert exporter.arguments["stream"] == 0xA0
 
 
-def test_stream_that_cannot_be_waited_for(driver, monkeypatch):
+def test_a_stream_that_cannot_be_synchronized_is_an_error(driver, monkeypatch):
     driver.status = 700
     with pytest.raises(RuntimeError, match="cannot synchronize the stream 0xa0 .* CUDA error 700"):
         tvm_ffi.Array([DeviceArray(np.zeros(3), stream=0xA0)])
@@ -169,7 +171,7 @@ def test_stream_that_cannot_be_waited_for(driver, monkeypatch):
         tvm_ffi.Array([DeviceArray(np.zeros(3), stream=0xA0)])
 
 
-# ---- what is refused -------------------------------------------------------------------------
+# ---- refused interfaces ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -190,14 +192,14 @@ def test_stream_that_cannot_be_waited_for(driver, monkeypatch):
     ],
     ids=lambda value: str(value)[:24],
 )
-def test_wrong_interface(kernels, driver, changes, error, text):
+def test_invalid_interfaces_are_refused(kernels, driver, changes, error, text):
     with pytest.raises(error, match=text):
         kernels.count(DeviceArray(np.zeros(3), **changes))
     assert kernels.count(DeviceArray(np.zeros(3))) == 1
 
 
 @pytest.mark.parametrize("interface", [None, 7, {}, {"data": (8, False)}], ids=repr)
-def test_interface_that_is_none(kernels, driver, interface):
+def test_interfaces_without_required_entries_are_refused(kernels, driver, interface):
     broken = type("Broken", (), {"__cuda_array_interface__": interface})()
     with pytest.raises(TypeError, match="argument #0 when calling `count`.*__cuda_array_interface"):
         kernels.count(broken)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays that come and go through ``__dlpack__`` and bare capsules, well made and forged."""
+"""DLPack import and export through ``__dlpack__`` and capsules, including forged structs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def values_of(tensor):
     return np.from_dlpack(tensor).ravel().tolist()
 
 
-# ---- what comes in ---------------------------------------------------------------------------
+# ---- import ----------------------------------------------------------------------------------
 
 
 @BOTH_KINDS
-def test_exporter_is_read_without_a_copy(echo, version):
+def test_an_exporter_is_imported_without_a_copy(echo, version):
     source = Source(version=version)
     tensor = echo(source)
     assert type(tensor) is tvm_ffi.Tensor
@@ -39,7 +39,7 @@ def test_exporter_is_read_without_a_copy(echo, version):
 
 
 @BOTH_KINDS
-def test_exporter_is_released_once_and_only_at_the_end(echo, version):
+def test_an_exporter_is_released_once_with_its_last_user(echo, version):
     source = Source(version=version)
     tensor = echo(source)
     array = np.from_dlpack(tensor)
@@ -63,13 +63,13 @@ def test_exporter_without_a_deleter_is_accepted(echo):
     assert values_of(echo(source)) == list(range(12))
 
 
-def test_versioned_capsule_is_asked_for(kernels):
+def test_a_versioned_capsule_is_requested(kernels):
     source = Source()
     kernels.count(source)
     assert source.arguments == {"max_version": (1, 3)}
 
 
-def test_exporter_that_knows_no_arguments_gives_a_legacy_capsule(echo):
+def test_an_exporter_without_arguments_returns_a_legacy_capsule(echo):
     class Old(Source):
         def __dlpack__(self):
             return super().__dlpack__()
@@ -77,7 +77,7 @@ def test_exporter_that_knows_no_arguments_gives_a_legacy_capsule(echo):
     assert values_of(echo(Old(version=None))) == list(range(12))
 
 
-def test_exporter_that_knows_only_stream_gives_a_legacy_capsule(echo):
+def test_an_exporter_with_only_a_stream_argument_returns_a_legacy_capsule(echo):
     class Old(Source):
         def __dlpack__(self, stream=None):
             return super().__dlpack__()
@@ -85,7 +85,7 @@ def test_exporter_that_knows_only_stream_gives_a_legacy_capsule(echo):
     assert values_of(echo(Old(version=None))) == list(range(12))
 
 
-def test_type_error_inside_an_exporter_is_not_taken_for_an_old_signature(echo):
+def test_a_type_error_inside_an_exporter_is_not_an_old_signature(echo):
     class Broken(Source):
         def __dlpack__(self, **arguments):
             if arguments:
@@ -96,7 +96,7 @@ def test_type_error_inside_an_exporter_is_not_taken_for_an_old_signature(echo):
         echo(Broken())
 
 
-def test_missing_strides_are_those_of_a_compact_tensor(echo, kernels):
+def test_missing_strides_mean_a_compact_tensor(echo, kernels):
     tensor = echo(Source((3, 4), None))
     assert tensor.strides == (4, 1)
     assert kernels.has_strides(tensor)
@@ -138,7 +138,7 @@ def test_from_dlpack_takes_exporter_and_capsule(version):
         assert source.deleted == 1
 
 
-def test_read_only_mark_arrives_and_leaves(echo):
+def test_the_read_only_flag_is_imported_and_exported(echo):
     source = Source(flags=READ_ONLY)
     tensor = echo(source)
     assert tensor.readonly
@@ -168,7 +168,7 @@ def test_capsule_is_consumed_once(version):
     assert source.deleted == 1
 
 
-def test_exporter_that_hands_out_one_capsule_twice(echo):
+def test_an_exporter_that_returns_a_capsule_twice_is_refused(echo):
     class Stingy(Source):
         def __dlpack__(self, **arguments):
             if not hasattr(self, "only"):
@@ -182,8 +182,8 @@ def test_exporter_that_hands_out_one_capsule_twice(echo):
     assert source.deleted == 1
 
 
-def test_object_that_is_no_tensor_is_released():
-    """It was converted, found to be none, and forgotten."""
+def test_an_object_that_is_not_a_tensor_is_released():
+    """The converted object was refused, and its reference leaked."""
 
     class Exports(tvm_ffi.Array):
         def __dlpack__(self, **keywords):
@@ -204,7 +204,7 @@ def test_object_that_is_no_tensor_is_released():
 
 
 def test_capsule_is_consumed_by_one_of_many_threads():
-    """Without the GIL, two saw that nobody had."""
+    """Without the GIL, two threads found the capsule unconsumed."""
     for _ in range(50):
         shared = np.arange(64.0).__dlpack__()
         answers = run_together(functools.partial(_consume, shared), 4)
@@ -226,7 +226,7 @@ def test_capsule_of_another_kind_is_refused():
 
 
 @pytest.mark.parametrize("answer", [None, 42, "capsule", object()], ids=lambda x: type(x).__name__)
-def test_exporter_that_returns_no_capsule(echo, answer):
+def test_an_exporter_that_does_not_return_a_capsule_is_refused(echo, answer):
     class Broken(Source):
         def __dlpack__(self, **arguments):
             return answer
@@ -236,7 +236,7 @@ def test_exporter_that_returns_no_capsule(echo, answer):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, BufferError, ZeroDivisionError, KeyboardInterrupt])
-def test_exporter_that_raises(echo, error):
+def test_an_exception_of_an_exporter_is_raised(echo, error):
     class Broken(Source):
         def __dlpack__(self, **arguments):
             raise error("no export today")
@@ -253,7 +253,7 @@ def test_from_dlpack_of_something_else_is_a_type_error(value):
         tvm_ffi.from_dlpack(value)
 
 
-def test_instance_attribute_is_no_protocol(echo):
+def test_an_instance_attribute_does_not_implement_the_protocol(echo):
     class Plain:
         pass
 
@@ -266,7 +266,7 @@ def test_instance_attribute_is_no_protocol(echo):
 
 
 def refused(source, error, match):
-    """Check that both ways in refuse the struct, and that its owner keeps it."""
+    """Check that exporter and capsule are refused and that the struct is not consumed."""
     with pytest.raises(error, match=match):
         tvm_ffi.from_dlpack(source)
     bare = source.new_capsule()
@@ -277,7 +277,7 @@ def refused(source, error, match):
 
 
 @pytest.mark.parametrize("major", [0, 2, 77, 0xFFFFFFFF])
-def test_foreign_major_version_is_refused(major):
+def test_an_unknown_major_version_is_refused(major):
     refused(Source(version=(major, 0)), ValueError, rf"version {major}\.0 is not supported")
 
 
@@ -327,7 +327,7 @@ def test_arguments_before_a_refused_one_are_released(kernels):
     assert good.deleted == 1
 
 
-def test_python_code_of_a_deleter_does_not_hide_the_error_of_the_call(kernels):
+def test_a_deleter_that_runs_python_keeps_the_pending_error(kernels):
     source = Source()
     with pytest.raises(ValueError, match="after looking at the stream"):
         kernels.see_stream(True, source)
@@ -372,7 +372,7 @@ def test_wrong_requirement_is_a_type_error(required):
         tvm_ffi.from_dlpack(np.zeros(3), **required)
 
 
-# ---- what goes out -----------------------------------------------------------------------------
+# ---- export ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -381,12 +381,12 @@ def tensor():
 
 
 @pytest.mark.parametrize("max_version", [None, (0, 8), (0, 0)])
-def test_export_is_legacy_without_a_version_from_1(tensor, max_version):
+def test_export_is_legacy_for_consumers_before_version_1(tensor, max_version):
     assert capsule_name(tensor.__dlpack__(max_version=max_version)) == b"dltensor"
 
 
 @pytest.mark.parametrize("max_version", [(1, 0), (1, 3), (1, 9), (2, 0)])
-def test_export_is_versioned_from_1_on(tensor, max_version):
+def test_export_is_versioned_for_consumers_from_version_1(tensor, max_version):
     exported = tensor.__dlpack__(max_version=max_version)
     assert capsule_name(exported) == b"dltensor_versioned"
     managed = read_versioned(exported)
@@ -415,16 +415,16 @@ def test_positional_export_arguments_are_refused(tensor):
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))), ids=str)
 def test_export_arguments_in_any_order(tensor, order):
-    asked = [("stream", -1), ("max_version", (1, 0)), ("dl_device", (1, 0)), ("copy", None)]
-    keywords = dict(asked[i] for i in order)
+    arguments = [("stream", -1), ("max_version", (1, 0)), ("dl_device", (1, 0)), ("copy", None)]
+    keywords = dict(arguments[i] for i in order)
     assert capsule_name(tensor.__dlpack__(**keywords)) == b"dltensor_versioned"
     keywords["dl_device"] = (2, 0)
     with pytest.raises(BufferError, match="cannot export to"):
         tensor.__dlpack__(**keywords)
 
 
-def test_export_arguments_by_names_that_are_made_at_run_time(tensor):
-    name = "".join(["max", "_", "version"])  # equal to the name in our source, but another object
+def test_export_argument_names_need_not_be_interned(tensor):
+    name = "".join(["max", "_", "version"])  # equal to the interned name, but another object
     assert capsule_name(tensor.__dlpack__(**{name: (1, 0)})) == b"dltensor_versioned"
 
 
@@ -437,16 +437,16 @@ def test_unknown_export_arguments_are_refused(tensor):
 
 
 @pytest.mark.parametrize("max_version", [1, "1.0", (), ("1", 0), (None,)])
-def test_export_for_something_that_is_no_version_is_refused(tensor, max_version):
+def test_an_invalid_max_version_is_refused(tensor, max_version):
     with pytest.raises((TypeError, IndexError)):
         tensor.__dlpack__(max_version=max_version)
 
 
-def test_export_for_a_version_that_is_no_tuple(tensor):
+def test_max_version_may_be_a_list(tensor):
     assert capsule_name(tensor.__dlpack__(max_version=[1, 0])) == b"dltensor_versioned"
 
 
-def test_export_is_documented_as_other_methods_are():
+def test_export_has_a_signature_and_documentation():
     method = tvm_ffi.Tensor.__dlpack__
     assert str(inspect.signature(method)) == (
         "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)"
@@ -479,7 +479,7 @@ def test_export_can_be_imported_again(tensor):
     assert values_of(again) == [0, 1, 2, 3, 4, 5]
 
 
-def test_dlpack_version_is_told():
+def test_dlpack_version():
     assert tvm_ffi.core.__dlpack_version__ == (1, 3)
 
 

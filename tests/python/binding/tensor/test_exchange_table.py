@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensor classes with a DLPack exchange table: a made-up library with tensors on a made-up GPU."""
+"""Tensor classes with the DLPack exchange API: a fake framework with tensors on a fake GPU."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from tvm_ffi import core
 CUDA_3 = (2, 3)
 STREAM = 0x5EED
 
-# The borrowing entry of the table is optional; without it the owning one is used.
+# The borrowing function of the exchange API is optional; without it the owning one is used.
 OWNING = pytest.mark.parametrize("owning", [False, True], ids=["borrowing", "owning"])
 
 
 def cuda_tensor(framework, device=CUDA_3):
-    """Return a tensor that says it is on a GPU; nobody looks at its memory."""
+    """Return a tensor that reports a GPU as its device; its memory is never read."""
     return framework.tensor_class(device=device)
 
 
 @pytest.fixture
 def cuda_stream():
-    """Set a stream for the device before the test, so that what comes back can be told apart."""
+    """Set a stream for the device before the test, and check that the test restores it."""
     with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 3), 0xBEF0):
         yield 0xBEF0
         assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == 0xBEF0
 
 
 @OWNING
-def test_tensor_is_read_through_the_table(kernels, owning):
+def test_a_tensor_is_read_through_the_exchange_api(kernels, owning):
     framework = Framework(owning=owning)
     tensor = framework.tensor_class()
     assert kernels.data_address(tensor).value == tensor.address
@@ -42,7 +42,7 @@ def test_tensor_is_read_through_the_table(kernels, owning):
 
 
 def lazy_tensor(framework, act, *, is_conj=False, is_neg=False):
-    """Return a tensor of a class that knows of views, and acts when it is asked about them."""
+    """Return a tensor of a class with lazy views that calls `act` in `is_conj`."""
 
     class Lazy(framework.tensor_class):
         def is_conj(self):
@@ -56,8 +56,8 @@ def lazy_tensor(framework, act, *, is_conj=False, is_neg=False):
 
 
 @OWNING
-def test_class_is_asked_about_views_before_its_memory_is_read(kernels, owning):
-    """Its methods may free what was read; and through owning tables nobody asked at all."""
+def test_lazy_views_are_checked_before_the_memory_is_read(kernels, owning):
+    """The methods may free the memory that was read; the owning function did not call them."""
 
     def move(tensor):
         tensor.data = type(tensor.data)()
@@ -79,7 +79,7 @@ def test_owning_export_is_released_after_the_call(kernels, owning):
 
 
 @OWNING
-def test_table_without_strides_gives_compact_ones(kernels, owning):
+def test_missing_strides_become_compact_ones(kernels, owning):
     tensor = Framework(owning=owning).tensor_class((3, 4), None)
     assert kernels.has_strides(tensor)
 
@@ -133,7 +133,7 @@ def test_stream_is_untouched_when_a_later_argument_is_refused(kernels, cuda_stre
         kernels.see_stream(cuda_tensor(Framework()), Source(version=(9, 0)))
 
 
-def test_first_tensor_outside_the_cpu_decides(kernels):
+def test_the_first_tensor_outside_the_cpu_determines_the_stream(kernels):
     framework, other = Framework(), Framework(stream=0x07EE)
     kernels.see_stream(
         False, framework.tensor_class(), cuda_tensor(framework), cuda_tensor(other, (2, 0))
@@ -142,19 +142,19 @@ def test_first_tensor_outside_the_cpu_decides(kernels):
     assert (framework.stream_queries, other.stream_queries) == ([CUDA_3], [])
 
 
-def test_cpu_tensor_asks_for_no_stream(kernels, cuda_stream):
+def test_the_stream_of_a_cpu_tensor_is_not_queried(kernels, cuda_stream):
     framework = Framework()
     kernels.see_stream(False, framework.tensor_class())
     assert framework.stream_queries == []
     assert kernels.seen_stream().value == cuda_stream
 
 
-def test_null_stream_is_set_too(kernels, cuda_stream):
+def test_a_null_stream_is_set(kernels, cuda_stream):
     kernels.see_stream(False, cuda_tensor(Framework(stream=0)))
     assert not kernels.seen_stream().value
 
 
-def test_table_without_a_stream_entry_leaves_the_stream(kernels, cuda_stream):
+def test_without_a_stream_function_the_stream_is_unchanged(kernels, cuda_stream):
     framework = Framework()
     framework.table.current_stream = type(framework.table.current_stream)(0)
     kernels.see_stream(False, cuda_tensor(framework))
@@ -185,7 +185,7 @@ def test_nested_calls_set_and_restore_their_streams(kernels, cuda_stream):
     assert seen == [STREAM, 0x1235, STREAM]
 
 
-def test_tensors_inside_a_container_decide(kernels, cuda_stream):
+def test_tensors_inside_a_container_determine_the_stream(kernels, cuda_stream):
     framework = Framework()
     tensor = cuda_tensor(framework)
     for value in ([tensor], {"a": [1, {"b": tensor}]}):
@@ -207,7 +207,7 @@ def test_tensors_inside_a_container_decide(kernels, cuda_stream):
         ),
     ],
 )
-def test_native_container_of_tensors_decides(kernels, cuda_stream, make):
+def test_tensors_inside_a_native_container_determine_the_stream(kernels, cuda_stream, make):
     framework = Framework()
     container = make(cuda_tensor(framework))
     framework.stream_queries.clear()
@@ -217,10 +217,10 @@ def test_native_container_of_tensors_decides(kernels, cuda_stream, make):
     assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == cuda_stream
 
 
-def test_native_container_of_cpu_tensors_asks_for_no_stream(kernels, cuda_stream):
+def test_the_stream_of_a_container_of_cpu_tensors_is_not_queried(kernels, cuda_stream):
     framework = Framework()
     container = tvm_ffi.List([framework.tensor_class(), "text"])
-    container.append(container)  # the search comes to an end all the same
+    container.append(container)  # the search must end in spite of the cycle
     container.append(container)
     kernels.see_stream(False, container)
     assert framework.stream_queries == []
@@ -229,7 +229,7 @@ def test_native_container_of_cpu_tensors_asks_for_no_stream(kernels, cuda_stream
 
 
 class Streaming(Source):
-    """Says itself on which stream its values are worked on."""
+    """A tensor that reports its stream through `__tvm_ffi_env_stream__`."""
 
     def __tvm_ffi_env_stream__(self):
         return self.stream
@@ -241,7 +241,7 @@ def streaming(stream=STREAM, device=CUDA_3):
     return tensor
 
 
-def test_class_without_a_table_may_say_its_stream(kernels, cuda_stream):
+def test_a_class_without_the_exchange_api_may_report_its_stream(kernels, cuda_stream):
     kernels.see_stream(False, streaming())
     assert kernels.seen_stream().value == STREAM
     assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == cuda_stream
@@ -251,18 +251,18 @@ def test_class_without_a_table_may_say_its_stream(kernels, cuda_stream):
     assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == cuda_stream
 
 
-def test_stream_that_a_class_says_is_not_asked_for_twice(kernels, cuda_stream):
+def test_the_reported_stream_of_the_first_tensor_is_used(kernels, cuda_stream):
     kernels.see_stream(False, streaming(), streaming(stream=1))
     assert kernels.seen_stream().value == STREAM
     kernels.see_stream(False, [streaming()])
     assert kernels.seen_stream().value == STREAM
-    kernels.see_stream(False, streaming(stream=None, device=(1, 0)))  # of a CPU tensor: not asked
+    kernels.see_stream(False, streaming(stream=None, device=(1, 0)))  # not queried: a CPU tensor
     assert kernels.seen_stream().value == cuda_stream
     with pytest.raises(TypeError, match=r"argument #1 when calling `see_stream`"):
         kernels.see_stream(False, streaming(stream="5"))
 
 
-def test_made_up_tensor_through_dlpack_keeps_its_device(echo):
+def test_a_fake_tensor_keeps_its_device(echo):
     assert str(echo(Source(device=CUDA_3)).device) == "cuda:3"
 
 
@@ -270,7 +270,7 @@ def test_made_up_tensor_through_dlpack_keeps_its_device(echo):
 
 
 @OWNING
-def test_allocator_of_the_table_is_in_effect_during_the_call(kernels, owning):
+def test_the_allocator_of_the_framework_is_set_during_the_call(kernels, owning):
     framework = Framework(owning=owning)
     before = kernels.allocator().value
     address = ctypes.cast(framework.table.allocate, ctypes.c_void_p).value
@@ -299,12 +299,12 @@ def test_allocator_that_fails_is_an_error(kernels):
 # ---- results -----------------------------------------------------------------------------------
 
 
-def test_argument_comes_back_as_the_same_object(echo):
+def test_an_argument_is_returned_as_the_same_object(echo):
     tensor = Framework().tensor_class()
     assert echo(tensor) is tensor
 
 
-def test_framework_that_refuses_a_result_gives_our_tensor(kernels):
+def test_a_result_that_the_framework_refuses_is_a_tvm_ffi_tensor(kernels):
     framework = Framework(owning=True)
     tensor = framework.tensor_class()
     returned = kernels.echo(tensor)
@@ -315,7 +315,7 @@ def test_framework_that_refuses_a_result_gives_our_tensor(kernels):
     assert tensor.deleted == 1
 
 
-# ---- wrong tables ------------------------------------------------------------------------------
+# ---- invalid exchange APIs ---------------------------------------------------------------------
 
 
 @OWNING
@@ -329,24 +329,24 @@ def test_export_that_fails_without_an_exception_is_an_error(kernels, owning):
 
 @OWNING
 @pytest.mark.parametrize("ndim", [-1, 2**31 - 1])
-def test_absurd_ndim_from_a_table_is_refused(kernels, owning, ndim):
+def test_an_absurd_ndim_is_refused(kernels, owning, ndim):
     with pytest.raises((ValueError, BufferError), match="ndim"):
         kernels.count(Framework(owning=owning).tensor_class(ndim=ndim))
 
 
 @OWNING
-def test_negative_extent_from_a_table_is_refused(kernels, owning):
+def test_a_negative_extent_is_refused(kernels, owning):
     with pytest.raises((ValueError, BufferError), match=r"shape\[1\]"):
         kernels.count(Framework(owning=owning).tensor_class((3, -4)))
 
 
 @OWNING
-def test_elements_without_data_from_a_table_are_refused(kernels, owning):
+def test_elements_without_data_are_refused(kernels, owning):
     with pytest.raises((ValueError, BufferError), match="data"):
         kernels.count(Framework(owning=owning).tensor_class(has_data=False))
 
 
-def test_struct_of_a_foreign_version_from_a_table_is_refused_and_released(kernels):
+def test_a_struct_of_an_unknown_version_is_refused_and_released(kernels):
     tensor = Framework(owning=True).tensor_class(version=(9, 0))
     with pytest.raises(ValueError, match=r"version 9\.0"):
         kernels.count(tensor)
@@ -354,7 +354,7 @@ def test_struct_of_a_foreign_version_from_a_table_is_refused_and_released(kernel
 
 
 @pytest.mark.parametrize("major", [0, 2])
-def test_table_of_a_foreign_version_is_refused(kernels, major):
+def test_an_exchange_api_of_an_unknown_version_is_refused(kernels, major):
     with pytest.raises(ValueError, match=r"MadeUpTensor.*DLPack 1\.x exchange API"):
         kernels.count(Framework(major=major).tensor_class())
 
@@ -368,13 +368,13 @@ def test_table_of_a_foreign_version_is_refused(kernels, major):
         pytest.param(0, id="null"),
     ],
 )
-def test_attribute_that_is_no_table_is_refused(kernels, attribute):
+def test_an_attribute_that_is_not_an_exchange_api_is_refused(kernels, attribute):
     cls = type("Wrong", (), {"__dlpack_c_exchange_api__": attribute})
     with pytest.raises(ValueError, match="dlpack_exchange_api|DLPack 1"):
         kernels.count(cls())
 
 
-def test_table_that_cannot_read_tensors_is_refused(kernels):
+def test_an_exchange_api_that_cannot_read_tensors_is_refused(kernels):
     """Its NULL was called."""
     framework = Framework(owning=True)
     framework.table.from_python = type(framework.table.from_python)(0)
@@ -382,7 +382,7 @@ def test_table_that_cannot_read_tensors_is_refused(kernels):
         kernels.count(framework.tensor_class())
 
 
-def test_results_of_a_table_that_cannot_make_tensors_are_ours(kernels):
+def test_without_a_function_for_results_they_are_tvm_ffi_tensors(kernels):
     """Its NULL was called."""
     framework = Framework()
     framework.table.to_python = type(framework.table.to_python)(0)
@@ -390,22 +390,22 @@ def test_results_of_a_table_that_cannot_make_tensors_are_ours(kernels):
     assert type(kernels.last(tensor, tvm_ffi.from_dlpack(np.zeros(3)))) is tvm_ffi.Tensor
 
 
-def test_table_that_exports_nothing_is_a_buffer_error(kernels):
-    """It said that all was well and gave NULL, which was read."""
+def test_an_export_of_null_is_a_buffer_error(kernels):
+    """The function returned success and NULL, which was dereferenced."""
     framework = Framework(owning=True)
     framework.table.from_python = type(framework.table.from_python)(lambda value, out: 0)
     with pytest.raises(BufferError, match="exported as NULL"):
         kernels.count(framework.tensor_class())
 
 
-def test_table_may_be_given_by_address(kernels):
+def test_the_exchange_api_may_be_an_address(kernels):
     framework = Framework()
     cls = type("ByAddress", (Source,), {"__dlpack_c_exchange_api__": framework.address})
     tensor = cls()
     assert kernels.data_address(tensor).value == tensor.address
 
 
-def test_environment_variable_turns_tables_off(run_python):
+def test_an_environment_variable_disables_the_exchange_api(run_python):
     result = run_python(
         "import sys, tvm_ffi\n"
         "class T:\n"
@@ -417,10 +417,10 @@ def test_environment_variable_turns_tables_off(run_python):
     assert (result.returncode, result.stderr) == (1, "asked\n")
 
 
-# ---- the smallest class with a table -------------------------------------------------------------
+# ---- DLTensorTestWrapper -------------------------------------------------------------------------
 
 
-def test_wrapper_for_tests_takes_part(kernels, echo):
+def test_dltensor_test_wrapper_is_read_and_exported(kernels, echo):
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     tensor = tvm_ffi.from_dlpack(array)
     wrapper = core.DLTensorTestWrapper(tensor)
@@ -438,7 +438,7 @@ def test_wrapper_for_tests_takes_part(kernels, echo):
         core.DLTensorTestWrapper(core.Tensor())
 
 
-def test_wrapper_for_tests_tells_the_current_stream(kernels, cuda_stream):
+def test_dltensor_test_wrapper_reports_the_current_stream(kernels, cuda_stream):
     wrapper = core.DLTensorTestWrapper(tvm_ffi.from_dlpack(Source(device=CUDA_3)))
     assert wrapper.__tvm_ffi_env_stream__() == cuda_stream
     kernels.see_stream(False, wrapper)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exporters without an exchange table: what they are asked, and whose stream a call runs on.
+"""DLPack exporters without the exchange API: arguments of `__dlpack__`, and the stream of a call.
 
-Stand-ins for GPU arrays lie in CPU memory and record what they are asked, see `forged.Source`.
+Fake GPU arrays are in CPU memory and record the arguments of `__dlpack__`, see `forged.Source`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ VERSION = (1, 3)
 cuda_3 = tvm_ffi.device("cuda", 3)
 
 
-def asked(kernels, array, *others):
-    """Pass an array to a function that looks at the stream of cuda:3, and return the question."""
+def export_arguments(kernels, array, *others):
+    """Pass an array to a function that reads the stream of cuda:3; return its export arguments."""
     kernels.see_stream(False, *others, array)
     return array.arguments
 
 
 class Stream:
-    """A stream as CUDA's Python packages have it."""
+    """A stream object like those of CUDA's Python packages."""
 
     def __init__(self, address):
         self.address = address
@@ -37,7 +37,7 @@ class Stream:
         return 0, self.address
 
 
-# ---- whose current stream nobody knows -------------------------------------------------------
+# ---- exporters whose current stream is unknown -----------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -45,33 +45,36 @@ class Stream:
     [(CUDA_3, 1), ((13, 0), 1), (ROCM_0, 0)],
     ids=["cuda", "cuda_managed", "rocm"],
 )
-def test_exporter_is_told_the_default_stream(kernels, device, stream):
-    assert asked(kernels, Source(device=device)) == {"stream": stream, "max_version": VERSION}
+def test_an_exporter_receives_the_default_stream(kernels, device, stream):
+    assert export_arguments(kernels, Source(device=device)) == {
+        "stream": stream,
+        "max_version": VERSION,
+    }
     assert kernels.seen_stream().value is None
 
 
 @pytest.mark.parametrize("device", [(1, 0), (3, 0), (8, 0), (14, 0)], ids=str)
-def test_exporter_is_told_no_stream_where_there_is_none(kernels, device):
-    assert asked(kernels, Source(device=device)) == {"max_version": VERSION}
+def test_an_exporter_on_a_device_without_streams_receives_none(kernels, device):
+    assert export_arguments(kernels, Source(device=device)) == {"max_version": VERSION}
 
 
 @pytest.mark.parametrize("stream", [0xBEF0, 1, 2], ids=["raw", "legacy", "per-thread"])
-def test_exporter_is_told_the_current_stream(kernels, stream):
+def test_an_exporter_receives_the_current_stream(kernels, stream):
     with tvm_ffi.use_raw_stream(cuda_3, stream):
-        assert asked(kernels, Source(device=CUDA_3))["stream"] == stream
+        assert export_arguments(kernels, Source(device=CUDA_3))["stream"] == stream
         assert kernels.seen_stream().value == stream
-        assert asked(kernels, Source(device=(2, 1)))["stream"] == 1  # another device
+        assert export_arguments(kernels, Source(device=(2, 1)))["stream"] == 1  # another device
 
 
-def test_exporter_is_told_the_stream_that_an_earlier_argument_decided(kernels):
+def test_an_exporter_receives_the_stream_of_an_earlier_argument(kernels):
     framework = Framework(stream=0x5EED)
     first = framework.tensor_class(device=CUDA_3)
-    assert asked(kernels, Source(device=CUDA_3), first)["stream"] == 0x5EED
-    assert asked(kernels, Source(device=(2, 1)), first)["stream"] == 1
+    assert export_arguments(kernels, Source(device=CUDA_3), first)["stream"] == 0x5EED
+    assert export_arguments(kernels, Source(device=(2, 1)), first)["stream"] == 1
     assert kernels.seen_stream().value == 0x5EED
 
 
-def test_exporter_in_a_list_is_told_the_same(kernels):
+def test_an_exporter_in_a_list_receives_the_stream_of_an_earlier_argument(kernels):
     array = Source(device=CUDA_3)
     kernels.see_stream(False, Framework(stream=0x5EED).tensor_class(device=CUDA_3), [[array]])
     assert array.arguments["stream"] == 0x5EED
@@ -86,38 +89,38 @@ def test_exporter_in_a_list_is_told_the_same(kernels):
     ],
     ids=["from_dlpack", "Array", "result of a callback"],
 )
-def test_values_that_are_kept_are_ready_on_the_current_stream(fake_cupy, keep):
+def test_stored_arrays_are_exported_for_the_current_stream(fake_cupy, keep):
     for array in (Source(device=CUDA_3), fake_cupy.ndarray(device=CUDA_3)):
         with tvm_ffi.use_raw_stream(cuda_3, 0xBEF0):
             keep(array)
         assert array.arguments["stream"] == 0xBEF0
 
 
-def test_exporters_of_before_the_version_are_told_the_stream(kernels):
+def test_exporters_without_max_version_receive_the_stream(kernels):
     class Old(Source):
         def __dlpack__(self, stream=None):
             return super().__dlpack__(stream=stream)
 
     array = Old(device=CUDA_3, version=None)
     with tvm_ffi.use_raw_stream(cuda_3, 0xBEF0):
-        assert asked(kernels, array) == {"stream": 0xBEF0}
+        assert export_arguments(kernels, array) == {"stream": 0xBEF0}
 
 
-def test_exporters_that_cannot_be_told_have_the_default_stream_only(kernels):
+def test_exporters_without_a_stream_argument_use_the_default_stream_only(kernels):
     class Oldest(Source):
         def __dlpack__(self):
             return super().__dlpack__()
 
-    assert asked(kernels, Oldest(device=CUDA_3, version=None)) == {}
+    assert export_arguments(kernels, Oldest(device=CUDA_3, version=None)) == {}
     with (
         tvm_ffi.use_raw_stream(cuda_3, 0xBEF0),
         pytest.raises(TypeError, match=r"argument #1 when calling `see_stream`.*stream"),
     ):
-        asked(kernels, Oldest(device=CUDA_3, version=None))
+        export_arguments(kernels, Oldest(device=CUDA_3, version=None))
 
 
 @pytest.mark.parametrize("answer", [None, 1, (1,), ("cuda", 0), (1, 0, 0)], ids=repr)
-def test_exporter_that_says_no_device(echo, answer):
+def test_an_invalid_device_of_an_exporter_is_refused(echo, answer):
     class Broken(Source):
         def __dlpack_device__(self):
             return answer
@@ -126,8 +129,8 @@ def test_exporter_that_says_no_device(echo, answer):
         echo(Broken())
 
 
-def test_only_cpu_without_an_index(echo):
-    """Paddle says so of arrays and of places."""
+def test_a_device_without_an_index_must_be_the_cpu(echo):
+    """Paddle returns None as the index, for arrays and for `Place` objects."""
 
     class Paddle(Source):
         def __dlpack_device__(self):
@@ -146,7 +149,7 @@ def test_only_cpu_without_an_index(echo):
 
 @pytest.fixture
 def fake_cupy(monkeypatch):
-    """Stand for CuPy, as it needs a GPU: its array class, and its current streams."""
+    """Install a fake `cupy` module, as CuPy needs a GPU: the array class and current streams."""
     cupy, cuda = ModuleType("cupy"), ModuleType("cupy.cuda")
     cupy.ndarray = type("ndarray", (Source,), {"__module__": "cupy"})
     cupy.cuda = cuda
@@ -160,7 +163,7 @@ def fake_cupy(monkeypatch):
 def test_call_runs_on_the_current_stream_of_the_framework(kernels, fake_cupy):
     with tvm_ffi.use_raw_stream(cuda_3, 0xBEF0):
         array = fake_cupy.ndarray(device=CUDA_3)
-        assert asked(kernels, array) == {"stream": 0xC0, "max_version": VERSION}
+        assert export_arguments(kernels, array) == {"stream": 0xC0, "max_version": VERSION}
         assert kernels.seen_stream().value == 0xC0
         assert tvm_ffi.get_raw_stream(cuda_3) == 0xBEF0
 
@@ -168,26 +171,28 @@ def test_call_runs_on_the_current_stream_of_the_framework(kernels, fake_cupy):
 def test_default_stream_of_the_framework(kernels, fake_cupy):
     fake_cupy.cuda.addresses[3] = 0
     with tvm_ffi.use_raw_stream(cuda_3, 0xBEF0):
-        assert asked(kernels, fake_cupy.ndarray(device=CUDA_3))["stream"] == 1
+        assert export_arguments(kernels, fake_cupy.ndarray(device=CUDA_3))["stream"] == 1
         assert kernels.seen_stream().value is None
 
 
-def test_first_framework_decides_and_the_second_gets_ready_for_it(kernels, fake_cupy):
+def test_the_first_framework_determines_the_stream_of_the_call(kernels, fake_cupy):
     framework = Framework(stream=0x5EED)
     array = fake_cupy.ndarray(device=CUDA_3)
-    assert asked(kernels, array, framework.tensor_class(device=CUDA_3))["stream"] == 0x5EED
+    assert (
+        export_arguments(kernels, array, framework.tensor_class(device=CUDA_3))["stream"] == 0x5EED
+    )
     assert kernels.seen_stream().value == 0x5EED
     kernels.see_stream(False, array, framework.tensor_class(device=CUDA_3))
     assert array.arguments["stream"] == 0xC0
     assert kernels.seen_stream().value == 0xC0
 
 
-def test_array_in_a_list_decides_too(kernels, fake_cupy):
+def test_an_array_in_a_list_determines_the_stream(kernels, fake_cupy):
     kernels.see_stream(False, [fake_cupy.ndarray(device=CUDA_3)])
     assert kernels.seen_stream().value == 0xC0
 
 
-def test_subclass_of_an_array_class_decides_too(kernels, fake_cupy):
+def test_a_subclass_of_an_array_class_determines_the_stream(kernels, fake_cupy):
     class Own(fake_cupy.ndarray):
         pass
 
@@ -195,7 +200,7 @@ def test_subclass_of_an_array_class_decides_too(kernels, fake_cupy):
     assert kernels.seen_stream().value == 0xC0
 
 
-def test_framework_that_cannot_say_its_stream(kernels, fake_cupy):
+def test_a_failing_stream_query_is_an_error(kernels, fake_cupy):
     def broken(device_id):
         raise OSError("no driver")
 
@@ -205,7 +210,7 @@ def test_framework_that_cannot_say_its_stream(kernels, fake_cupy):
     assert tvm_ffi.get_raw_stream(cuda_3) == 0
 
 
-def test_bound_call_runs_on_the_stream_of_then(kernels, fake_cupy):
+def test_a_bound_call_reads_the_stream_at_each_call(kernels, fake_cupy):
     call = kernels.see_stream.bind(False, fake_cupy.ndarray(device=CUDA_3))
     for address in (0xC0, 0xC4):
         fake_cupy.cuda.addresses[3] = address
@@ -213,7 +218,7 @@ def test_bound_call_runs_on_the_stream_of_then(kernels, fake_cupy):
         assert kernels.seen_stream().value == address
 
 
-def test_bound_call_asks_the_class_that_says_its_stream(kernels):
+def test_a_bound_call_queries_the_reported_stream_at_each_call(kernels):
     class Streaming(Source):
         stream = 0xA0
 
@@ -231,25 +236,25 @@ def test_bound_call_asks_the_class_that_says_its_stream(kernels):
 
 
 @pytest.mark.parametrize(
-    ("stream", "told"),
+    ("stream", "expected"),
     [(-1, -1), (1, 1), (2, 2), (0xBEF0, 0xBEF0), (Stream(0xC8), 0xC8)],
     ids=["no synchronization", "default", "per thread", "address", "object"],
 )
-def test_from_dlpack_asks_for_a_stream(stream, told):
+def test_from_dlpack_passes_the_stream(stream, expected):
     source = Source(device=CUDA_3)
     tensor = tvm_ffi.from_dlpack(source, stream=stream)
-    assert source.arguments == {"stream": told, "max_version": VERSION}
+    assert source.arguments == {"stream": expected, "max_version": VERSION}
     assert tensor.device == cuda_3
 
 
-def test_from_dlpack_with_a_stream_has_requirements_too():
+def test_from_dlpack_with_a_stream_checks_requirements():
     source = Source((3,), (2,), device=CUDA_3)
     with pytest.raises(RuntimeError, match="not contiguous"):
         tvm_ffi.from_dlpack(source, stream=-1, require_contiguous=True)
     assert source.deleted == 0
 
 
-def test_from_dlpack_with_something_that_is_no_stream():
+def test_from_dlpack_refuses_an_invalid_stream():
     with pytest.raises(TypeError, match="str"):
         tvm_ffi.from_dlpack(Source(device=CUDA_3), stream="default")
     table = Framework().tensor_class.__dlpack_c_exchange_api__
@@ -263,7 +268,7 @@ def test_stream_objects_are_made_current():
         assert tvm_ffi.get_raw_stream(cuda_3) == 0xC8
 
 
-# ---- arrays that cannot change ---------------------------------------------------------------
+# ---- immutable arrays ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -271,8 +276,8 @@ def test_stream_objects_are_made_current():
     [("tensorflow.python.framework.ops", "_EagerTensorBase"), ("pyarrow.lib", "Array")],
     ids=["TensorFlow", "Arrow"],
 )
-def test_arrays_of_a_class_that_never_change(kernels, module, name):
-    """Their capsules do not say so."""
+def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
+    """Their capsules lack the read-only flag."""
 
     class Dtype:
         name = "float32"
@@ -281,15 +286,15 @@ def test_arrays_of_a_class_that_never_change(kernels, module, name):
 
     cls = type(name, (Source,), {"__module__": module, "dtype": Dtype})
     assert kernels.echo(cls()).shape == (3, 4)
-    if "tensorflow" in module:  # which refuses to be told a stream
-        assert asked(kernels, cls(device=CUDA_3)) == {"max_version": VERSION}
+    if "tensorflow" in module:  # its `__dlpack__` refuses a stream
+        assert export_arguments(kernels, cls(device=CUDA_3)) == {"max_version": VERSION}
     assert len(kernels.reading(cls(), np.zeros(1), cls())) == 3
     with pytest.raises(BufferError, match="argument 'y' .*read-only, and the function writes"):
         kernels.reading(np.zeros(1), cls(), np.zeros(1))
 
 
 @pytest.mark.parametrize("kind", ["string", "resource", "variant", "qint8"])
-def test_tensorflow_is_not_asked_for_what_ends_the_process(kernels, kind):
+def test_tensorflow_dtypes_whose_export_aborts_are_refused(kernels, kind):
     class Dtype:
         name = kind
         is_numpy_compatible = kind == "string"

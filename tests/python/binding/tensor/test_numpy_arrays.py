@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy arrays as arguments: same memory, every layout and dtype that DLPack can describe."""
+"""NumPy arrays as arguments: shared memory, and every layout and dtype that DLPack supports."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ LAYOUTS = {
 
 
 def weighted_sum(array):
-    """Compute the sum of the kernel of the same name, with NumPy."""
+    """Compute the result of the kernel of the same name with NumPy."""
     indices = np.indices(array.shape) + 1
     return int((array * indices.prod(axis=0)).sum()) if array.ndim else int(array)
 
@@ -102,7 +102,7 @@ def test_native_code_reads_the_elements(kernels, array):
 
 
 @pytest.mark.parametrize("array", LAYOUTS.values(), ids=LAYOUTS)
-def test_contiguity_is_told_as_numpy_tells_it(echo, array):
+def test_contiguity_matches_numpy(echo, array):
     assert echo(array).is_contiguous() == array.flags.c_contiguous
 
 
@@ -169,7 +169,7 @@ def test_dtype_arrives(kernels, echo, name, code_and_bits):
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_dtype_comes_back(echo, name):
+def test_a_dtype_round_trips(echo, name):
     array = np.array([0, 1, 1], name)
     back = echo(array).numpy()
     assert back.dtype == array.dtype
@@ -190,15 +190,15 @@ def test_dtype_of_ml_dtypes_arrives(kernels, echo, name, code_and_bits):
 
 @pytest.mark.parametrize("name", ["int4", "uint4", "int2", "float4_e2m1fn", "float6_e2m3fn"])
 def test_small_dtype_of_ml_dtypes_is_refused(echo, name):
-    """NumPy spends a byte on each; DLPack packs them without gaps."""
+    """NumPy uses a byte per element; DLPack packs the elements without gaps."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
     array = np.zeros(3, getattr(ml_dtypes, name))
     with pytest.raises(TypeError, match=rf"argument #0 when calling `echo`.*{name}"):
         echo(array)
 
 
-def test_class_that_is_called_numpy_ndarray_but_is_none(echo):
-    """The name alone decided, and other memory was read as an array."""
+def test_a_class_named_numpy_ndarray_is_not_an_array(echo):
+    """The check used the class name only, and the memory of other objects was read as an array."""
     cls = type("ndarray", (), {"__module__": "numpy"})
     assert type(echo(cls())) is cls
 
@@ -246,7 +246,7 @@ def test_native_byte_order_in_any_spelling_is_accepted(echo, name):
 
 
 @pytest.mark.parametrize("field", ["b", "c"])
-def test_stride_that_is_no_multiple_of_the_item_size_is_refused(echo, field):
+def test_a_stride_that_is_not_a_multiple_of_the_item_size_is_refused(echo, field):
     records = np.zeros(4, np.dtype([("a", "i1"), ("b", "f4"), ("c", "c16")]))
     with pytest.raises(
         ValueError,
@@ -261,14 +261,14 @@ def test_stride_that_is_a_multiple_of_the_item_size_is_accepted(kernels):
     assert kernels.weighted_sum(records["b"]) == 1 + 4 + 9 + 16
 
 
-def test_stride_of_a_dimension_that_is_never_stepped_does_not_matter(echo):
+def test_strides_of_dimensions_with_at_most_one_element_are_not_checked(echo):
     odd = np.lib.stride_tricks.as_strided(np.zeros(8, np.float32), (1, 4), (3, 4))
     assert echo(odd).shape == (1, 4)
     empty = np.lib.stride_tricks.as_strided(np.zeros(8, np.float32), (0, 4), (3, 4))
     assert echo(empty).shape == (0, 4)
 
 
-def test_unaligned_data_is_passed_as_it_is(echo):
+def test_unaligned_data_is_accepted(echo):
     buffer = np.zeros(17, np.uint8)
     array = buffer[1:].view(np.float32)
     assert echo(array).data_ptr() == buffer.ctypes.data + 1
@@ -292,7 +292,7 @@ def read_only(array):
     ],
     ids=["flag", "broadcast", "bytes", "view"],
 )
-def test_read_only_mark_is_kept(kernels, echo, array):
+def test_read_only_arrays_stay_read_only(kernels, echo, array):
     assert kernels.count(tvm_ffi.readonly(array)) == 1
     tensor = echo(tvm_ffi.readonly(array))
     assert tensor.readonly
@@ -303,7 +303,7 @@ def test_read_only_mark_is_kept(kernels, echo, array):
     np.testing.assert_array_equal(tensor.numpy(), array)
 
 
-def test_read_only_tensor_is_not_exported_without_the_mark(echo):
+def test_a_read_only_tensor_is_not_exported_without_the_flag(echo):
     tensor = echo(tvm_ffi.readonly(read_only(np.arange(3.0))))
     with pytest.raises(BufferError, match="read-only"):
         tensor.__dlpack__()
@@ -316,7 +316,7 @@ def test_writable_array_after_a_read_only_one_is_writable(echo):
     assert tensor.numpy().flags.writeable
 
 
-def test_read_only_mark_is_that_of_the_view_passed(echo):
+def test_the_read_only_flag_of_the_passed_view_counts(echo):
     base = np.arange(3.0)
     view = base[:]
     view.flags.writeable = False
@@ -324,7 +324,7 @@ def test_read_only_mark_is_that_of_the_view_passed(echo):
     assert not echo(base).readonly
 
 
-# ---- subclasses and relatives ------------------------------------------------------------------
+# ---- subclasses and scalars --------------------------------------------------------------------
 
 
 def test_subclasses_are_passed_as_arrays(echo):
@@ -335,7 +335,7 @@ def test_subclasses_are_passed_as_arrays(echo):
         assert echo(np.zeros((2, 2)).view(cls)).shape == (2, 2)
 
 
-def test_subclass_that_exports_itself_is_asked(echo):
+def test_an_overridden_dlpack_of_a_subclass_is_called(echo):
     class Own(np.ndarray):
         def __dlpack__(self, **arguments):
             return np.arange(5).__dlpack__(**arguments)

@@ -21,7 +21,7 @@ def vector(*values):
     return tvm_ffi.from_dlpack(np.array(values, np.float32))
 
 
-def test_lent_tensor_can_be_looked_at_during_the_call(kernels):
+def test_a_borrowed_tensor_can_be_read_during_the_call(kernels):
     seen = []
 
     def look(tensor):
@@ -29,13 +29,13 @@ def test_lent_tensor_can_be_looked_at_during_the_call(kernels):
         seen.append((tensor.data_ptr(), tensor.__chandle__(), kernels.count(tensor)))
 
     x = vector(1, 2, 3)
-    kernels.call_with_lent(look, x)
+    kernels.call_with_borrowed(look, x)
     assert seen == [((3,), (1,), "float32", "cpu:0"), (x.data_ptr(), 0, 1)]
 
 
-def test_lent_tensor_can_be_passed_on_during_the_call(kernels):
+def test_a_borrowed_tensor_can_be_passed_on_during_the_call(kernels):
     x, y = vector(1, 2, 3), vector(0, 0, 0)
-    kernels.call_with_lent(lambda lent: kernels.add_one(lent, y), x)
+    kernels.call_with_borrowed(lambda lent: kernels.add_one(lent, y), x)
     assert y.numpy().tolist() == [2, 3, 4]
 
 
@@ -57,35 +57,37 @@ ARRAY_VIEWS = [name for name in VIEWS if name not in ("legacy", "versioned", "ou
 
 
 @pytest.mark.parametrize("name", ARRAY_VIEWS)
-def test_lent_tensor_is_read_and_written_by_other_libraries_during_the_call(kernels, name):
+def test_other_libraries_read_and_write_a_borrowed_tensor_during_the_call(kernels, name):
     def double(tensor):
         array = VIEWS[name](tensor)
         assert array[2] == 3
         array *= 2
 
     x = vector(1, 2, 3)
-    kernels.call_with_lent(double, x)
+    kernels.call_with_borrowed(double, x)
     assert x.numpy().tolist() == [2, 4, 6]
     assert kernels.count() == 0
 
 
-def test_lent_tensor_without_strides_and_without_elements_is_shown(kernels):
+def test_borrowed_tensors_without_strides_or_elements_convert_to_numpy(kernels):
     shapes = []
     for shape in [(2, 0, 3), (), (2, 3)]:
-        kernels.call_with_lent(lambda t: shapes.append(t.numpy().shape), np.zeros(shape, np.int32))
+        kernels.call_with_borrowed(
+            lambda t: shapes.append(t.numpy().shape), np.zeros(shape, np.int32)
+        )
     assert shapes == [(2, 0, 3), (), (2, 3)]
 
 
-def test_our_own_tensor_of_a_lent_one_travels_to_functions_that_want_an_owner(kernels):
+def test_from_dlpack_of_a_borrowed_tensor_can_be_passed_on(kernels):
     x = vector(1, 2, 3)
     seen = []
-    kernels.call_with_lent(lambda t: seen.append(kernels.count(tvm_ffi.from_dlpack(t))), x)
+    kernels.call_with_borrowed(lambda t: seen.append(kernels.count(tvm_ffi.from_dlpack(t))), x)
     assert seen == [1]
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("is_returned", [False, True], ids=["kept", "returned"])
-def test_view_of_a_lent_tensor_that_outlives_the_call_is_an_error(kernels, view, is_returned):
+def test_a_view_of_a_borrowed_tensor_that_outlives_the_call_is_an_error(kernels, view, is_returned):
     kept = []
 
     def keep(tensor):
@@ -102,28 +104,28 @@ def test_view_of_a_lent_tensor_that_outlives_the_call_is_an_error(kernels, view,
     kernels.call_with_lent(lambda tensor: None, vector(1, 2, 3))
 
 
-def test_view_of_a_lent_tensor_in_a_garbage_cycle_is_none(kernels):
+def test_a_view_of_a_borrowed_tensor_in_a_garbage_cycle_is_allowed(kernels):
     def make_cycle(tensor):
         cycle = [np.from_dlpack(tensor)]
         cycle.append(cycle)
 
-    kernels.call_with_lent(make_cycle, vector(1, 2, 3))
+    kernels.call_with_borrowed(make_cycle, vector(1, 2, 3))
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes before 3.11")
-def test_callback_that_raises_says_so_and_that_its_arrays_are_not_to_be_looked_at(kernels):
+def test_an_exception_of_a_callback_has_a_note_about_remaining_views(kernels):
     def fail(tensor):
         array = np.from_dlpack(tensor)
         raise KeyError(len(array))
 
     with pytest.raises(KeyError, match="3") as caught:
-        kernels.call_with_lent(fail, vector(1, 2, 3))
+        kernels.call_with_borrowed(fail, vector(1, 2, 3))
     (note,) = caught.value.__notes__
     assert "argument #0 of the callback was borrowed" in note
 
 
-def test_an_exception_that_refuses_notes_arrives_from_a_callback_with_arrays(kernels):
-    """The exception of add_note replaced the original one; arguments were never released."""
+def test_an_exception_that_refuses_notes_is_raised_unchanged(kernels):
+    """The exception of `add_note` replaced the original one; arguments were never released."""
 
     class Refusing(Exception):
         def add_note(self, note):
@@ -137,7 +139,7 @@ def test_an_exception_that_refuses_notes_arrives_from_a_callback_with_arrays(ker
     gc.collect()
     before = live_object_count()
     with pytest.raises(Refusing):
-        kernels.call_with_lent(fail, np.zeros(3))
+        kernels.call_with_borrowed(fail, np.zeros(3))
     kept.clear()
     gc.collect()
     assert live_object_count() == before
@@ -162,22 +164,22 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_lent_tensor_is_empty_after_the_call(kernels, use):
+def test_a_borrowed_tensor_is_empty_after_the_call(kernels, use):
     kept = []
-    kernels.call_with_lent(kept.append, vector(1, 2, 3))
+    kernels.call_with_borrowed(kept.append, vector(1, 2, 3))
     with pytest.raises(ValueError, match="Tensor is empty"):
         use(kept[0])
 
 
-def test_lent_tensor_is_refused_as_argument_after_the_call(kernels):
+def test_a_borrowed_tensor_is_refused_as_argument_after_the_call(kernels):
     kept = []
-    kernels.call_with_lent(kept.append, vector(1, 2, 3))
+    kernels.call_with_borrowed(kept.append, vector(1, 2, 3))
     with pytest.raises(ValueError, match=r"argument #0 when calling `count`: Tensor is empty"):
         kernels.count(kept[0])
     assert "None" in repr(kept[0])
 
 
-def test_lent_tensor_is_empty_after_a_callback_that_raised(kernels):
+def test_a_borrowed_tensor_is_empty_after_a_callback_that_raised(kernels):
     kept = []
 
     def fail(tensor):
@@ -185,17 +187,17 @@ def test_lent_tensor_is_empty_after_a_callback_that_raised(kernels):
         raise KeyError("stop")
 
     with pytest.raises(KeyError, match="stop"):
-        kernels.call_with_lent(fail, vector(1, 2, 3))
+        kernels.call_with_borrowed(fail, vector(1, 2, 3))
     with pytest.raises(ValueError, match="Tensor is empty"):
         kept[0].shape  # noqa: B018
 
 
-def test_lent_tensor_cannot_be_returned(kernels):
+def test_a_borrowed_tensor_cannot_be_returned(kernels):
     with pytest.raises(ValueError, match="borrowed for the call"):
         kernels.call_with_lent(lambda tensor: tensor, vector(1, 2, 3))
 
 
-class _StandsFor(core.ObjectConvertible):
+class _Convertible(core.ObjectConvertible):
     def __init__(self, value):
         self.value = value
 
@@ -231,8 +233,8 @@ KEEPERS = {
     "attribute": lambda t: core._register_type_attr(
         type_index_of(_Holder()), "test_lent_attribute", t
     ),
-    "stand-in": lambda t: tvm_ffi.List([]).append(_StandsFor(t)),
-    "stand-in in array": lambda t: tvm_ffi.Array([_StandsFor(t)]),
+    "stand-in": lambda t: tvm_ffi.List([]).append(_Convertible(t)),
+    "stand-in in array": lambda t: tvm_ffi.Array([_Convertible(t)]),
     "readonly": lambda t: tvm_ffi.List([]).append(tvm_ffi.readonly(t)),
     "readonly in array": lambda t: tvm_ffi.Array([tvm_ffi.readonly(t)]),
     "any": core.CAny,
@@ -241,8 +243,8 @@ KEEPERS = {
 
 
 @pytest.mark.parametrize("name", KEEPERS)
-def test_lent_tensor_cannot_be_kept(kernels, name):
-    """The DLTensor pointer was copied and followed after the call."""
+def test_a_borrowed_tensor_cannot_be_stored(kernels, name):
+    """The DLTensor pointer was copied and dereferenced after the call."""
     refused = []
 
     def callback(tensor):
@@ -252,12 +254,12 @@ def test_lent_tensor_cannot_be_kept(kernels, name):
             KEEPERS[name](tensor)
         refused.append(True)
 
-    kernels.call_with_lent(callback, np.zeros(3))
+    kernels.call_with_borrowed(callback, np.zeros(3))
     assert refused == [True]
     KEEPERS[name](tvm_ffi.from_dlpack(np.zeros(3)))
 
 
-def test_lent_tensor_may_be_compared_with_what_is_kept(kernels):
+def test_a_borrowed_tensor_can_be_compared_with_stored_values(kernels):
     answers = []
 
     def look(tensor):
@@ -266,11 +268,11 @@ def test_lent_tensor_may_be_compared_with_what_is_kept(kernels):
         answers.append(kernels.count(tvm_ffi.readonly(tensor), tensor))
         answers.append(kernels.data_address(tvm_ffi.readonly(tensor)).value == tensor.data_ptr())
 
-    kernels.call_with_lent(look, np.zeros(3))
+    kernels.call_with_borrowed(look, np.zeros(3))
     assert answers == [False, None, 2, True]
 
 
-def test_owner_of_a_lent_tensor_stays_usable(kernels):
+def test_the_owner_of_a_borrowed_tensor_stays_usable(kernels):
     x = vector(1, 2, 3)
-    kernels.call_with_lent(lambda _: None, x)
+    kernels.call_with_borrowed(lambda _: None, x)
     assert x.numpy().tolist() == [1, 2, 3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Tensor class: what it tells about an array, and what it is not."""
+"""The Tensor class: properties, equality, conversion to NumPy and torch, empty tensors."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_repr(array, text):
     assert repr(tensor_of(array)) == text
 
 
-def test_equality_and_hash_are_those_of_the_handle(echo, tensor):
+def test_tensors_compare_and_hash_by_handle(echo, tensor):
     same = echo(tensor)
     other = tensor_of(np.arange(6, dtype=np.float32).reshape(2, 3))
     assert same is not tensor
@@ -100,7 +100,7 @@ def test_equality_and_hash_are_those_of_the_handle(echo, tensor):
     assert not tensor.same_as(3)
 
 
-def test_handle_is_told(tensor):
+def test_handle_accessors(tensor):
     assert tensor.__chandle__() == tensor.id_ != 0
     assert tensor.__ctypes_handle__().value == tensor.__chandle__()
 
@@ -139,8 +139,8 @@ def test_numpy_of_another_device_is_an_error(echo):
     ],
 )
 @pytest.mark.parametrize("shape", [(3,), (0,)], ids=["elements", "empty"])
-def test_numpy_of_elements_that_numpy_lacks_is_a_type_error(echo, dtype, name, shape):
-    """NumPy spends a byte on each small element: the array reached beyond the memory."""
+def test_numpy_of_a_dtype_that_numpy_lacks_is_a_type_error(echo, dtype, name, shape):
+    """NumPy uses a byte for each small element, so the array extended beyond the memory."""
     from forged import Source
 
     source = Source(shape, (1,), dtype=dtype)
@@ -151,7 +151,7 @@ def test_numpy_of_elements_that_numpy_lacks_is_a_type_error(echo, dtype, name, s
 
 
 def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
-    """Handles are addresses; the look-up in ml_dtypes raised AttributeError."""
+    """Handles are addresses; the lookup in ml_dtypes raised AttributeError."""
     from forged import Source
 
     source = Source((3,), (1,), dtype=(3, 64, 1))
@@ -162,7 +162,7 @@ def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
 
 
 @pytest.mark.parametrize("use", [iter, lambda t: t[0], lambda t: t + t], ids=["iter", "[]", "+"])
-def test_tensors_are_no_arrays(tensor, use):
+def test_tensors_have_no_array_operators(tensor, use):
     with pytest.raises(TypeError):
         use(tensor)
 
@@ -181,7 +181,7 @@ def test_methods_of_an_empty_tensor_are_value_errors(name):
         getattr(tvm_ffi.Tensor(), name)()
 
 
-def test_empty_tensor_has_a_repr_and_is_no_argument(kernels):
+def test_an_empty_tensor_has_a_repr_and_is_refused_as_argument(kernels):
     assert repr(tvm_ffi.Tensor()) == "Tensor(chandle=None)"
     with pytest.raises(ValueError, match="Tensor is empty"):
         kernels.count(tvm_ffi.Tensor())
@@ -202,7 +202,7 @@ def test_handle_moved_into_another_wrapper(tensor):
     assert tensor.__chandle__() == 0
 
 
-def test_class_of_tensors_can_be_set(echo, tensor):
+def test_the_tensor_class_can_be_replaced(echo, tensor):
     class Own(tvm_ffi.Tensor):
         pass
 
@@ -215,7 +215,7 @@ def test_class_of_tensors_can_be_set(echo, tensor):
         core._set_class_tensor(int)
 
 
-def test_tensor_where_native_code_wants_one_but_none_comes(kernels):
+def test_none_for_a_tensor_parameter_is_a_type_error(kernels):
     with pytest.raises(TypeError, match="expected a tensor"):
         kernels.data_address(None)
 
@@ -252,7 +252,7 @@ def test_shapes_round_trip(echo, extents):
     assert list(shape) == extents
 
 
-# ---- arrays of any form, against NumPy -----------------------------------------------------------
+# ---- random views, compared with NumPy -----------------------------------------------------------
 
 SLICES = st.builds(
     slice,
@@ -265,10 +265,10 @@ NAMES = ["bool", "int8", "uint16", "int32", "float16", "float32", "float64", "co
 
 @st.composite
 def views(draw):
-    """Return a view of an array, with slices, permuted and broadcast dimensions."""
+    """Return a view of an array with sliced, permuted and broadcast dimensions."""
     shape = tuple(draw(st.lists(st.integers(0, 5), max_size=5)))
     array = np.arange(int(np.prod(shape))).reshape(shape).astype(draw(st.sampled_from(NAMES)))
-    view = np.asarray(array[tuple(draw(SLICES) for _ in shape)])  # no dimension: no scalar
+    view = np.asarray(array[tuple(draw(SLICES) for _ in shape)])  # an array even for ndim 0
     view = view.transpose(draw(st.permutations(range(view.ndim))))
     if draw(st.booleans()):
         view = np.broadcast_to(view, (draw(st.integers(1, 3)), *view.shape))
@@ -276,7 +276,7 @@ def views(draw):
 
 
 def passed(view):
-    """Return what is passed for an array: broadcast ones are read-only."""
+    """Return the argument to pass for an array: broadcast arrays are read-only."""
     return view if view.flags.writeable else tvm_ffi.readonly(view)
 
 
@@ -301,7 +301,7 @@ def test_native_code_sees_the_elements_of_any_view(kernels, view):
 
 
 @given(views())
-def test_strides_of_any_view_are_those_of_numpy(echo, view):
+def test_strides_of_any_view_match_numpy(echo, view):
     tensor = echo(passed(view))
     if view.size:
         assert tensor.strides == tuple(step // view.itemsize for step in view.strides)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors travel by content: what arrives, how often it is copied, and what cannot travel."""
+"""Pickling and copying of tensors: content, out-of-band buffers, cost, refused tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvm_ffi import Tensor, from_dlpack
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 
 
-def there_and_back(value, protocol=pickle.HIGHEST_PROTOCOL):
+def round_trip(value, protocol=pickle.HIGHEST_PROTOCOL):
     return pickle.loads(pickle.dumps(value, protocol))
 
 
@@ -55,9 +55,9 @@ ARRAYS = {
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", ARRAYS)
-def test_content_arrives_byte_for_byte(name, protocol):
+def test_content_is_preserved_byte_for_byte(name, protocol):
     array = ARRAYS[name]
-    made = there_and_back(tensor_of(array), protocol)
+    made = round_trip(tensor_of(array), protocol)
     assert type(made) is Tensor
     assert made.shape == array.shape
     assert str(made.dtype) == array.dtype.name
@@ -68,38 +68,38 @@ def test_content_arrives_byte_for_byte(name, protocol):
 
 
 def test_strides_become_compact():
-    made = there_and_back(from_dlpack(np.arange(24).reshape(2, 3, 4).transpose(2, 0, 1)))
+    made = round_trip(from_dlpack(np.arange(24).reshape(2, 3, 4).transpose(2, 0, 1)))
     assert made.shape == (4, 2, 3)
     assert made.strides == (6, 3, 1)
     assert made.byte_offset == 0
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_writable_tensors_can_be_written_to_where_they_arrive(protocol):
+def test_unpickled_writable_tensors_can_be_written(protocol):
     array = np.zeros(3)
-    made = there_and_back(from_dlpack(array), protocol)
+    made = round_trip(from_dlpack(array), protocol)
     made.numpy()[:] = 7
     assert made.numpy().tolist() == [7, 7, 7]
     assert array.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_read_only_stays(protocol):
+def test_read_only_tensors_stay_read_only(protocol):
     array = np.arange(3)
     array.flags.writeable = False
-    made = there_and_back(tensor_of(array), protocol)
+    made = round_trip(tensor_of(array), protocol)
     assert made.readonly
     with pytest.raises(ValueError, match="read-only"):
         made.numpy()[0] = 1
 
 
-def test_buffers_can_stay_out_of_the_pickle():
+def test_buffers_can_be_passed_out_of_band():
     array = np.arange(1000.0)
     buffers = []
     text = pickle.dumps(from_dlpack(array), 5, buffer_callback=buffers.append)
     assert len(text) < 300
     (buffer,) = buffers
-    # The very memory of the array: nothing was copied.
+    # The buffer is the memory of the array: nothing was copied.
     assert np.frombuffer(buffer, np.float64).ctypes.data == array.ctypes.data
     received = bytearray(buffer)
     made = pickle.loads(text, buffers=[received])
@@ -189,21 +189,21 @@ def test_absurd_extents_in_a_pickle_are_refused():
 
 
 def test_a_large_tensor_costs_two_copies_at_most():
-    """NumPy's arrays cost one or two; a loop over the elements would cost forty."""
+    """NumPy arrays need one or two copies; a loop over the elements would cost as much as forty."""
     array = np.zeros(1 << 20, np.uint8)
     tensor = from_dlpack(array)
     times = {"array": [], "tensor": []}
     for _ in range(20):
         for name, value in (("array", array), ("tensor", tensor)):
             start = time.process_time()
-            there_and_back(value)
+            round_trip(value)
             times[name].append(time.process_time() - start)
     assert min(times["tensor"]) < 8 * min(times["array"])
 
 
 def test_tensors_of_fp4_pairs():
     tensor = from_dlpack(Source(dtype=(17, 4, 2), shape=(3,), strides=(1,)))
-    made = there_and_back(tensor)
+    made = round_trip(tensor)
     assert str(made.dtype) == "float4_e2m1fnx2"
     assert made.shape == (3,)
 
@@ -212,7 +212,7 @@ def test_tensors_of_fp4_pairs():
 
 
 @pytest.mark.parametrize("use", [copy.copy, copy.deepcopy], ids=["copy", "deepcopy"])
-def test_copies_have_memory_of_their_own(use):
+def test_copies_have_separate_memory(use):
     array = np.arange(6).reshape(2, 3)
     made = use(from_dlpack(array.T))
     array[:] = 0
@@ -227,7 +227,7 @@ def test_copies_of_read_only_tensors_are_read_only():
     assert copy.copy(tensor_of(array)).readonly
 
 
-# ---- What cannot travel --------------------------------------------------------------------------
+# ---- Tensors that cannot be pickled --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
@@ -238,7 +238,7 @@ def test_tensor_on_another_device_is_a_type_error(use):
 
 
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy])
-def test_addresses_are_a_type_error(use):
+def test_pickling_a_tensor_of_addresses_is_a_type_error(use):
     tensor = from_dlpack(Source(dtype=(3, 64, 1), shape=(3,), strides=(1,)))
     with pytest.raises(TypeError, match="their bytes are valid in this process only"):
         use(tensor)
@@ -255,8 +255,8 @@ def test_empty_wrapper_is_a_value_error(use):
         use(Tensor())
 
 
-def test_lent_tensor_travels_by_its_content_of_that_moment(kernels):
-    """Its memory belongs to the caller, so the pickle must not refer to it."""
+def test_a_borrowed_tensor_is_pickled_by_copy(kernels):
+    """The memory belongs to the caller, so the pickle must not refer to it."""
     array = np.arange(4.0)
     buffers = []
     texts = []
@@ -265,7 +265,7 @@ def test_lent_tensor_travels_by_its_content_of_that_moment(kernels):
         texts.append(pickle.dumps(lent, 5, buffer_callback=buffers.append))
         texts.append(pickle.dumps(lent, 4))
 
-    kernels.call_with_lent(receive, array)
+    kernels.call_with_borrowed(receive, array)
     array[:] = 0
     assert pickle.loads(texts[0], buffers=buffers).numpy().tolist() == [0, 1, 2, 3]
     assert pickle.loads(texts[1]).numpy().tolist() == [0, 1, 2, 3]

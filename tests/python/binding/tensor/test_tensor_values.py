@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of CPU tensors in Python: item, tolist, length and text."""
+"""Values of CPU tensors in Python: `item`, `tolist`, `len`, `repr` and notebook tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tensor_of(array):
 
 
 def of_bytes(content, dtype, shape):
-    """Return a tensor of a type that NumPy lacks."""
+    """Return a tensor of a dtype that NumPy lacks."""
     from tvm_ffi._binding.tensor import tensor_of_content
 
     return tensor_of_content(bytearray(content), shape, dtype, False)
@@ -47,7 +47,7 @@ def test_numbers_of_numpys_types(dtype, numbers):
     assert [tensor_of(np.array(number, dtype)).item() for number in numbers] == numbers
 
 
-# Values from the tables of the standards, by byte.
+# Value of each byte, from the tables of the standards.
 SMALL_FLOATS = {
     (7, 8): {0x00: 0.0, 0x30: 1.0, 0x6F: 15.5, 0x70: math.inf, 0x01: 2.0**-6, 0x71: math.nan},
     (8, 8): {0x38: 1.0, 0x77: 240.0, 0x78: math.inf, 0xF8: -math.inf, 0x01: 2.0**-9},
@@ -74,7 +74,7 @@ def test_small_floats(code, bits):
         *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
     ],
 )
-def test_small_floats_are_those_of_ml_dtypes(name):
+def test_small_floats_match_ml_dtypes(name):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     dtype = tvm_ffi.dtype(name)
     content = bytes(range(256))
@@ -106,7 +106,7 @@ def test_lists_follow_shape_and_strides(array, expected):
     assert tensor_of(array).tolist() == expected
 
 
-def test_offset_in_bytes_counts():
+def test_the_byte_offset_is_applied():
     source = Source((2,), (1,), dtype=(2, 32, 1), byte_offset=4)
     tensor = tvm_ffi.from_dlpack(source)
     assert tensor.tolist() == np.from_dlpack(tensor).tolist()
@@ -123,14 +123,14 @@ def test_item_of_one_element_in_many_dimensions():
 
 
 @pytest.mark.parametrize("dtype", [(0, 4, 1), (17, 4, 2), (2, 32, 4), (15, 6, 1)], ids=str)
-def test_elements_that_are_no_numbers(dtype):
+def test_tolist_refuses_dtypes_without_python_numbers(dtype):
     tensor = of_bytes(bytes(8 * dtype[1] * dtype[2] // 8), dtype, (8,))
     with pytest.raises(TypeError, match="do not convert to Python numbers"):
         tensor.tolist()
     assert repr(tensor) == f"{tensor.dtype}[8]@cpu:0"
 
 
-def test_values_elsewhere_are_not_read(echo):
+def test_values_on_another_device_are_not_read(echo):
     source = Source((3,), (1,), device=(2, 1))
     tensor = echo(source)
     with pytest.raises(TypeError, match="expected a tensor in CPU memory, got one on cuda:1; copy"):
@@ -149,12 +149,12 @@ def test_length_is_the_first_extent():
         len(tensor_of(np.zeros(())))
 
 
-def test_tensor_is_true_whatever_is_in_it():
+def test_tensors_are_always_true():
     assert tensor_of(np.zeros((0, 2)))
     assert tensor_of(np.zeros(()))
 
 
-# ---- Text ----------------------------------------------------------------------------------------
+# ---- repr ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -171,11 +171,11 @@ def test_tensor_is_true_whatever_is_in_it():
     ],
     ids=["float32", "float64", "bool", "complex", "scalar", "float16", "empty", "strided"],
 )  # fmt: skip
-def test_text_has_the_values(array, text):
+def test_repr_shows_the_values(array, text):
     assert repr(tensor_of(array)) == text
 
 
-def test_rows_that_do_not_fit_one_line_stand_below_each_other():
+def test_long_rows_are_printed_on_separate_lines():
     array = np.arange(30).reshape(3, 10) ** 3
     assert repr(tensor_of(array)) == (
         "int64[3, 10]@cpu:0\n"
@@ -185,7 +185,7 @@ def test_rows_that_do_not_fit_one_line_stand_below_each_other():
     )
 
 
-def test_blocks_of_rows_are_set_in():
+def test_nested_rows_are_indented():
     with printoptions(linewidth=10):
         assert repr(tensor_of(np.arange(8).reshape(2, 2, 2))) == (
             "int64[2, 2, 2]@cpu:0\n[[[0, 1],\n  [2, 3]],\n [[4, 5],\n  [6, 7]]]"
@@ -215,7 +215,7 @@ def test_tensor_without_memory_shows_no_values(echo):
     del tensor
 
 
-def test_lent_tensor_shows_its_values(kernels):
+def test_repr_of_a_borrowed_tensor_shows_its_values(kernels):
     seen = []
     tvm_ffi.convert_func(lambda x: seen.append(repr(x)))(np.array([1, 2]))
     assert seen == ["int64[2]@cpu:0 [1, 2]"]
@@ -236,19 +236,19 @@ def test_small_matrix_is_a_table():
     [np.zeros(3), np.zeros((2, 2, 2)), np.zeros((40, 40)), np.zeros((1, 33)), np.zeros((0, 2))],
     ids=["vector", "3d", "large", "wide", "empty"],
 )
-def test_other_tensors_are_no_tables(array):
+def test_other_tensors_are_not_shown_as_tables(array):
     assert tensor_of(array)._repr_html_() is None
 
 
-def test_tensor_elsewhere_is_no_table(echo):
+def test_tensors_on_another_device_are_not_shown_as_tables(echo):
     source = Source((3, 4), (4, 1), device=(2, 0))
     tensor = echo(source)
     assert tensor._repr_html_() is None
     del tensor  # before what it shows
 
 
-def test_lists_without_elements_are_asked_for_at_once():
-    """They were made one by one, until the memory was gone or for ever."""
+def test_a_huge_list_of_empty_lists_is_a_memory_error():
+    """The lists were created one by one until the memory was exhausted."""
     tensor = tvm_ffi.from_dlpack(Source((2**62, 0), None))
     with pytest.raises(MemoryError):
         tensor.tolist()

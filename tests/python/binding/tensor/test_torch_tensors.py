@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch tensors: read through torch's exchange table, given back as torch tensors."""
+"""torch tensors: read through torch's exchange API, returned as torch tensors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_native_code_reads_the_elements(kernels, tensor):
 
 
 @pytest.mark.parametrize("tensor", LAYOUTS.values(), ids=LAYOUTS)
-def test_argument_comes_back_as_the_same_object(echo, tensor):
+def test_an_argument_is_returned_as_the_same_object(echo, tensor):
     assert echo(tensor) is tensor
 
 
@@ -80,7 +80,7 @@ def test_tensor_made_from_torch_describes_it(tensor):
 
 
 @pytest.mark.parametrize(("name", "expected"), DTYPES.items(), ids=DTYPES)
-def test_dtype_arrives_and_comes_back(kernels, name, expected):
+def test_dtypes_round_trip(kernels, name, expected):
     if not hasattr(torch, name):
         pytest.skip(f"this torch has no {name}")
     code, bits, our_name = expected
@@ -130,13 +130,13 @@ def test_parameters_and_subclasses_are_passed(kernels, echo):
 # ---- results -----------------------------------------------------------------------------------
 
 
-def test_new_tensor_comes_back_as_torch(kernels):
+def test_a_new_tensor_is_returned_as_a_torch_tensor(kernels):
     result = kernels.new_like(torch.zeros(2, 3))
     assert type(result) is torch.Tensor
     assert (tuple(result.shape), result.dtype) == ((2, 3), torch.float32)
 
 
-def test_view_comes_back_as_torch_and_shares_memory(kernels):
+def test_a_view_is_returned_as_a_torch_tensor_that_shares_memory(kernels):
     tensor = torch.arange(6.0).reshape(2, 3)
     row = kernels.first_row(tensor)
     assert type(row) is torch.Tensor
@@ -144,27 +144,27 @@ def test_view_comes_back_as_torch_and_shares_memory(kernels):
     assert tensor[0, 1] == 9
 
 
-def test_result_comes_back_as_torch_wherever_the_torch_argument_stands(kernels):
+def test_results_are_torch_tensors_for_any_position_of_the_torch_argument(kernels):
     ours = tvm_ffi.from_dlpack(np.zeros(3, np.float32))
     assert type(kernels.last(torch.zeros(1), ours)) is torch.Tensor
     assert type(kernels.last(1, "two", torch.zeros(1), ours)) is torch.Tensor
 
 
-def test_numpy_argument_comes_back_as_torch_beside_a_torch_argument(kernels):
+def test_a_numpy_argument_is_returned_as_torch_with_a_torch_argument(kernels):
     array = np.arange(3.0)
     result = kernels.last(torch.zeros(1), array)
     assert type(result) is torch.Tensor
     assert result.data_ptr() == array.ctypes.data
 
 
-def test_without_torch_arguments_our_tensors_come_back(kernels):
+def test_without_torch_arguments_results_are_tvm_ffi_tensors(kernels):
     kernels.keep(torch.arange(3.0))
     kept = kernels.kept()
     kernels.forget()
     assert type(kept) is tvm_ffi.Tensor
 
 
-def test_results_that_are_no_tensors_are_not_touched(kernels):
+def test_results_that_are_not_tensors_are_unchanged(kernels):
     assert kernels.count(torch.zeros(1)) == 1
     assert kernels.last(torch.zeros(1), "text") == "text"
 
@@ -238,15 +238,15 @@ def test_callback_may_return_a_torch_tensor(kernels):
 
 
 def table_allocator():
-    """Return the address of torch's allocator, the first entry of its exchange table."""
+    """Return the address of torch's allocator, the first function of its exchange API."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
     table = pointer(torch.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
-    return ctypes.c_void_p.from_address(table + 16).value  # behind the header
+    return ctypes.c_void_p.from_address(table + 16).value  # after the header
 
 
-def test_allocator_is_that_of_torch_during_the_call_and_restored_after(kernels):
+def test_the_allocator_is_torchs_during_the_call_and_restored_after(kernels):
     before = kernels.allocator().value
     assert kernels.allocator(torch.zeros(1)).value == table_allocator() != before
     assert kernels.allocator().value == before
@@ -262,12 +262,12 @@ def test_allocator_is_restored_after_a_failure(kernels):
 def test_allocator_is_restored_after_a_nested_call(kernels):
     def nested(_):
         inner = kernels.allocator(torch.zeros(1)).value
-        return inner == kernels.allocator().value  # still that of the outer call
+        return inner == kernels.allocator().value  # still the allocator of the outer call
 
     assert kernels.call(nested, torch.zeros(1)) is True
 
 
-def test_new_tensor_without_a_framework_is_ours(kernels):
+def test_a_new_tensor_without_a_framework_is_a_tvm_ffi_tensor(kernels):
     result = kernels.new_like(np.zeros((2, 3), np.float32))
     assert type(result) is tvm_ffi.Tensor
     assert result.shape == (2, 3)
@@ -288,7 +288,7 @@ def test_fake_tensor_is_refused(kernels):
     assert kernels.count(torch.zeros(3)) == 1
 
 
-# Makes a tensor of which torch lends no memory; what the error tells to do.
+# A function that creates a tensor without accessible memory, and the remedy in the error.
 @pytest.mark.parametrize(
     ("make", "remedy"),
     [
@@ -330,8 +330,8 @@ def test_tensor_inside_a_transform_is_refused_in_one_sentence(kernels, transform
     assert "argument #0 when calling `count`" in str(caught.value)
 
 
-def test_refusal_that_nobody_has_words_for_has_no_native_stack():
-    """Torch writes the frames of its C++ code into the message."""
+def test_other_torch_errors_have_no_native_stack():
+    """Torch writes its C++ backtrace into the message."""
     from tvm_ffi._binding.tensor.torch_errors import without_native_stack
 
     text = "Cannot do it\nException raised from F at f.cpp:1 (most recent call first):\nframe #0: g"
@@ -361,7 +361,7 @@ def test_conjugated_and_negated_views_are_refused_by_from_dlpack():
         tvm_ffi.from_dlpack(torch.tensor([1 + 2j]).conj().imag)
 
 
-def test_views_that_hide_behind_a_subclass_are_refused(kernels):
+def test_conjugated_views_of_a_subclass_are_refused(kernels):
     class Own(torch.Tensor):
         pass
 
@@ -369,8 +369,8 @@ def test_views_that_hide_behind_a_subclass_are_refused(kernels):
         kernels.count(torch.tensor([1 + 2j]).conj().as_subclass(Own))
 
 
-def test_what_a_subclass_says_of_its_address_is_not_believed(kernels):
-    """The address that it gave was taken for the place of the tensor: the process crashed."""
+def test_an_overridden_cdata_of_a_subclass_is_ignored(kernels):
+    """The overridden attribute was used as the address of the tensor: the process crashed."""
 
     class Lies(torch.Tensor):
         _cdata = 0
@@ -386,7 +386,7 @@ def test_what_a_subclass_says_of_its_address_is_not_believed(kernels):
 
 
 def test_negated_view_of_a_class_that_denies_it_is_refused(kernels):
-    """Torch knew, and then the class was asked which kind of view it is: none."""
+    """Torch found a lazy view, but the methods that name its kind are overridden by the class."""
 
     class Denies(torch.Tensor):
         def is_conj(self):
@@ -402,7 +402,7 @@ def test_conjugated_real_tensor_is_passed(kernels):
     assert kernels.count(torch.zeros(3).conj()) == 1
 
 
-def test_scalars_of_a_tensor_are_no_scalars(kernels):
+def test_a_tensor_without_dimensions_is_passed_as_a_tensor(kernels):
     assert kernels.type_index(torch.tensor(3)) == 70
 
 
@@ -439,12 +439,12 @@ else:
 """
 
 
-def test_torch_without_an_exchange_table(run_python):
+def test_torch_without_the_exchange_api(run_python):
     result = run_python(WITHOUT_TABLES, TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API="1")
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_torch_device_travels_as_itself(echo):
+def test_a_torch_device_is_passed_as_the_same_object(echo):
     device = torch.device("cuda", 1)
     assert echo(device) is device
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that Python holds in their native form."""
+"""CAny: native values that Python owns."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("value", "text", "index"), VALUES, ids=[row[1] for row in VALUES])
-def test_value_is_held_and_given_back(value, text, index):
+def test_cany_stores_and_returns_a_value(value, text, index):
     held = CAny(value)
     assert held.type_index == index
     assert repr(held) == text
@@ -37,20 +37,20 @@ def test_value_is_held_and_given_back(value, text, index):
         assert type(made) is type(value)
 
 
-def test_nothing_is_held_without_a_value():
+def test_cany_without_a_value_is_none():
     assert CAny().type_index == 0
     assert core._to_py_class_value(CAny()) is None
     assert core.CAny is CAny
 
 
-def test_containers_and_tensors_are_held():
+def test_cany_stores_containers_and_tensors():
     assert list(core._to_py_class_value(CAny([1, "a"]))) == [1, "a"]
     array = np.arange(3)
     tensor = core._to_py_class_value(CAny(array))
     assert tensor.data_ptr() == array.ctypes.data
 
 
-def test_a_held_value_is_owned_once():
+def test_initializing_cany_again_keeps_the_value_alive():
     class Owner:
         pass
 
@@ -82,7 +82,7 @@ def test_value_that_cannot_be_passed_is_an_error():
 
 
 def test_borrowed_values_are_copied_or_refused(kernels):
-    """Values were packed like arguments: what they referred to could die before them."""
+    """Values were packed like arguments, which may refer to memory that is released earlier."""
     held = CAny(core.ByteArrayArg(b"bytes of a dead object"))
     assert core._to_py_class_value(held) == b"bytes of a dead object"
     array = tvm_ffi.Array([1, 2])

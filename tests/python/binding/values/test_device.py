@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices: text, numbers, and what other libraries' devices become."""
+"""Devices: parsing, names, equality, pickling, and conversion of other libraries' devices."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("name", "number"), NAMES.items(), ids=NAMES)
-def test_name_is_read(name, number):
+def test_device_names_are_parsed(name, number):
     device = tvm_ffi.device(name, 3)
     assert device.dlpack_device_type() == number
     assert device.index == 3
@@ -39,7 +39,7 @@ def test_name_is_read(name, number):
 
 
 @pytest.mark.parametrize("kind", DLDeviceType, ids=lambda kind: kind.name)
-def test_number_has_a_name(kind):
+def test_device_types_have_names(kind):
     device = Device(kind, 1)
     name = kind.name[len("kDL") :].lower()
     assert device.type.replace("_", "") == name
@@ -64,7 +64,7 @@ def test_number_has_a_name(kind):
     ],
     ids=str,
 )
-def test_index_comes_from_text_or_argument(arguments, expected):
+def test_the_index_comes_from_the_string_or_an_argument(arguments, expected):
     device = tvm_ffi.device(*arguments)
     assert (device.dlpack_device_type(), device.index) == expected
 
@@ -95,7 +95,7 @@ def test_wrong_arguments_are_errors(arguments, error, message):
         Device(*arguments)
 
 
-def test_unknown_number_is_printed_as_it_is():
+def test_an_unknown_device_type_is_printed_as_a_number():
     device = Device(99, 2)
     assert str(device) == "99:2"
     assert "99" in repr(device)
@@ -113,7 +113,7 @@ def test_devices_cannot_be_changed():
         Device("cpu").index = 1
 
 
-def test_devices_do_not_change_when_they_are_initialized_again(echo):
+def test_reinitializing_a_device_raises(echo):
     for device in (tvm_ffi.device("cuda:1"), echo(tvm_ffi.device("cuda:1"))):
         with pytest.raises(TypeError, match="a Device is immutable; create another one"):
             device.__init__("cpu")
@@ -147,13 +147,13 @@ def test_device_protocol(kernels, echo):
 
 
 @pytest.mark.parametrize("answer", [5, (1,), ("cpu", 0), (1, 2**40)], ids=repr)
-def test_device_protocol_with_a_wrong_answer(echo, answer):
+def test_an_invalid_result_of_the_device_protocol_is_refused(echo, answer):
     cls = type("Foreign", (), {"__dlpack_device__": lambda self: answer})
     with pytest.raises((TypeError, ValueError, OverflowError), match="argument #0"):
         echo(cls())
 
 
-def test_class_of_devices_can_be_set(echo):
+def test_the_device_class_can_be_replaced(echo):
     class Own(Device):
         pass
 
@@ -167,7 +167,7 @@ def test_class_of_devices_can_be_set(echo):
         core._set_class_device(int)
 
 
-def test_class_of_devices_is_told():
+def test_the_device_class_can_be_read():
     assert core._CLASS_DEVICE is tvm_ffi.Device
     derived = type("Derived", (tvm_ffi.Device,), {})
     core._set_class_device(derived)
@@ -177,6 +177,6 @@ def test_class_of_devices_is_told():
         core._set_class_device(tvm_ffi.Device)
 
 
-def test_names_are_tables_on_the_class():
+def test_the_device_class_has_tables_of_names():
     assert Device._DEVICE_TYPE_TO_NAME[2] == "cuda"
     assert Device._DEVICE_NAME_TO_TYPE["mps"] == 8

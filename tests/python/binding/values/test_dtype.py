@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data types: text, codes, and the dtype objects of other libraries."""
+"""Dtypes: parsing, codes, and the dtype objects of other libraries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FLOAT8_FORMATS = (
 FLOAT8 = [f"float8_{form}" for form in FLOAT8_FORMATS]
 FLOAT6 = ["float6_e2m3fn", "float6_e3m2fn"]
 
-# text: canonical text, code, bits, lanes
+# string: canonical string, code, bits, lanes
 TEXTS = {
     "int32": ("int32", 0, 32, 1),
     "int": ("int32", 0, 32, 1),
@@ -58,7 +58,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS.items(), ids=[repr(text) for text in TEXTS])
-def test_text_is_read_and_kept(echo, text, expected):
+def test_a_dtype_is_parsed_and_keeps_its_string(echo, text, expected):
     canonical, code, bits, lanes = expected
     dtype = tvm_ffi.dtype(text)
     assert dtype == text
@@ -86,7 +86,7 @@ def test_text_is_read_and_kept(echo, text, expected):
     ],
     ids=ascii,
 )
-def test_text_that_names_no_dtype_is_a_value_error(text, message):
+def test_an_unknown_dtype_is_a_value_error(text, message):
     with pytest.raises(ValueError, match=message):
         tvm_ffi.dtype(text)
 
@@ -163,7 +163,7 @@ def test_dtype_takes_no_attributes():
         tvm_ffi.dtype("int8").extra = 1
 
 
-def test_numpy_understands_dtypes_that_it_has():
+def test_numpy_accepts_the_dtypes_that_it_supports():
     assert np.dtype(tvm_ffi.float32) == np.float32
     assert np.zeros(2, tvm_ffi.dtype("int16")).dtype == np.int16
 
@@ -175,17 +175,17 @@ def test_constants_are_dtypes():
         assert getattr(tvm_ffi, name) == name
 
 
-def test_codes_are_those_of_dlpack():
+def test_type_codes_match_dlpack():
     codes = {code.name: int(code) for code in DataTypeCode}
     assert (codes["INT"], codes["BFLOAT"], codes["BOOL"], codes["Float4E2M1FN"]) == (0, 4, 6, 17)
     assert 5 not in codes.values()
 
 
-def test_codes_that_properties_ask_about_are_those_of_the_enumeration():
-    """They stand twice, since the enumeration is loaded by few programs."""
+def test_codes_used_by_properties_match_the_enumeration():
+    """The codes are defined twice, because few programs import the enumeration."""
     names = ("INT", "UINT", "FLOAT", "HANDLE", "BFLOAT", "BOOL", "Float8E3M4")
-    asked = (_dtype._INT, _dtype._UINT, _dtype._FLOAT, _dtype._HANDLE, _dtype._BFLOAT, _dtype._BOOL)
-    assert (*asked, _dtype._FIRST_OF_FEW_BITS) == tuple(DataTypeCode[name] for name in names)
+    codes = (_dtype._INT, _dtype._UINT, _dtype._FLOAT, _dtype._HANDLE, _dtype._BFLOAT, _dtype._BOOL)
+    assert (*codes, _dtype._FIRST_OF_FEW_BITS) == tuple(DataTypeCode[name] for name in names)
 
 
 # ---- the low-level value -------------------------------------------------------------------------
@@ -200,8 +200,8 @@ def test_data_type_compares_and_hashes_by_value():
     assert pickle.loads(pickle.dumps(core.DataType("i8x4"))) == core.DataType("int8x4")
 
 
-def test_data_types_do_not_change():
-    """One that all float32 tensors of the process show became another."""
+def test_reinitializing_a_data_type_raises():
+    """The object shared by all float32 tensors of the process could be changed to another dtype."""
     shown = tvm_ffi.from_dlpack(np.zeros(4, np.float32)).dtype
     for value in (shown._tvm_ffi_dtype, core.DataType("int8"), copy.copy(core.DataType("int8"))):
         before = str(value)
@@ -211,7 +211,7 @@ def test_data_types_do_not_change():
     assert tvm_ffi.from_dlpack(np.zeros(4, np.float32)).dtype == "float32"
 
 
-def test_memory_is_counted_by_the_type_of_the_tensor():
+def test_element_sizes_come_from_the_native_tensor():
     tensor = tvm_ffi.from_dlpack(np.arange(4, dtype=np.float32))
     own = tensor.dtype._tvm_ffi_dtype
     tensor.dtype._tvm_ffi_dtype = core.DataType("float64")
@@ -226,7 +226,7 @@ def test_data_type_is_passed_as_a_dtype(echo):
     assert echo(core.DataType("i8")) == "int8"
 
 
-def test_data_type_of_no_text_is_an_error():
+def test_a_data_type_must_be_made_from_a_string():
     with pytest.raises((TypeError, AttributeError)):
         core.DataType(3)
 
@@ -257,7 +257,7 @@ def test_numpy_dtype_is_passed(echo, name):
     [np.dtype("M8[s]"), np.dtype(object), np.dtype("U3"), np.dtype([("a", "i4")]), np.dtype(">i4")],
     ids=str,
 )
-def test_numpy_dtype_without_our_form_is_a_value_error(echo, dtype):
+def test_an_unsupported_numpy_dtype_is_a_value_error(echo, dtype):
     with pytest.raises(ValueError, match=r"argument #0 when calling `echo`"):
         echo(dtype)
 
@@ -294,7 +294,7 @@ def test_torch_dtype_is_passed(echo, name, expected):
 
 
 @pytest.mark.parametrize("name", ["qint8", "bits16"])
-def test_torch_dtype_without_our_form_is_a_value_error(echo, name):
+def test_an_unsupported_torch_dtype_is_a_value_error(echo, name):
     torch = pytest.importorskip("torch")
     with pytest.raises(ValueError, match=r"argument #0 when calling `echo`"):
         echo(getattr(torch, name))
@@ -309,19 +309,19 @@ def test_dtype_protocol(echo):
 
 
 @pytest.mark.parametrize("answer", [5, (1, 2), (0, 999, 1), ("a", "b", "c")], ids=repr)
-def test_dtype_protocol_with_a_wrong_answer(echo, answer):
+def test_an_invalid_result_of_the_dtype_protocol_is_refused(echo, answer):
     cls = type("Foreign", (), {"__dlpack_data_type__": lambda self: answer})
     with pytest.raises((TypeError, ValueError, OverflowError), match="argument #0"):
         echo(cls())
 
 
-def test_dtypes_of_torch_and_numpy_have_our_spelling():
+def test_torch_and_numpy_dtypes_get_canonical_names():
     torch = pytest.importorskip("torch")
     assert str(tvm_ffi.dtype(torch.float32)) == "float32"
     assert str(tvm_ffi.dtype(torch.float4_e2m1fn_x2)) == "float4_e2m1fnx2"
     assert str(tvm_ffi.dtype(np.dtype("<i4"))) == "int32"
     assert str(tvm_ffi.dtype(np.dtype(bool))) == "bool"
-    assert str(tvm_ffi.dtype("i4")) == "i4"  # text keeps its own
+    assert str(tvm_ffi.dtype("i4")) == "i4"  # a string is kept as given
 
 
 def test_table_of_numpy_dtypes():
@@ -337,8 +337,8 @@ def test_table_of_numpy_dtypes_has_those_of_ml_dtypes():
     assert tvm_ffi.dtype._NUMPY_DTYPE_TO_STR[np.dtype(ml_dtypes.float4_e2m1fn)] == "float4_e2m1fn"
 
 
-def test_types_that_were_seen_are_not_kept_for_ever(echo):
-    """Each of 2^32 possible types stayed from the first time that it was seen."""
+def test_the_dtype_cache_is_bounded(echo):
+    """Each of the 2^32 possible dtypes stayed in the cache after its first use."""
     first = echo(tvm_ffi.dtype("int32x17"))
     assert echo(tvm_ffi.dtype("int32x17")) is first
     for lanes in range(2, 1200):

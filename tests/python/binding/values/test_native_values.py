@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python values that hold a native object: String, Bytes, Shape and classes made like them."""
+"""Python values with a native object: String, Bytes, Shape and subclasses of PyNativeObject."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_bytes_are_bytes(echo, content):
     assert type(echo(value)) is bytes
 
 
-def test_string_and_bytes_take_what_str_and_bytes_take():
+def test_string_and_bytes_accept_the_arguments_of_str_and_bytes():
     assert core.String(5) == "5"
     assert core.Bytes(bytearray(b"ab")) == b"ab"
     with pytest.raises(TypeError, match="without an encoding"):
@@ -61,7 +61,7 @@ def test_string_takes_no_attributes():
 
 
 def held_object(kernels, value):
-    """Return a wrapper of the native object that a value becomes."""
+    """Return a wrapper of the native object made from a value."""
     holder = core.PyNativeObject.__new__(type("Holder", (core.PyNativeObject,), {}))
     holder.__init_cached_object_by_constructor__(kernels.copy_text, value)
     return holder._tvm_ffi_cached_object
@@ -81,7 +81,7 @@ def test_value_made_from_an_object_passes_the_object(kernels, cls, value, index)
     assert kernels.payload(made) == obj.__chandle__()
 
 
-def test_new_string_holds_no_object(kernels):
+def test_a_new_string_has_no_native_object(kernels):
     assert core.String(LONG)._tvm_ffi_cached_object is None
     assert core.Bytes(b"some bytes")._tvm_ffi_cached_object is None
 
@@ -107,7 +107,7 @@ def test_object_of_another_type_is_refused(cls):
         cls.__from_tvm_ffi_object__(cls, core.Object())
 
 
-def test_class_of_ones_own_passes_what_it_holds(kernels, echo):
+def test_a_user_class_passes_its_native_object(kernels, echo):
     class Row(core.PyNativeObject, tuple):
         pass
 
@@ -122,7 +122,7 @@ def test_class_of_ones_own_passes_what_it_holds(kernels, echo):
         echo(row)
 
 
-def test_constructor_that_makes_no_object_is_a_type_error():
+def test_a_constructor_that_does_not_return_an_object_is_a_type_error():
     with pytest.raises(TypeError, match="must return an object, got int"):
         core.String("x").__init_cached_object_by_constructor__(lambda: 5)
 
@@ -160,13 +160,13 @@ def test_registered_class_makes_the_results():
     [tvm_ffi.Array, tvm_ffi.List, tvm_ffi.Map, tvm_ffi.Dict, tvm_ffi.Shape],
     ids=lambda cls: cls.__name__,
 )
-def test_classes_tell_their_type(cls):
+def test_classes_have_type_info(cls):
     info = cls.__tvm_ffi_type_info__
     assert (info.type_key, info.type_cls) == (f"ffi.{cls.__name__}", cls)
     assert cls.__tvm_ffi_type_info__ is info
 
 
-# ---- text of values --------------------------------------------------------------------------
+# ---- object_repr -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""None, numbers, pointers, protocols of foreign classes, and objects that pass untouched."""
+"""None, numbers, pointers, conversion protocols, opaque objects and moved objects."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Color(enum.IntEnum):
 
 
 class IntSubclass(int):
-    """An int of another class."""
+    """A subclass of int."""
 
 
 class FloatSubclass(float):
-    """A float of another class."""
+    """A subclass of float."""
 
 
 class Indexed:
-    """Has ``__index__``, which alone makes no number."""
+    """A class with ``__index__`` only, which is not converted to an int."""
 
     def __index__(self):
         return 5
@@ -70,7 +70,7 @@ class Indexed:
     ],
     ids=repr,
 )
-def test_value_has_the_documented_form(kernels, value, index, payload):
+def test_values_have_the_documented_type_index_and_payload(kernels, value, index, payload):
     assert kernels.type_index(value) == index
     assert kernels.payload(value) == payload
     assert kernels.padding(value) == 0
@@ -90,7 +90,7 @@ def test_value_has_the_documented_form(kernels, value, index, payload):
     ],
     ids=repr,
 )
-def test_value_comes_back_as_the_plain_class(echo, value, cls):
+def test_subclasses_are_returned_as_the_plain_class(echo, value, cls):
     assert echo(value) == value
     assert type(echo(value)) is cls
 
@@ -105,7 +105,7 @@ def test_int_beyond_64_bits_is_a_big_int(kernels, echo, value):
     assert echo(value) == value
 
 
-def test_small_result_of_big_arithmetic_is_an_int_again(kernels):
+def test_a_small_result_of_big_int_arithmetic_is_an_int(kernels):
     assert kernels.type_index(2**70 - 2**70 + 5) == INT
 
 
@@ -134,7 +134,7 @@ SCALARS = (
 
 
 @given(st.lists(SCALARS, max_size=20))
-def test_last_of_many_arguments_comes_back(kernels, values):
+def test_the_last_of_many_arguments_is_returned(kernels, values):
     assert kernels.last(None, *values) == [None, *values][-1]
 
 
@@ -142,13 +142,13 @@ def test_last_of_many_arguments_comes_back(kernels, values):
 
 
 @pytest.mark.parametrize("address", [1, 0x7FFFFFFFFFFFFFFF, 0x8000000000000000, 2**64 - 1])
-def test_pointer_comes_back(echo, address):
+def test_pointers_round_trip(echo, address):
     pointer = echo(ctypes.c_void_p(address))
     assert type(pointer) is ctypes.c_void_p
     assert pointer.value == address
 
 
-def test_null_pointer_comes_back_as_null(echo):
+def test_null_pointers_round_trip(echo):
     assert echo(ctypes.c_void_p(None)).value is None
 
 
@@ -177,7 +177,7 @@ def test_opaque_pointer_protocol(kernels, answer, payload):
 @pytest.mark.parametrize(
     ("answer", "error"), [(2**64, OverflowError), (ctypes.c_void_p(1), TypeError), ("x", TypeError)]
 )
-def test_opaque_pointer_protocol_with_a_wrong_answer(kernels, answer, error):
+def test_an_invalid_result_of_the_opaque_pointer_protocol_is_refused(kernels, answer, error):
     with pytest.raises(error, match="argument #0 when calling `count`"):
         kernels.count(with_method("__tvm_ffi_opaque_ptr__", answer))
 
@@ -188,7 +188,7 @@ def test_cuda_stream_protocol(kernels):
 
 
 @pytest.mark.parametrize("answer", [[0, 1], (1,), 5, None], ids=repr)
-def test_cuda_stream_protocol_with_a_wrong_answer(kernels, answer):
+def test_an_invalid_result_of_the_cuda_stream_protocol_is_refused(kernels, answer):
     with pytest.raises(TypeError, match=r"__cuda_stream__\(\) must return a tuple"):
         kernels.count(with_method("__cuda_stream__", answer))
 
@@ -198,12 +198,12 @@ def test_object_protocol(kernels, echo):
     assert echo(with_method("__tvm_ffi_object__", function))() == 6
 
 
-def test_object_protocol_with_a_wrong_answer(kernels):
+def test_an_invalid_result_of_the_object_protocol_is_refused(kernels):
     with pytest.raises(TypeError, match=r"__tvm_ffi_object__\(\) must return .* got int"):
         kernels.count(with_method("__tvm_ffi_object__", 5))
 
 
-def test_protocol_that_raises_keeps_its_exception(kernels):
+def test_an_exception_of_a_protocol_is_raised(kernels):
     class Broken:
         def __tvm_ffi_opaque_ptr__(self):
             raise LookupError("no pointer")
@@ -229,7 +229,7 @@ def test_value_protocols(kernels, echo, method, answer, index):
     assert echo(value) == answer
 
 
-def test_value_protocol_that_answers_with_itself_is_an_error(kernels):
+def test_a_value_protocol_that_returns_self_is_an_error(kernels):
     class Loop:
         def __tvm_ffi_value__(self):
             return self
@@ -243,7 +243,7 @@ def test_int_subclass_with_a_protocol_is_an_int(kernels):
     assert kernels.type_index(cls(4)) == INT
 
 
-# ---- objects that pass untouched -----------------------------------------------------------------
+# ---- opaque objects ------------------------------------------------------------------------------
 
 UNTOUCHED = [
     object(),
@@ -264,17 +264,17 @@ UNTOUCHED = [
 
 
 @pytest.mark.parametrize("value", UNTOUCHED, ids=lambda value: type(value).__name__)
-def test_foreign_object_comes_back_as_itself(kernels, echo, value):
+def test_opaque_objects_are_returned_as_the_same_object(kernels, echo, value):
     assert echo(value) is value
     assert kernels.type_index(value) == OPAQUE
 
 
-def test_plain_enum_comes_back_as_itself(echo):
+def test_a_plain_enum_member_is_returned_as_the_same_object(echo):
     plain = enum.Enum("Plain", "A B")
     assert echo(plain.A) is plain.A
 
 
-def test_object_survives_in_native_code(kernels):
+def test_native_code_keeps_an_opaque_object_alive(kernels):
     value = [object()]
     kernels.keep(frozenset(value))
     assert kernels.kept() == frozenset(value)
@@ -297,7 +297,7 @@ def test_object_passed_by_move_is_taken_by_the_callee(kernels):
         kernels.count(function)
 
 
-def test_object_that_the_callee_leaves_stays(kernels):
+def test_a_moved_object_that_the_callee_does_not_take_stays(kernels):
     function = tvm_ffi.convert_func(lambda: 4)
     kernels.count(core.ObjectRValueRef(function))
     assert function() == 4

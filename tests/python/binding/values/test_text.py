@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""str and bytes: small ones inside the value, long ones without a copy."""
+"""str and bytes as arguments: short ones are stored in the value, long ones are not copied."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SMALL_STR, SMALL_BYTES, STR, BYTES = 11, 12, 65, 66
 
 
 class StrSubclass(str):
-    """A str of another class."""
+    """A subclass of str."""
 
     __slots__ = ("__weakref__",)
 
 
 class BytesSubclass(bytes):
-    """A bytes of another class."""
+    """A subclass of bytes."""
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ class BytesSubclass(bytes):
     ],
     ids=lambda value: repr(value)[:20],
 )
-def test_str_travels_as_utf8(kernels, echo, text, size, index):
+def test_str_is_passed_as_utf8(kernels, echo, text, size, index):
     assert kernels.type_index(text) == index
     assert kernels.text_size(text) == size
     assert echo(text) == text
@@ -65,7 +65,7 @@ def test_str_travels_as_utf8(kernels, echo, text, size, index):
     ],
     ids=lambda value: repr(value)[:20],
 )
-def test_bytes_travel_unchanged(kernels, echo, content, index):
+def test_bytes_are_passed_unchanged(kernels, echo, content, index):
     assert kernels.type_index(content) == index
     assert kernels.text_size(content) == len(content)
     assert echo(content) == content
@@ -106,7 +106,7 @@ def test_lone_surrogate_is_a_unicode_error(kernels, text):
     assert kernels.count(1, "fine") == 2
 
 
-def test_result_that_is_no_utf8_is_a_unicode_error(kernels):
+def test_a_result_that_is_not_utf8_is_a_unicode_error(kernels):
     with pytest.raises(UnicodeDecodeError, match="invalid start byte"):
         kernels.return_bad_text(False)
     with pytest.raises(UnicodeDecodeError, match="invalid start byte"):
@@ -146,10 +146,10 @@ def test_str_and_bytes_do_not_mix(kernels, echo):
     assert echo(b"text") != "text"
 
 
-# ---- without a copy, and for how long ----------------------------------------------------------
+# ---- borrowing and lifetime --------------------------------------------------------------------
 
 
-def test_long_text_is_lent_without_a_copy(kernels):
+def test_long_text_is_passed_without_a_copy(kernels):
     content = b"0123456789" * 100
     address = ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p).value
     assert kernels.text_address(content).value == address
@@ -162,7 +162,7 @@ def test_long_text_is_lent_without_a_copy(kernels):
     [lambda: "long text " * 3, lambda: b"long bytes " * 3, lambda: "caf\u00e9 " * 9],
     ids=["str", "bytes", "non-ascii"],
 )
-def test_text_that_native_code_keeps_outlives_its_owner(kernels, make):
+def test_text_kept_by_native_code_outlives_its_owner(kernels, make):
     text = make()
     kernels.keep(text)
     del text
@@ -203,13 +203,13 @@ def test_byte_array_arguments_are_read_as_bytes(echo, content):
 
 
 @pytest.mark.parametrize("wrong", ["text", bytearray(b"abc"), 3, None])
-def test_byte_array_arguments_are_made_of_bytes(wrong):
+def test_byte_array_arguments_require_bytes(wrong):
     with pytest.raises(TypeError, match="bytes"):
         ByteArrayArg(wrong)
 
 
 class Name(str, enum.Enum):
-    """A class of the user's for names, as many programs have one."""
+    """A user enum of names."""
 
     ECHO = "echo"
     GLOBAL = "test.text.named"
@@ -230,6 +230,6 @@ def test_names_may_be_members_of_an_enum(kernels):
 
 
 @pytest.mark.parametrize("name", [5, None, b"echo"])
-def test_what_is_no_name_of_a_function_is_a_type_error(kernels, name):
+def test_a_function_name_that_is_not_a_str_is_a_type_error(kernels, name):
     with pytest.raises(TypeError, match=f"must be a str, got {type(name).__name__}"):
         kernels.get_function(name)
