@@ -17,7 +17,7 @@ from ..core import Function
 from ..registry import get_global_func, register_global_func
 from ..signature import Signature, TensorType
 
-__all__ = ["PRIVATE_PREFIX", "Target", "name_of", "display_name", "signature_of"]
+__all__ = ["PRIVATE_PREFIX", "Target", "display_name", "name_of", "signature_of"]
 
 Target = Union[str, Function, Callable[..., Any]]
 

@@ -51,7 +51,7 @@ def interop() -> Iterator[Any]:
 
 
 def _replace_kernel(torch: Any, name: str) -> None:
-    """Release the function: torch keeps the last kernel of a name after its library is destroyed."""
+    """Release the function: torch keeps a name's last kernel after its library is destroyed."""
     namespace, _, short_name = name.partition("::")
     library = torch.library.Library(namespace, "FRAGMENT")
     library.define(f"{short_name}() -> ()")

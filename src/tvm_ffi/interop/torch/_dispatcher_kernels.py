@@ -19,7 +19,7 @@ from ...signature import Result, Signature, TensorType
 from ._arguments import bind_positions, tensors_in
 from ._schema import may_write
 
-__all__ = ["register_version_kernel", "kernel_of"]
+__all__ = ["kernel_of", "register_version_kernel"]
 
 
 def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:

@@ -32,12 +32,12 @@ __all__ = [
     "Operator",
     "UntraceableError",
     "define",
-    "undefine",
     "operator_named",
     "operator_of",
-    "set_operator_of_function",
     "restore",
+    "set_operator_of_function",
     "traced_operator",
+    "undefine",
 ]
 
 NAMESPACE = "tvm_ffi"

@@ -15,7 +15,7 @@ from ..._schema.schema import Schema
 from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType, ValueType
 from ...signature._types import Type
 
-__all__ = ["NoSchemaError", "schema_text", "schema_type", "may_write"]
+__all__ = ["NoSchemaError", "may_write", "schema_text", "schema_type"]
 
 # Torch's types by the names of the signature language.
 _TYPES = {

@@ -65,7 +65,7 @@ def _untraceable_reason(function: Function) -> str:
         return str(error)
     if not operator.has_rules and torch._C._functorch.peek_interpreter_stack() is not None:
         return (
-            f"`{operator.signature.name}` has no derivative and no batching rule, but is called "
+            f"`{operator.signature.name}` has no derivative and no batching rule, and is called "
             "inside a transform of torch.func; create an operator with "
             "tvm_ffi.interop.torch.register"
         )
@@ -86,7 +86,8 @@ def _call_of(operator: Operator) -> Callable[..., Any]:
     """Return a Python function that has the signature's parameters and calls the operator."""
     signature = operator.signature
     name = signature.name.replace("::", ".").rpartition(".")[2] or "function"
-    text = f"def {name}({_parameters(signature)}):\n    return {_OPERATOR}({_call_arguments(signature)})\n"
+    call_text = f"{_OPERATOR}({_call_arguments(signature)})"
+    text = f"def {name}({_parameters(signature)}):\n    return {call_text}\n"
     namespace: dict[str, Any] = {_OPERATOR: operator.overload}
     exec(compile(text, f"<signature of {name}>", "exec"), namespace)  # contains identifiers only
     call: Any = namespace[name]
