@@ -39,19 +39,19 @@ def interop() -> Iterator[Any]:
     from tvm_ffi._binding.object import hooks
     from tvm_ffi.interop.torch import _dispatcher_fallback, _operators, _tracing
 
-    _dispatcher_fallback.take_refused_calls()
+    _dispatcher_fallback.install_fallback()
     yield adapter
     hooks.fallback_call = lambda *_: NotImplemented  # Other files test errors without the adapter.
     torch._dynamo.reset()
     for name in list(_operators._by_name):
-        _operators.forget(_operators._by_name[name])
+        _operators.undefine(_operators._by_name[name])
         _replace_kernel(torch, name)
-    for namespace in (_tracing._calls, _tracing._found):
+    for namespace in (_tracing._calls, _tracing._functions):
         vars(namespace).clear()
 
 
 def _replace_kernel(torch: Any, name: str) -> None:
-    """Release the function: torch keeps the last kernel of a name after its library is gone."""
+    """Release the function: torch keeps a name's last kernel after its library is destroyed."""
     namespace, _, short_name = name.partition("::")
     library = torch.library.Library(namespace, "FRAGMENT")
     library.define(f"{short_name}() -> ()")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in Python that Numba compiles."""
+"""Numba kernels: calls, types, errors and functions that cannot be compiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import tvm_ffi
 
 numba = pytest.importorskip("numba", reason="Numba is not installed")
 
-from tvm_ffi.interop.numba import kernel  # noqa: E402  (where Numba is)
+from tvm_ffi.interop.numba import kernel  # noqa: E402  (needs Numba)
 
 PROGRAM = Path(__file__).with_name("call_scale.c")
 F32 = np.float32
@@ -37,11 +37,11 @@ SCALE = "scale(x: float32[n, m], y: out float32[n, m], a: float = 2.0)"
 
 def total(x):
     """Return the sum of a matrix."""
-    found = 0.0
+    result = 0.0
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
-            found += x[i, j]
-    return found
+            result += x[i, j]
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def scaled():
 # ---- calls ---------------------------------------------------------------------------------------
 
 
-def test_a_kernel_is_a_function_with_its_signature(scaled):
+def test_kernel_is_a_function_with_its_signature(scaled):
     assert type(scaled) is tvm_ffi.Function
     assert scaled.py_func is scale
     assert list(inspect.signature(scaled).parameters) == ["x", "y", "a"]
@@ -83,13 +83,13 @@ def test_arrays_are_passed_without_a_copy(scaled):
         ((np.zeros((2, 3), F32),), TypeError, "missing 1 required positional argument: 'y'"),
     ],
 )
-def test_what_does_not_fit_is_refused(scaled, args, error, text):
+def test_arguments_that_violate_the_signature_are_rejected(scaled, args, error, text):
     with pytest.raises(error) as caught:
         scaled(*args)
     assert text in str(caught.value)
 
 
-def test_what_is_only_read_may_be_read_only(scaled):
+def test_inputs_may_be_read_only_arrays(scaled):
     x, y = np.ones((1, 1), F32), np.ones((1, 1), F32)
     x.flags.writeable = False
     scaled(x, y)
@@ -97,14 +97,14 @@ def test_what_is_only_read_may_be_read_only(scaled):
         scaled(y, x)
 
 
-def test_empty_arrays_have_nothing_to_do(scaled):
+def test_empty_arrays(scaled):
     scaled(np.zeros((0, 3), F32), np.zeros((0, 3), F32))
     scaled(np.zeros((3, 0), F32), np.zeros((3, 0), F32))
 
 
 def test_numbers_are_returned():
-    made = kernel("total(x: float64[n, m]) -> float")(total)
-    assert made(np.array([[1, 2.5], [3, 4]])) == 10.5
+    native = kernel("total(x: float64[n, m]) -> float")(total)
+    assert native(np.array([[1, 2.5], [3, 4]])) == 10.5
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_numbers_are_returned():
         ("bool", False, False),
     ],
 )
-def test_numbers_pass_through(declared, value, expected):
+def test_numbers_of_all_types_are_passed_and_returned(declared, value, expected):
     @kernel(f"same(a: {declared}) -> {declared}")
     def same(a):
         return a
@@ -129,22 +129,22 @@ def test_numbers_pass_through(declared, value, expected):
     assert (type(got), got) == (type(expected), expected)
 
 
-def test_strides_are_followed_where_they_are_declared():
-    made = kernel("total(x: float64[n, m] strided) -> float")(total)
+def test_strided_tensors():
+    native = kernel("total(x: float64[n, m] strided) -> float")(total)
     x = np.arange(12, dtype=np.float64).reshape(3, 4)
-    assert made(x.T) == 66
-    assert made(x[::-1, ::2]) == 0 + 2 + 4 + 6 + 8 + 10
-    assert made(np.broadcast_to(np.float64(2), (3, 4))) == 24
+    assert native(x.T) == 66
+    assert native(x[::-1, ::2]) == 0 + 2 + 4 + 6 + 8 + 10
+    assert native(np.broadcast_to(np.float64(2), (3, 4))) == 24
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4, 5)])
-def test_arrays_have_any_number_of_dimensions(shape):
+def test_arrays_with_any_number_of_dimensions(shape):
     extents = ", ".join("abcd"[: len(shape)])
 
     @kernel(f"add(x: int32[{extents}], y: out int32[{extents}])")
     def add(x, y):
-        for place in np.ndindex(x.shape):
-            y[place] = x[place] + 1
+        for index in np.ndindex(x.shape):
+            y[index] = x[index] + 1
 
     x = np.arange(math.prod(shape), dtype=np.int32).reshape(shape)
     y = np.zeros_like(x)
@@ -167,15 +167,15 @@ def test_arrays_of_many_dtypes(dtype):
     assert np.array_equal(x, y)
 
 
-def test_a_dtype_variable_is_compiled_for_each_dtype():
-    made = kernel("total(x: T[n, m]) -> float where T in (int8, float64)")(total)
-    assert made(np.array([[100, 100]], np.int8)) == 200
-    assert made(np.array([[0.5, 0.25]])) == 0.75
+def test_dtype_variable_is_compiled_for_each_dtype():
+    native = kernel("total(x: T[n, m]) -> float where T in (int8, float64)")(total)
+    assert native(np.array([[100, 100]], np.int8)) == 200
+    assert native(np.array([[0.5, 0.25]])) == 0.75
     with pytest.raises(ValueError, match="expected dtype int8 or float64, got float32"):
-        made(np.zeros((1, 1), F32))
+        native(np.zeros((1, 1), F32))
 
 
-def test_results_are_written_by_the_function_and_allocated_for_it():
+def test_result_tensors_are_allocated_and_passed_to_the_function():
     @kernel("outer(x: float32[n], y: float32[m]) -> float32[n, m]")
     def outer(x, y, out):
         for i in range(x.size):
@@ -187,7 +187,7 @@ def test_results_are_written_by_the_function_and_allocated_for_it():
 
 
 @pytest.mark.parametrize("decorate", [kernel, kernel()], ids=["bare", "called"])
-def test_annotations_say_the_signature(decorate):
+def test_signature_is_derived_from_annotations(decorate):
     @decorate
     def add(
         x: Annotated[tvm_ffi.Tensor, "float32[n]"],
@@ -202,7 +202,7 @@ def test_annotations_say_the_signature(decorate):
     assert y.tolist() == [1, 2]
 
 
-def test_the_function_names_what_the_signature_does_not():
+def test_signature_without_a_name_has_the_name_of_the_function():
     @kernel("(a: int) -> int")
     def successor(a):
         return a + 1
@@ -213,7 +213,7 @@ def test_the_function_names_what_the_signature_does_not():
         kernel("(a: int) -> int")(lambda a: a)
 
 
-def test_functions_of_numba_are_called():
+def test_kernels_call_numba_functions():
     helper = numba.njit(total)
 
     @kernel("doubled(x: float64[n, m]) -> float")
@@ -224,7 +224,7 @@ def test_functions_of_numba_are_called():
     assert kernel("total(x: float64[n, m]) -> float")(helper)(np.ones((2, 2))) == 4
 
 
-def test_mathematics_needs_no_python():
+def test_mathematical_functions_need_no_python():
     @kernel("special(x: float64[n], y: out float64[n])")
     def special(x, y):
         for i in range(x.size):
@@ -233,8 +233,8 @@ def test_mathematics_needs_no_python():
     x = np.array([0.5, 3, 7])
     y = np.zeros(3)
     special(x, y)
-    wanted = [math.gamma(a) + math.lgamma(a) + math.erf(a) + math.exp(-a) ** 1.5 for a in x]
-    assert y == pytest.approx(wanted, rel=1e-14)
+    expected = [math.gamma(a) + math.lgamma(a) + math.erf(a) + math.exp(-a) ** 1.5 for a in x]
+    assert y == pytest.approx(expected, rel=1e-14)
 
 
 def test_parallel_loops_run_on_the_calling_thread():
@@ -256,8 +256,8 @@ def test_kernels_are_compiled_and_called_by_threads():
             return a + number
 
         barrier.wait()
-        made = kernel("add(a: int) -> int")(add)
-        results[number] = [made(a) for a in range(100)]
+        native = kernel("add(a: int) -> int")(add)
+        results[number] = [native(a) for a in range(100)]
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -271,7 +271,7 @@ def test_kernels_are_compiled_and_called_by_threads():
 
 
 class OddError(ValueError):
-    """An error that nobody has registered."""
+    """An exception class that is not registered with `register_error`."""
 
 
 def raising(a):
@@ -284,7 +284,7 @@ def raising(a):
     if a == 4:
         raise OddError("is odd")
     if a == 5:
-        raise AssertionError("too large")  # pytest rewrites statements of this name
+        raise AssertionError("too large")  # Not an assert statement, which pytest rewrites.
     if a == 6:
         return 1 // (a - 6)
     return 0
@@ -306,7 +306,7 @@ def raises():
         (6, ZeroDivisionError, "integer division by zero"),
     ],
 )
-def test_errors_arrive_with_kind_and_text(raises, number, error, text):
+def test_exceptions_keep_type_and_message(raises, number, error, text):
     with pytest.raises(error) as caught:
         raises(number)
     assert type(caught.value) is error
@@ -314,7 +314,7 @@ def test_errors_arrive_with_kind_and_text(raises, number, error, text):
     assert raises(0) == 0
 
 
-def test_errors_of_functions_that_are_called_arrive():
+def test_exceptions_of_called_functions_propagate():
     helper = numba.njit(raising)
 
     @kernel("outer(a: int) -> int")
@@ -325,7 +325,7 @@ def test_errors_of_functions_that_are_called_arrive():
         outer(4)
 
 
-def test_errors_may_be_caught_inside():
+def test_kernel_may_catch_exceptions():
     @kernel("tried(a: int) -> int")
     def tried(a):
         try:
@@ -339,19 +339,19 @@ def test_errors_may_be_caught_inside():
     assert tried(-5) == -5
 
 
-def test_a_failure_releases_the_results():
-    @kernel("made(n: int) -> int8[n]")
-    def made(n, out):
+def test_results_are_released_when_the_kernel_raises():
+    @kernel("filled(n: int) -> int8[n]")
+    def filled(n, out):
         if n > 2:
             raise ValueError("too many")
         out[:] = 7
 
-    assert made(2).numpy().tolist() == [7, 7]
+    assert filled(2).numpy().tolist() == [7, 7]
     with pytest.raises(ValueError, match="too many"):
-        made(3)
+        filled(3)
 
 
-def test_bounds_are_checked_on_request():
+def test_boundscheck():
     def at(x, i):
         return x[i]
 
@@ -362,17 +362,17 @@ def test_bounds_are_checked_on_request():
         checked(np.array([5, 6]), 2)
 
 
-def test_division_by_zero_is_a_choice():
+def test_error_model():
     @kernel("ratio(a: float, b: float) -> float", error_model="numpy")
     def ratio(a, b):
         return a / b
 
     assert ratio(1, 0) == math.inf
-    with pytest.raises(ValueError, match="error_model is 'python' or 'numpy', got 'c'"):
+    with pytest.raises(ValueError, match="error_model: expected 'python' or 'numpy', got 'c'"):
         kernel("f(a: int)", error_model="c")
 
 
-# ---- what cannot be compiled ---------------------------------------------------------------------
+# ---- functions that cannot be compiled -----------------------------------------------------------
 
 
 def writes_input(x):
@@ -400,7 +400,7 @@ def raises_late(x):
 
 
 def unknown(x):
-    x[0] = nobody_knows(x[0])  # noqa: F821
+    x[0] = undefined(x[0])  # noqa: F821
 
 
 def returns(x):
@@ -450,7 +450,7 @@ OUT = "f(x: out float64[n])"
         (prints, OUT, "kernel 'prints' needs Python or Numba's run-time library.*PyFloat_FromDoub"),
         (random, OUT, "kernel 'random' needs Python or Numba's run-time library"),
         (raises_late, OUT, "the arguments of an exception must be constants"),
-        (unknown, OUT, "(?s)'unknown' cannot be compiled: .*nobody_knows"),
+        (unknown, OUT, "(?s)'unknown' cannot be compiled: .*undefined"),
         (returns, OUT, r"(?s)'returns' cannot be compiled: .*none"),
         (returns_text, "f(x: float64[n]) -> float", "(?s)'returns_text' cannot be compiled"),
         (calls_address, OUT, "kernel 'calls_address' uses an address of this process"),
@@ -461,24 +461,28 @@ OUT = "f(x: out float64[n])"
         ),
         (takes_any_number, OUT, r"has the parameters \(\*x\); its signature has \(x\)"),
         (takes_keywords, OUT, r"has the parameters \(x, \*\*others\); its signature has \(x\)"),
-        (waits, OUT, "kernel 'waits' is a coroutine; kernels run to their end"),
+        (waits, OUT, "kernel 'waits' is a coroutine; expected a function that runs"),
         (generates, OUT, "kernel 'generates' is a generator;"),
         (generates_late, OUT, "kernel 'generates_late' is an asynchronous generator;"),
         (abs, OUT, "expected a function written in Python, got builtin_function_or_method"),
         (dict, OUT, "expected a function written in Python, got type"),
         (3, OUT, "expected a function written in Python, got int"),
         (returns, "f(y: float64[n])", r"has the parameters \(x\); its signature has \(y\)"),
-        (returns, "f(x: float64[...])", r"f: 'x' is float64\[...\]; kernels of Numba need the num"),
-        (returns, "f(x: Tensor[n])", "f: 'x' is Tensor.n.; kernels of Numba need one dtype"),
-        (returns, "f(x: float16[n])", r"'x' is float16\[n\]; Numba has no arrays of float16"),
-        (returns, "f(x: float64[n] | None)", "kernels of Numba take no tensor that may be None"),
-        (returns, "f(x: float64[n] on cuda)", "kernels of Numba run on the CPU"),
-        (returns, "f(x: str)", "f: 'x' is str; kernels of Numba take tensors and numbers"),
-        (returns, "f(x: int | None)", "f: 'x' is int | None; kernels of Numba take tensors and"),
-        (returns, "f(x: int) -> str", "f: 'result' is str; kernels of Numba take tensors and num"),
+        (returns, "f(x: float64[...])", r"f: 'x' is float64\[...\]; Numba kernels need the number"),
+        (returns, "f(x: Tensor[n])", "f: 'x' is Tensor.n.; Numba kernels need one dtype"),
+        (
+            returns,
+            "f(x: float16[n])",
+            r"'x' is float16\[n\]; Numba has no arrays with dtype float16",
+        ),
+        (returns, "f(x: float64[n] | None)", "do not support tensors that may be None"),
+        (returns, "f(x: float64[n] on cuda)", "Numba kernels run on the CPU"),
+        (returns, "f(x: str)", "f: 'x' is str; Numba kernels take tensors and numbers"),
+        (returns, "f(x: int | None)", "f: 'x' is int | None; Numba kernels take tensors and"),
+        (returns, "f(x: int) -> str", "f: 'result' is str; Numba kernels take tensors and num"),
     ],
 )
-def test_what_cannot_be_compiled(function, signature, text):
+def test_functions_that_cannot_be_compiled_are_rejected(function, signature, text):
     with pytest.raises(TypeError, match=text):
         kernel(signature)(function)
 
@@ -486,16 +490,16 @@ def test_what_cannot_be_compiled(function, signature, text):
 @pytest.mark.parametrize(
     ("option", "text"),
     [
-        ("parallel", "kernel() has no option 'parallel'; the threads are part of Numba's run-time"),
-        ("bounds", "no option 'bounds'; it has boundscheck, fastmath, error_model"),
+        ("parallel", "kernel() has no option 'parallel'; Numba's threads need its run-time"),
+        ("bounds", "no option 'bounds'; its options are boundscheck, fastmath, error_model"),
     ],
 )
-def test_options_that_do_not_exist_are_named(option, text):
+def test_unknown_options_are_rejected(option, text):
     with pytest.raises(TypeError) as caught:
         kernel("f()", **{option: True})
     assert text in str(caught.value)
 
 
-def test_a_text_that_is_no_signature_is_refused():
+def test_signature_that_cannot_be_parsed_is_rejected():
     with pytest.raises(ValueError, match="expected"):
         kernel("f(x float)")(returns)

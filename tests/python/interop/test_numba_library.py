@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries of kernels in Python, which need neither Python nor Numba."""
+"""Exported libraries of Numba kernels, which need neither Python nor Numba."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tvm_ffi.inspection import inspect_library
 
 numba = pytest.importorskip("numba", reason="Numba is not installed")
 
-from tvm_ffi.interop.numba import export_library, kernel  # noqa: E402  (where Numba is)
+from tvm_ffi.interop.numba import export_library, kernel  # noqa: E402  (needs Numba)
 
 from .test_numba import SCALE, scale, total  # noqa: E402
 
@@ -32,7 +32,7 @@ def scaled():
     return kernel(SCALE)(scale)
 
 
-def test_functions_outlive_everything_else():
+def test_function_keeps_its_code_alive():
     def make():
         def add(a):
             return a + 1
@@ -46,11 +46,11 @@ def test_functions_outlive_everything_else():
 
 @pytest.fixture
 def library(scaled, tmp_path):
-    made = kernel("total(x: float64[n, m]) -> float")(total)
-    return export_library(tmp_path / "kernels.so", [scaled, made])
+    native_total = kernel("total(x: float64[n, m]) -> float")(total)
+    return export_library(tmp_path / "kernels.so", [scaled, native_total])
 
 
-def test_a_library_needs_no_python(library):
+def test_library_needs_no_python_symbols(library):
     exported, needed = dynamic_symbols(library)
     assert {"__tvm_ffi_scale", "__tvm_ffi_total"} <= exported
     assert all(name.startswith(("__tvm_ffi_", "_end", "__bss", "_edata")) for name in exported)
@@ -58,7 +58,7 @@ def test_a_library_needs_no_python(library):
     assert all(name.startswith("TVMFFI") for name in needed)
 
 
-def test_a_program_without_python_calls_it(scaled, tmp_path):
+def test_program_without_python_calls_the_library(scaled, tmp_path):
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -75,7 +75,7 @@ def test_a_program_without_python_calls_it(scaled, tmp_path):
     )
 
 
-def test_a_library_is_loaded_where_there_is_no_numba(library):
+def test_library_is_loaded_without_numba(library):
     program = (
         "import sys\n"
         "sys.modules['numba'] = sys.modules['llvmlite'] = None\n"
@@ -88,24 +88,24 @@ def test_a_library_is_loaded_where_there_is_no_numba(library):
     assert done.stdout == "6.0 Multiply a matrix.\n"
 
 
-def test_tools_read_the_library(library):
-    functions = {one.name: one for one in inspect_library(library).functions}
+def test_inspection_of_the_library(library):
+    functions = {function.name: function for function in inspect_library(library).functions}
     assert functions["total"].signature == "(x: float64*[n, m] on cpu) -> float"
     assert functions["scale"].doc == "Multiply a matrix."
 
 
-def test_a_processor_may_be_named(scaled, tmp_path):
+def test_library_for_a_given_processor(scaled, tmp_path):
     path = export_library(tmp_path / "k.so", [scaled], cpu="x86-64-v2")
     assert "__tvm_ffi_scale" in dynamic_symbols(path)[0]
 
 
-def test_names_in_a_library_differ(scaled, tmp_path):
+def test_duplicate_names_in_a_library_are_rejected(scaled, tmp_path):
     with pytest.raises(ValueError, match="duplicate function name 'scale'"):
         export_library(tmp_path / "k.so", [scaled, kernel(SCALE)(scale)])
     export_library(tmp_path / "k.so", [scaled, scaled.module])
 
 
-def test_no_kernels_make_no_library(tmp_path):
+def test_library_without_kernels_is_rejected(tmp_path):
     with pytest.raises(ValueError, match="expected at least one module, got none"):
         export_library(tmp_path / "k.so", [])
     assert not list(tmp_path.iterdir())
@@ -113,12 +113,12 @@ def test_no_kernels_make_no_library(tmp_path):
 
 @pytest.mark.parametrize("other", [scale, 3, tvm_ffi.convert_func(len)])
 def test_only_kernels_are_exported(other, tmp_path):
-    with pytest.raises(TypeError, match="expected what `kernel` returns, got"):
+    with pytest.raises(TypeError, match="expected a function made by `kernel`, got"):
         export_library(tmp_path / "k.so", [other])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_kernel_is_a_module_for_others(scaled, tmp_path):
+def test_module_of_a_kernel_is_exported_like_other_modules(scaled, tmp_path):
     path = tvm_ffi.export_library(tmp_path / "one.so", scaled.module)
     y = np.zeros((1, 1), F32)
     tvm_ffi.load_module(path).scale(np.ones((1, 1), F32), y)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the adapter does to a process: loaded, loaded again, forked, without torch; what dies."""
+"""The torch adapter in processes: import, reload, fork, missing torch, lifetime of functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tvm_ffi
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's own use
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # raised in torch
 X = torch.tensor([1.0, 2.0, 3.0])
 
 
@@ -22,13 +22,13 @@ def compiled(program):
     return torch.compile(program, fullgraph=True, backend="aot_eager")
 
 
-def test_importing_it_again_changes_nothing(interop, functions):
+def test_reloading_the_adapter_keeps_the_operators(interop, functions):
     operator = interop.operator_of(functions.doubled)
     assert importlib.reload(interop).operator_of(functions.doubled) is operator
     assert compiled(functions.doubled)(X).tolist() == [2.0, 4.0, 6.0]
 
 
-def test_without_torch_the_error_says_what_to_install(run_python):
+def test_error_without_torch_names_the_package_to_install(run_python):
     program = (
         "import sys\nsys.modules['torch'] = None\n"
         "try:\n    import tvm_ffi.interop.torch\n"
@@ -53,7 +53,7 @@ run = torch.compile(program, fullgraph=True, backend="aot_eager")
 run(x)
 child = os.fork()
 pair = torch.compile(lambda x: module.pair(x), fullgraph=True, backend="aot_eager")
-sizes = [len(one) for one in pair(x)]
+sizes = [len(tensor) for tensor in pair(x)]
 ok = run(x).tolist() == [3.0, 3.0] and sizes == [3, 4]
 if child == 0:
     os._exit(0 if ok else 1)
@@ -62,13 +62,13 @@ print(ok, os.waitpid(child, 0)[1])
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_both_sides_of_a_fork_go_on(run_python, torch_library):
+def test_parent_and_child_of_a_fork_call_functions(run_python, torch_library):
     program = FORK.replace("sys.argv[2]", repr(str(torch_library)))
     result = run_python(program)
     assert result.stdout == "True 0\n", result.stderr
 
 
-def test_a_program_keeps_the_functions_that_it_calls(interop, torch_library):
+def test_program_keeps_its_functions_alive(interop, torch_library):
     module = tvm_ffi.load_module(torch_library, keep_module_alive=False)
     run = torch.compile(interop.operator_of(module.scaled), backend="aot_eager", fullgraph=True)
     y = torch.zeros(3)
@@ -79,12 +79,12 @@ def test_a_program_keeps_the_functions_that_it_calls(interop, torch_library):
     assert y.tolist() == [5.0, 10.0, 15.0]
 
 
-def test_libraries_with_one_file_name_have_operators_of_their_own(
+def test_libraries_with_the_same_file_name_have_different_operators(
     interop, functions, torch_library, tmp_path
 ):
     copy = tmp_path / torch_library.name
     shutil.copy(torch_library, copy)
     module = tvm_ffi.load_module(copy, keep_module_alive=False)
-    one, other = interop.operator_of(functions.added), interop.operator_of(module.added)
-    assert one is not other
-    assert other.name() == f"{one.name()}_2"
+    first, second = interop.operator_of(functions.added), interop.operator_of(module.added)
+    assert first is not second
+    assert second.name() == f"{first.name()}_2"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exported programs: the file names libraries and functions, and says what is missing."""
+"""Exported torch programs: saved references to functions, loading, and missing functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import tvm_ffi
 torch = pytest.importorskip("torch")
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),  # torch's own use
+    pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),  # raised in torch
 ]
 X = torch.tensor([1.0, 2.0, 3.0])
 Read = Annotated[tvm_ffi.Tensor, "float32[n]"]
@@ -43,7 +43,7 @@ def exported(module, **options):
 
 @pytest.fixture
 def saved(interop, functions, tmp_path):
-    """Return the file of a program that another process can load."""
+    """Return the path of a saved program."""
     file = tmp_path / "program.pt2"
     interop.save(exported(functions), file)
     return file
@@ -57,18 +57,19 @@ def test_programs_are_exported(functions, strict):
     assert program.module()(torch.ones(5)).tolist() == [9.0] * 5
 
 
-def test_the_file_names_library_and_functions(saved, torch_library):
+def test_saved_file_names_libraries_and_functions(saved, torch_library):
     with zipfile.ZipFile(saved) as archive:
-        (member,) = [one for one in archive.namelist() if one.endswith("tvm_ffi_functions.json")]
-        said = json.loads(archive.read(member))
-    assert said["version"] == 1
-    assert sorted((one["function"], one["library"]) for one in said["functions"].values()) == [
+        (member,) = [name for name in archive.namelist() if name.endswith("tvm_ffi_functions.json")]
+        document = json.loads(archive.read(member))
+    assert document["version"] == 1
+    entries = document["functions"].values()
+    assert sorted((entry["function"], entry["library"]) for entry in entries) == [
         ("doubled", str(torch_library)),
         ("scaled", str(torch_library)),
     ]
 
 
-def test_it_loads_where_the_functions_are_known(interop, saved):
+def test_program_loads_in_the_same_process(interop, saved):
     assert interop.load(saved).module()(X).tolist() == [9.0, 17.0, 25.0]
 
 
@@ -79,8 +80,8 @@ print(program.module()(torch.tensor([1.0, 2.0, 3.0])).tolist())
 """
 
 
-def load_elsewhere(file, libraries=None):
-    """Load a file in a fresh process, and run the program."""
+def load_in_new_process(file, libraries=None):
+    """Load a file in a new process and run the program."""
     return subprocess.run(
         [sys.executable, "-c", LOAD, str(file), repr(libraries)],
         capture_output=True,
@@ -90,70 +91,73 @@ def load_elsewhere(file, libraries=None):
     )
 
 
-def test_another_process_loads_the_library(saved):
-    result = load_elsewhere(saved)
+def test_new_process_loads_the_library(saved):
+    result = load_in_new_process(saved)
     assert (result.stdout, result.stderr) == ("[9.0, 17.0, 25.0]\n", "")
 
 
-def test_a_library_may_have_moved(interop, torch_library, tmp_path):
+def test_moved_library_is_found_with_the_libraries_parameter(interop, torch_library, tmp_path):
     before, after = tmp_path / "before.so", tmp_path / "after.so"
     shutil.copy(torch_library, before)
     module = tvm_ffi.load_module(before, keep_module_alive=False)
     file = tmp_path / "program.pt2"
     interop.save(exported(module), file)
     before.rename(after)
-    missing = load_elsewhere(file)
+    missing = load_in_new_process(file)
     assert missing.returncode == 1
-    assert f"MissingFunctionError: {file} calls functions that are not there:" in missing.stderr
+    assert f"MissingFunctionError: {file} calls functions that could not be" in missing.stderr
     assert f"function 'scaled' of {before}: " in missing.stderr
     assert "cannot open shared object file" in missing.stderr
-    moved = load_elsewhere(file, {"before.so": str(after)})
+    moved = load_in_new_process(file, {"before.so": str(after)})
     assert (moved.stdout, moved.stderr) == ("[9.0, 17.0, 25.0]\n", "")
 
 
 def change(file, name, **members):
-    """Rewrite what the file says about a function."""
+    """Change the entry of a function in the file."""
     with zipfile.ZipFile(file) as archive:
-        content = {one: archive.read(one) for one in archive.namelist()}
-    (member,) = [one for one in content if one.endswith("tvm_ffi_functions.json")]
-    said = json.loads(content[member])
-    for operator, one in list(said["functions"].items()):
-        if one["function"] == name:
-            said["functions"][f"{operator}_"] = {**said["functions"].pop(operator), **members}
-    content[member] = json.dumps(said).encode()
+        content = {key: archive.read(key) for key in archive.namelist()}
+    (member,) = [key for key in content if key.endswith("tvm_ffi_functions.json")]
+    document = json.loads(content[member])
+    functions = document["functions"]
+    for operator, entry in list(functions.items()):
+        if entry["function"] == name:
+            functions[f"{operator}_"] = {**functions.pop(operator), **members}
+    content[member] = json.dumps(document).encode()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for one, data in content.items():
-            archive.writestr(one, data)
+        for key, data in content.items():
+            archive.writestr(key, data)
 
 
 @pytest.mark.parametrize(
-    ("members", "words"),
+    ("members", "message"),
     [
         ({"function": "gone"}, "'gone' of .*: Module has no function 'gone'"),
-        ({"signature": "doubled(x: float64[n]) -> float64[n]"}, "its signature was `doubled"),
+        ({"signature": "doubled(x: float64[n]) -> float64[n]"}, "expected the signature `doubled"),
         ({"function": "a.b", "library": ""}, "global function 'a.b': Cannot find global function"),
-        ({"is_registered": True}, "somebody made this operator .*: import what does"),
+        ({"is_registered": True}, "created by tvm_ffi.interop.torch.register; import the module"),
     ],
 )
-def test_what_is_missing_is_named(interop, saved, members, words):
+def test_missing_function_is_named(interop, saved, members, message):
     change(saved, "doubled", **members)
-    with pytest.raises(interop.MissingFunctionError, match=words):
+    with pytest.raises(interop.MissingFunctionError, match=message):
         interop.load(saved)
 
 
-def test_what_is_damaged_is_said(interop, saved):
+def test_corrupt_entries_are_rejected(interop, saved):
     with zipfile.ZipFile(saved) as archive:
-        content = {one: archive.read(one) for one in archive.namelist()}
-    (member,) = [one for one in content if one.endswith("tvm_ffi_functions.json")]
-    for text, words in ((b"[1", "is damaged"), (b'{"version": 9, "functions": {}}', "version 9")):
+        content = {key: archive.read(key) for key in archive.namelist()}
+    (member,) = [key for key in content if key.endswith("tvm_ffi_functions.json")]
+    corrupt = (b"[1", "is corrupt")
+    newer = (b'{"version": 9, "functions": {}}', "expected version 1, got 9")
+    for text, message in (corrupt, newer):
         with zipfile.ZipFile(saved, "w", zipfile.ZIP_STORED) as archive:
-            for one, data in content.items():
-                archive.writestr(one, text if one == member else data)
-        with pytest.raises(ValueError, match=words):
+            for key, data in content.items():
+                archive.writestr(key, text if key == member else data)
+        with pytest.raises(ValueError, match=message):
             interop.load(saved)
 
 
-def test_functions_of_this_process_alone_do_not_travel(interop, tmp_path):
+def test_program_with_a_python_function_cannot_be_saved(interop, tmp_path):
     def double(x: Read, y: Written) -> None:
         torch.from_dlpack(y).copy_(torch.from_dlpack(x) * 2)
 
@@ -167,7 +171,7 @@ def test_functions_of_this_process_alone_do_not_travel(interop, tmp_path):
 
     program = torch.export.export(Local(), (X,))
     assert program.module()(X).tolist() == [2.0, 4.0, 6.0]
-    with pytest.raises(TypeError, match="python_double_.*, whose function only this process has"):
+    with pytest.raises(TypeError, match="python_double_.*, whose function exists only in this"):
         interop.save(program, tmp_path / "program.pt2")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that are registered: with a stand-in of their own, derivatives, rules, devices."""
+"""Registered torch operators: fake kernels, derivatives, batching rules, autocast, devices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tvm_ffi
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's own use
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # raised in torch
 
 X = torch.tensor([1.0, 2.0, 3.0])
 
@@ -24,9 +24,9 @@ def derive_scaled(ctx, grad):
 
 @pytest.fixture(scope="module")
 def scaled(interop, functions):
-    """Return an operator that returns x * factor, with a derivative and a rule for vmap."""
+    """Return an operator that returns x * factor, with a derivative and a batching rule."""
 
-    def map_scaled(info, dims, x, factor=2.0):  # torch leaves out what is a default
+    def map_scaled(info, dims, x, factor=2.0):  # torch omits arguments that equal the default.
         return operator(x.reshape(-1), factor).reshape(x.shape), dims[0]
 
     operator = interop.register(
@@ -47,7 +47,7 @@ def compiled(program, backend="aot_eager", **options):
     return torch.compile(program, fullgraph=True, backend=backend, **options)
 
 
-def test_what_is_written_is_returned(scaled):
+def test_functional_operator_returns_the_out_tensor(scaled):
     assert str(scaled._schema) == "test_register::scaled(Tensor x, float factor=2.) -> Tensor"
     assert scaled(X).tolist() == [2.0, 4.0, 6.0]
     assert torch.ops.test_register.scaled(X, factor=3.0).tolist() == [3.0, 6.0, 9.0]
@@ -63,7 +63,7 @@ def test_derivatives(scaled, backend):
     assert x.grad.tolist() == [10.0, 10.0, 10.0]
 
 
-def test_rules_for_vmap(scaled):
+def test_batching_rule(scaled):
     x = torch.stack([X, X + 1, X + 2, X + 3])
     assert torch.equal(torch.vmap(lambda row: scaled(row, 2.0))(x), x * 2)
     assert torch.equal(compiled(torch.vmap(lambda row: scaled(row, 2.0)))(x), x * 2)
@@ -71,7 +71,7 @@ def test_rules_for_vmap(scaled):
 
 ROWS = torch.stack([X, X + 1])
 EYE = torch.eye(3)
-TRANSFORMS = {  # of scaled(x, 3) and the sum of its squares
+TRANSFORMS = {  # f: scaled(x, 3); loss: the sum of its squares
     "grad": (lambda f, loss: torch.func.grad(loss)(X), 18 * X),
     "grad of grad": (
         lambda f, loss: torch.func.grad(lambda x: torch.func.grad(loss)(x).sum())(X),
@@ -104,8 +104,8 @@ def test_transforms_in_compiled_programs(scaled, backend):
     assert torch.equal(loss(ROWS), 18 * ROWS)
 
 
-def test_transforms_of_an_operator_with_names_and_two_results(interop):
-    """Arguments by name come to the rules as `torch.library` has them; rows are taken in turn."""
+def test_transforms_of_an_operator_with_keywords_and_two_results(interop):
+    """Rules get keyword arguments as `torch.library` passes them; vmap calls once per row."""
 
     def both(x, y, z, factor):
         y.numpy()[:] = x.numpy() * factor
@@ -135,11 +135,11 @@ def test_transforms_of_an_operator_with_names_and_two_results(interop):
     assert torch.equal(z, ROWS + 2)
 
 
-def test_transforms_without_a_rule_say_which_is_missing(interop, functions):
+def test_error_of_a_transform_without_a_rule_names_the_rule(interop, functions):
     operator = interop.register(functions.doubled, "test_register::no_rules")
-    with pytest.raises(NotImplementedError, match="no_rules has no derivative: pass it to"):
+    with pytest.raises(NotImplementedError, match="no_rules has no derivative; pass backward="):
         torch.func.grad(lambda x: operator(x).sum())(X)
-    with pytest.raises(NotImplementedError, match="no_rules has no forward derivative: pass it"):
+    with pytest.raises(NotImplementedError, match="no_rules has no forward derivative; pass jvp"):
         torch.func.jvp(operator, (X,), (X,))
     with pytest.raises(
         NotImplementedError, match="no_rules cannot be transformed by .*functionali"
@@ -153,12 +153,12 @@ def test_autocast(scaled):
         assert scaled(X.bfloat16()).dtype == torch.float32
 
 
-def test_torch_checks_the_operator(scaled):
+def test_operator_passes_opcheck(scaled):
     x = X.clone().requires_grad_()
     assert set(torch.library.opcheck(scaled, (x, 3.0)).values()) == {"SUCCESS"}
 
 
-def test_arguments_that_are_changed_are_copied(interop, functions):
+def test_functional_operator_copies_inout_arguments(interop, functions):
     added = interop.register(functions.added, "test_register::added", functional=True)
     total = torch.ones(3)
     assert added(X, total).tolist() == [2.0, 3.0, 4.0]
@@ -166,19 +166,19 @@ def test_arguments_that_are_changed_are_copied(interop, functions):
     assert set(torch.library.opcheck(added, (X, total)).values()) == {"SUCCESS"}
 
 
-def test_arguments_that_are_written_count_as_written(interop, functions):
-    """A derivative that needs what was there is refused by torch, not wrong."""
+def test_writes_increment_the_version_counter(interop, functions):
+    """Autograd rejects a derivative that needs the overwritten contents."""
     added = interop.register(functions.added, "test_register::added_to")
     total = torch.ones(3, requires_grad=True)
-    held = total * 1
-    product = held * held
-    added(X, held.detach())
+    saved = total * 1
+    product = saved * saved
+    added(X, saved.detach())
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.sum().backward()
     assert set(torch.library.opcheck(added, (X, X.clone())).values()) == {"SUCCESS"}
 
 
-def test_calls_of_the_function_are_traced_as_the_operator(interop, functions):
+def test_calls_of_the_function_are_traced_as_the_registered_operator(interop, functions):
     def derive(ctx, grad):
         return grad * 2
 
@@ -191,11 +191,11 @@ def test_calls_of_the_function_are_traced_as_the_operator(interop, functions):
 
 
 def functions_path(module):
-    """Return where a module was loaded from."""
+    """Return the path of a module's library."""
     return module.__reduce__()[1][1]
 
 
-def test_signature_and_stand_in_of_another(interop, functions):
+def test_explicit_signature_and_fake_kernel(interop, functions):
     nameless = interop.register(
         functions.nameless,
         "test_register::nameless",
@@ -210,8 +210,8 @@ def test_signature_and_stand_in_of_another(interop, functions):
     assert compiled(lambda x: shapeless(x) + 1)(X).tolist() == [2.0, 2.0, 2.0]
 
 
-def test_numbers_as_results_need_a_stand_in(interop, functions):
-    with pytest.raises(interop.UntraceableError, match="result 0 is no tensor; pass.*fake="):
+def test_numbers_as_results_need_a_fake_kernel(interop, functions):
+    with pytest.raises(interop.UntraceableError, match="result 0 is not a tensor; pass.*fake="):
         interop.register(functions.length, "test_register::length")
     length = interop.register(
         functions.length,
@@ -233,15 +233,15 @@ def test_devices(interop, functions):
 # ---- bad input -----------------------------------------------------------------------------------
 
 
-def test_backward_without_a_derivative_says_so(interop, functions):
+def test_backward_without_a_derivative_is_an_error(interop, functions):
     operator = interop.register(functions.doubled, "test_register::underived")
     result = operator(X.clone().requires_grad_())
-    with pytest.raises(NotImplementedError, match="underived has no derivative: pass it to"):
+    with pytest.raises(NotImplementedError, match="underived has no derivative; pass backward="):
         result.sum().backward()
     assert operator(X).tolist() == [2.0, 4.0, 6.0]
 
 
-def test_errors_in_derivatives_rules_and_stand_ins_arrive(interop, functions):
+def test_errors_in_rules_and_fake_kernels_propagate(interop, functions):
     def fail(*args):
         raise ZeroDivisionError("not today")
 
@@ -261,7 +261,7 @@ def test_errors_in_derivatives_rules_and_stand_ins_arrive(interop, functions):
     assert operator(X).tolist() == bad(X).tolist() == [2.0, 4.0, 6.0]
 
 
-def test_a_wrong_stand_in_is_found_out_by_inductor(interop, functions):
+def test_inductor_detects_a_wrong_fake_kernel(interop, functions):
     operator = interop.register(
         functions.doubled, "test_register::wrong_fake", fake=lambda x: x.new_empty(4)
     )
@@ -275,51 +275,51 @@ BAD = {
         TypeError,
         "expected a tvm_ffi.Function, got builtin",
     ),
-    "name": (lambda f: (f.doubled, "double", {}), ValueError, "is like 'ns::f', got 'double'"),
+    "name": (lambda f: (f.doubled, "double", {}), ValueError, "like 'ns::f', got 'double'"),
     "keyword": (
         lambda f: (f.doubled, "a::import", {}),
         ValueError,
-        "has no keywords of Python, got 'a::import'",
+        "expected no Python keyword in a name, got 'a::import'",
     ),
-    "name type": (lambda f: (f.doubled, 5, {}), TypeError, "the name of an operator is a str"),
+    "name type": (lambda f: (f.doubled, 5, {}), TypeError, "`name`: expected a str, got int"),
     "rule": (lambda f: (f.doubled, "a::b", {"vmap": 5}), TypeError, "`vmap` must be callable"),
     "context": (
         lambda f: (f.doubled, "a::b", {"setup_context": print}),
         TypeError,
-        "`setup_context` is for `backward` and `jvp`, and there is neither",
+        "`setup_context`: expected `backward` or `jvp` with it, got neither",
     ),
     "devices": (
         lambda f: (f.doubled, "a::b", {"devices": "cpu"}),
         TypeError,
-        r"`devices` holds types of devices, got a str: pass \['cpu'\]",
+        r"`devices`: expected a sequence of device types, got a str; pass \['cpu'\]",
     ),
     "device index": (
         lambda f: (f.doubled, "a::b", {"devices": ["cpu", "cuda:0"]}),
         ValueError,
-        "`devices`: torch has no type of device 'cuda:0'",
+        "`devices`: torch has no device type 'cuda:0'",
     ),
     "autocast device": (
         lambda f: (f.doubled, "a::b", {"autocast": {"gpu": torch.float16}}),
         ValueError,
-        "`autocast`: torch has no type of device 'gpu'",
+        "`autocast`: torch has no device type 'gpu'",
     ),
     "autocast dtype": (
         lambda f: (f.doubled, "a::b", {"autocast": {"cpu": "half"}}),
         TypeError,
         "`autocast`: expected a torch.dtype for 'cpu', got str",
     ),
-    "signature": (lambda f: (f.nameless, "a::b", {}), TypeError, "no signature: pass one"),
+    "signature": (lambda f: (f.nameless, "a::b", {}), TypeError, "no signature; pass signature="),
     "derivative": (
         lambda f: (f.scaled, "a::b", {"backward": len}),
         ValueError,
-        "writes into 'y'.*functional=True",
+        "may write to 'y'.*functional=True",
     ),
-    "result": (lambda f: (f.shapeless, "a::b", {}), TypeError, "does not say which shape.*fake="),
+    "result": (lambda f: (f.shapeless, "a::b", {}), TypeError, "does not specify the shape.*fake="),
     "type": (lambda f: (f.mapped, "a::b", {}), TypeError, "no type for parameter 'options'"),
     "device": (
         lambda f: (f.doubled, "a::b", {"devices": ["abacus"]}),
         ValueError,
-        "`devices`: torch has no type of device 'abacus'",
+        "`devices`: torch has no device type 'abacus'",
     ),
     "autocast": (
         lambda f: (f.doubled, "a::b", {"autocast": {"meta": torch.half}}),
@@ -329,17 +329,17 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("make", "error", "words"), BAD.values(), ids=BAD)
-def test_what_cannot_be_registered(interop, functions, make, error, words):
+@pytest.mark.parametrize(("make", "error", "message"), BAD.values(), ids=BAD)
+def test_wrong_arguments_of_register_are_rejected(interop, functions, make, error, message):
     function, name, options = make(functions)
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=message):
         interop.register(function, name, **options)
     assert not hasattr(torch.ops.a, "b")
 
 
-def test_a_name_is_taken_once(interop, functions):
+def test_operator_names_are_unique(interop, functions):
     interop.register(functions.doubled, "test_register::taken")
-    with pytest.raises(ValueError, match=r"test_register::taken is there already, for `doubled\("):
+    with pytest.raises(ValueError, match=r"test_register::taken exists already, for `doubled\("):
         interop.register(functions.doubled, "test_register::taken")
-    with pytest.raises(ValueError, match="torch has an operator aten::relu already"):
+    with pytest.raises(ValueError, match="operator aten::relu exists already in torch"):
         interop.register(functions.doubled, "aten::relu")

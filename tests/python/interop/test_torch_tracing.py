@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that torch.compile traces: functions with a signature are operators, without a word.
+"""Programs that torch.compile traces: calls of functions with a signature become operators.
 
-Most are traced and run without Inductor, whose compiler takes seconds.
+Most tests trace and run without Inductor, whose compilation takes seconds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tvm_ffi
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's own use
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # raised in torch
 
 X = torch.tensor([1.0, 2.0, 3.0])
 Read = Annotated[tvm_ffi.Tensor, "float32[n]"]
@@ -23,7 +23,7 @@ Written = Annotated[tvm_ffi.Tensor, "out float32[n]"]
 
 
 class Graphs:
-    """A compiler that keeps the graphs that it gets, and runs them as they are."""
+    """A compiler backend that records graphs and runs them unchanged."""
 
     def __init__(self):
         self.graphs = []
@@ -33,7 +33,7 @@ class Graphs:
         return module.forward
 
     def calls(self):
-        """Return what the graphs call, without operators of torch's own."""
+        """Return the operators that the graphs call, without torch's built-in ones."""
         return [
             node.target
             for graph in self.graphs
@@ -53,7 +53,7 @@ def compiled(program, backend="aot_eager", **options):
 
 
 def written(function, length=3, **keywords):
-    """Return a program that calls a function with a new tensor to write to, and returns that."""
+    """Return a program that passes a new tensor as the function's output, and returns it."""
 
     def program(x):
         y = torch.zeros(length)
@@ -63,14 +63,14 @@ def written(function, length=3, **keywords):
     return program
 
 
-# ---- what is traced ----------------------------------------------------------------------------
+# ---- traced calls ------------------------------------------------------------------------------
 
 
-def test_the_graph_has_one_call_of_one_operator(functions):
+def test_call_is_one_operator_call_in_the_graph(functions):
     graphs = Graphs()
     program = compiled(written(functions.scaled, factor=0.5), graphs)
     assert program(X).tolist() == [0.5, 1.0, 1.5]
-    assert [str(one._schema).partition("(")[2] for one in graphs.calls()] == [
+    assert [str(operator._schema).partition("(")[2] for operator in graphs.calls()] == [
         "Tensor x, Tensor(a!) y, float factor=2.) -> ()"
     ]
 
@@ -88,7 +88,7 @@ class Layer(torch.nn.Module):
 
 
 def attribute_of_module(module):
-    vars(module).pop("scaled", None)  # as if nobody had asked for it
+    vars(module).pop("scaled", None)  # Remove the cached function.
     return written(lambda x, y: module.scaled(x, y, 4.0))
 
 
@@ -114,12 +114,12 @@ def global_variable(module):
     "make",
     [attribute_of_module, item_of_module, found_in_module, local_variable, global_variable, Layer],
 )
-def test_functions_are_traced_wherever_they_are_found(functions, make):
+def test_functions_are_traced_from_attributes_items_and_variables(functions, make):
     assert compiled(make(functions))(X).tolist() == [4.0, 8.0, 12.0]
     globals().pop("_scaled", None)
 
 
-def test_a_function_that_is_an_argument_is_guarded(functions):
+def test_function_argument_is_guarded(functions):
     program = compiled(lambda function, x: written(function)(x))
     assert program(functions.scaled, X).tolist() == [2.0, 4.0, 6.0]
     assert program(functions.added, X).tolist() == [1.0, 2.0, 3.0]
@@ -142,15 +142,15 @@ def test_inductor_compiles_the_call(functions, dynamic):
         assert second.tolist() == [2.0] * (2 * length)
 
 
-def test_extents_of_results_are_expressions_over_symbols(functions):
+def test_extents_of_results_are_symbolic_expressions(functions):
     graphs = Graphs()
     program = compiled(functions.pair, graphs, dynamic=True)
-    assert [len(one) for one in program(X)] == [4, 6]
-    assert [len(one) for one in program(torch.ones(7))] == [8, 14]
+    assert [len(tensor) for tensor in program(X)] == [4, 6]
+    assert [len(tensor) for tensor in program(torch.ones(7))] == [8, 14]
     assert len(graphs.graphs) == 1
 
 
-def test_extents_that_must_be_equal_are_compared_while_tracing(functions):
+def test_symbolic_extents_are_compared_during_tracing(functions):
     def program(x):
         y = torch.zeros(x.shape[1], x.shape[0], dtype=x.dtype)
         functions.transposed(x, y, x.shape[0])
@@ -161,7 +161,7 @@ def test_extents_that_must_be_equal_are_compared_while_tracing(functions):
         assert torch.equal(run(x), x.T)
 
 
-def test_defaults_names_and_options(functions):
+def test_defaults_keywords_and_optional_arguments(functions):
     def program(x):
         few, many = torch.zeros(5), torch.zeros(5)
         functions.optional(few)
@@ -173,7 +173,7 @@ def test_defaults_names_and_options(functions):
     assert many.tolist() == [1.0, 3.0, 7.0, 0.0, 4.0]
 
 
-def test_any_number_of_arguments_and_lists(functions):
+def test_variadic_arguments_and_lists(functions):
     def program(x):
         y, count = torch.zeros(2), torch.zeros(1)
         functions.joined(y, x, x + 1, start=5)
@@ -195,13 +195,13 @@ def test_calls_that_write_stay_in_order(functions):
     assert log.tolist() == [123.0]
 
 
-def test_an_argument_that_is_also_written(functions):
+def test_argument_that_is_read_and_written(functions):
     x = X.clone()
     compiled(lambda x: functions.added(x, x))(x)
     assert x.tolist() == [2.0, 4.0, 6.0]
 
 
-def test_nothing_is_derived_through_a_function_compiled_or_not(functions):
+def test_results_require_no_gradient_in_eager_and_compiled_calls(functions):
     x = X.clone().requires_grad_()
     assert not functions.doubled(x).requires_grad
     assert not compiled(functions.doubled)(x).requires_grad
@@ -227,29 +227,29 @@ def test_registered_functions_and_python_callables(interop):
 # ---- operators ---------------------------------------------------------------------------------
 
 
-def test_a_function_has_one_operator(interop, functions):
+def test_operator_of_a_function_does_not_change(interop, functions):
     operator = interop.operator_of(functions.scaled)
     assert interop.operator_of(functions.get_function("scaled")) is operator
     assert interop.operator_of(functions.added) is not operator
     assert operator.name().startswith("tvm_ffi::torch_kernels_scaled_")
 
 
-def test_threads_that_ask_at_once_get_one_operator(interop, functions):
-    barrier, found = threading.Barrier(8), []
+def test_concurrent_threads_get_one_operator(interop, functions):
+    barrier, operators = threading.Barrier(8), []
 
-    def ask():
+    def look_up():
         barrier.wait()
-        found.append(interop.operator_of(functions.joined))
+        operators.append(interop.operator_of(functions.joined))
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
+    threads = [threading.Thread(target=look_up) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(set(map(id, found))) == 1
+    assert len(set(map(id, operators))) == 1
 
 
-def test_another_signature_makes_another_operator(interop, torch_library):
+def test_different_signature_is_a_different_operator(interop, torch_library):
     module = tvm_ffi.load_module(torch_library, keep_module_alive=False)
     before = interop.operator_of(module.added)
     module.describe({"added": "added(x: float32[n], total: inout float32[m])"})
@@ -258,11 +258,11 @@ def test_another_signature_makes_another_operator(interop, torch_library):
     assert before.name() != after.name()
 
 
-def test_a_name_that_is_registered_again_makes_another_operator(interop):
+def test_replaced_global_function_has_its_own_operator(interop):
     signature = "f(x: float32[n], y: out float32[n])"
     name = "test.torch.f"
     try:
-        made = [
+        registered = [
             tvm_ffi.register_global_func(
                 name,
                 lambda x, y, factor=factor: torch.from_dlpack(y).copy_(x.numpy() * factor),
@@ -271,43 +271,44 @@ def test_a_name_that_is_registered_again_makes_another_operator(interop):
             )
             for factor in (2, 3)
         ]
-        now = tvm_ffi.get_global_func(name)
-        assert interop.operator_of(now) is interop.operator_of(made[1])
+        current = tvm_ffi.get_global_func(name)
+        assert interop.operator_of(current) is interop.operator_of(registered[1])
     finally:
         tvm_ffi.remove_global_func(name)
 
 
 @pytest.mark.parametrize("name", ["scaled", "added", "doubled", "pair"])
-def test_operators_pass_the_checks_of_torch(interop, functions, name):
+def test_operators_pass_opcheck(interop, functions, name):
     args = (X, X.clone()) if name in ("scaled", "added") else (X,)
     checks = torch.library.opcheck(interop.operator_of(getattr(functions, name)), args)
     assert set(checks.values()) == {"SUCCESS"}
 
 
-# ---- what cannot be traced -----------------------------------------------------------------------
+# ---- untraceable calls ---------------------------------------------------------------------------
 
 UNTRACEABLE = {
     "nameless": ("`nameless` has no signature", (X, X.clone()), []),
-    "silent": ("it returns nothing and writes nothing", (X,), []),
+    "silent": ("it has no results and writes no argument", (X,), []),
     "mapped": (r"no type for parameter 'options', Map\[str, int\]", (X, {"a": 1}), []),
-    "length": ("it returns int, which nobody knows while a program is traced", (X,), 3),
-    "shapeless": ("the signature does not say which shape result 0 has", (X,), [1.0, 1.0, 1.0]),
+    "length": ("it returns int, whose value is unknown while a program is traced", (X,), 3),
+    "shapeless": ("signature does not specify the shape of result 0", (X,), [1.0, 1.0, 1.0]),
 }
 
 
 @pytest.mark.parametrize(("name", "expected"), UNTRACEABLE.items(), ids=UNTRACEABLE)
-def test_what_cannot_be_traced_breaks_the_graph_and_says_why(interop, functions, name, expected):
-    words, args, value = expected
+def test_untraceable_call_breaks_the_graph_with_a_reason(interop, functions, name, expected):
+    reason, args, value = expected
     function = getattr(functions, name)
-    with pytest.raises(torch._dynamo.exc.Unsupported, match=f"(?s){words}.*interop.torch.register"):
+    pattern = f"(?s){reason}.*interop.torch.register"
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=pattern):
         compiled(function)(*args)
-    with pytest.raises(interop.UntraceableError, match=words):
+    with pytest.raises(interop.UntraceableError, match=reason):
         interop.operator_of(function)
     result = torch.compile(function, backend="eager")(*args)
     assert (torch.zeros(0) if result is None else torch.as_tensor(result)).tolist() == value
 
 
-def test_a_function_that_is_not_there(functions):
+def test_function_that_the_module_does_not_have(functions):
     def program(x):
         return functions.scale(x)
 
@@ -320,51 +321,51 @@ def test_a_function_that_is_not_there(functions):
 
 
 @pytest.mark.parametrize(
-    ("args", "words"),
+    ("args", "message"),
     [
         ((X, X[:2].clone()), r"argument 'y': shape\[0\] must be n = 3, got 2"),
         ((X, X.double()), "argument 'y': expected dtype float32, got float64"),
         ((X[None], X), "argument 'x': expected 1 dimension, got 2"),
     ],
 )
-def test_tensors_that_do_not_fit_are_refused_while_tracing(functions, args, words):
-    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match=words):
+def test_wrong_tensors_are_rejected_during_tracing(functions, args, message):
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match=message):
         compiled(functions.scaled)(*args)
 
 
-def test_arguments_that_are_too_many(functions):
+def test_too_many_arguments_are_rejected(functions):
     with pytest.raises(torch._dynamo.exc.Unsupported, match="failed to bind arguments"):
         compiled(lambda x: functions.doubled(x, x))(X)
     with pytest.raises(TypeError, match=r"doubled\(\) takes 1 positional argument"):
         torch.compile(lambda x: functions.doubled(x, x), backend="eager")(X)
 
 
-# ---- what fails when it runs ---------------------------------------------------------------------
+# ---- errors at run time --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 @pytest.mark.parametrize(
-    ("name", "error", "words"),
+    ("name", "error", "message"),
     [
         ("failing", ValueError, "no luck today"),
         ("talkative", RuntimeError, "torch_kernels_talkative_.* to return None"),
         ("fruitless", KeyError, "no result today"),
-        ("one_of_two", RuntimeError, "returned 1 result, and its signature says 2 results"),
-        ("number_for_tensor", RuntimeError, "returned int, and its signature says a tensor"),
-        ("same", RuntimeError, "result 0 of `same` is memory of one of its arguments"),
+        ("one_of_two", RuntimeError, "`one_of_two`: expected 2 results, got 1; the signature"),
+        ("number_for_tensor", RuntimeError, "expected a tensor as result, got int"),
+        ("same", RuntimeError, "result 0 of `same`: expected new memory, got memory of an"),
     ],
 )
-def test_errors_arrive_and_the_next_call_works(functions, backend, name, error, words):
+def test_errors_propagate_and_the_next_call_works(functions, backend, name, error, message):
     function = getattr(functions, name)
     program = written(function) if name in ("failing", "talkative") else function
     run = compiled(program, backend)
     for _ in range(2):
-        with pytest.raises(error, match=words):
+        with pytest.raises(error, match=message):
             run(X)
     assert compiled(functions.doubled)(X).tolist() == [2.0, 4.0, 6.0]
 
 
-def test_inductor_finds_out_that_a_result_has_another_shape(functions):
+def test_inductor_detects_a_wrong_result_shape(functions):
     with pytest.raises(AssertionError, match=r"(?s)expected size 2==3.*too_short"):
         compiled(lambda x: functions.too_short(x) + 1, "inductor")(X)
 
@@ -372,18 +373,18 @@ def test_inductor_finds_out_that_a_result_has_another_shape(functions):
 # ---- transforms and other tracers ----------------------------------------------------------------
 
 
-def test_transforms_without_a_rule_are_refused_as_without_the_adapter(functions):
+def test_transforms_without_a_rule_are_rejected_by_the_binding(functions):
     cases = {
         "vmap": lambda f: torch.vmap(f)(X[None]),
         r"torch\.func \(grad": lambda f: torch.func.grad(lambda x: f(x).sum())(X),
         r"transform of torch\.func": lambda f: torch.func.functionalize(f)(X),
     }
-    for words, transform in cases.items():
-        with pytest.raises(TypeError, match=words):
+    for message, transform in cases.items():
+        with pytest.raises(TypeError, match=message):
             transform(functions.doubled)
 
 
-def test_transforms_that_are_traced_are_refused(functions):
+def test_traced_transforms_without_a_rule_are_rejected(functions):
     program = compiled(torch.func.grad(lambda x: functions.doubled(x).sum()))
     with pytest.raises(torch._dynamo.exc.Unsupported, match="`doubled` has no derivative"):
         program(X)
@@ -405,10 +406,10 @@ def test_fake_and_meta_tensors(functions):
         fake = functions.doubled(torch.zeros(3))
     assert (type(fake).__name__, tuple(fake.shape)) == ("FakeTensor", (3,))
     meta = functions.pair(torch.zeros(3, device="meta"))
-    assert [(one.device.type, tuple(one.shape)) for one in meta] == [("meta", (4,)), ("meta", (6,))]
+    assert [(x.device.type, tuple(x.shape)) for x in meta] == [("meta", (4,)), ("meta", (6,))]
 
 
-def test_fake_tensors_without_a_signature_are_refused(interop, functions):
+def test_fake_tensors_without_a_signature_are_rejected(interop, functions):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode():
@@ -420,7 +421,7 @@ def test_fake_tensors_without_a_signature_are_refused(interop, functions):
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "message"),
     [
         (lambda: torch.eye(3).to_sparse(), r"tensor\.to_dense\(\)"),
         (lambda: torch.quantize_per_tensor(X, 0.1, 0, torch.qint8), r"tensor\.int_repr\(\)"),
@@ -430,14 +431,14 @@ def test_fake_tensors_without_a_signature_are_refused(interop, functions):
     ids=["sparse", "quantized", "conjugated", "negated"],
 )
 @pytest.mark.filterwarnings("ignore:.*quantize_per_tensor")
-def test_tensors_that_are_refused_without_the_adapter_stay_refused(functions, make, words):
-    with pytest.raises(TypeError, match=words):
+def test_tensors_that_the_dispatcher_cannot_help_are_rejected(functions, make, message):
+    with pytest.raises(TypeError, match=message):
         functions.doubled(make())
     assert functions.doubled(X).tolist() == [2.0, 4.0, 6.0]
 
 
 class Wrapped(torch.Tensor):
-    """A tensor that stands for another one, and notes what is done to it."""
+    """A tensor subclass that wraps another tensor and forwards operators to it."""
 
     @staticmethod
     def __new__(cls, inner):
@@ -455,18 +456,17 @@ class Wrapped(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
-        inner = [one.inner if isinstance(one, Wrapped) else one for one in args]
+        inner = [value.inner if isinstance(value, Wrapped) else value for value in args]
         return Wrapped(function(*inner, **(kwargs or {})))
 
 
-def test_a_class_that_wraps_tensors_decides_itself(functions):
+def test_wrapper_subclass_handles_the_operator(functions):
     result = functions.doubled(Wrapped(X))
     assert type(result) is Wrapped
     assert result.inner.tolist() == [2.0, 4.0, 6.0]
 
 
-def test_calls_that_nobody_traces_are_as_without_the_adapter(run_python, torch_library):
-    """Fewer instructions would be another path; the same path is the same text of the error."""
+def test_eager_calls_create_no_operator(run_python, torch_library):
     program = (
         f"import torch, tvm_ffi\nmodule = tvm_ffi.load_module({str(torch_library)!r})\n"
         "x = torch.ones(2)\nbefore = module.doubled(x)\n"

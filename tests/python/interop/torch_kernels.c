@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions for programs that torch traces: they write, return, return what they should not, raise.
- * Tensors are compact and of float32 unless the signature says otherwise. */
+ * Functions for the tests of the torch adapter: they write, return, violate their signature, fail.
+ * Tensors are compact and have dtype float32 unless the signature says otherwise. */
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/c_signature.h>
 
@@ -23,7 +23,7 @@ static void Scale(const DLTensor* x, DLTensor* y, double factor) {
   for (int64_t i = 0; i < Count(x); ++i) Floats(y)[i] = (float)(Floats(x)[i] * factor);
 }
 
-/* A new vector with so many elements, all of the same value. */
+/* Returns a new vector of `length` elements that are all `value`. */
 static int NewVector(const DLTensor* like, int64_t length, float value, TVMFFIAny* result) {
   TVMFFIObjectHandle tensor = NULL;
   DLTensor prototype = *like;
@@ -59,7 +59,7 @@ KERNEL(added) {
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(added, "added(x: float32[n], total: inout float32[n])")
 
-/* The order of calls is the order of digits. */
+/* Appends a decimal digit to the number in `log`, to record the order of calls. */
 KERNEL(noted) {
   float* log = Floats(TensorArgument(&args[0]));
   *log = *log * 10 + (float)args[1].v_int64;
@@ -67,7 +67,7 @@ KERNEL(noted) {
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(noted, "noted(log: inout float32[1], digit: int)")
 
-/* The options as digits: those that are left out, integer, flag, text's length. */
+/* Writes each argument to an element of y: -1 for None, the length for a string. */
 KERNEL(optional) {
   float* y = Floats(TensorArgument(&args[0]));
   y[0] = args[1].type_index == kTVMFFINone ? -1 : Floats(TensorArgument(&args[1]))[0];
@@ -82,7 +82,7 @@ TVM_FFI_DLL_EXPORT_SIGNATURE(
     "optional(y: out float32[5], x: float32[n] | None = None, scale: float | None = None, "
     "number: int = 7, *, flag: bool = True, text: str = 'abc')")
 
-/* The same in two elements: that of x, the others as one number. */
+/* Same as `optional`, but writes two elements: that of x, and the other arguments as digits. */
 KERNEL(chosen) {
   float* y = Floats(TensorArgument(&args[0]));
   y[0] = args[1].type_index == kTVMFFINone ? -1 : Floats(TensorArgument(&args[1]))[0];
@@ -141,19 +141,19 @@ KERNEL(pair) {
 TVM_FFI_DLL_EXPORT_SIGNATURE(
     pair, "pair(x: float32[n]) -> (first: float32[n + 1], second: float32[max(2 * n, 4)])")
 
-/* Says two results, and has one. */
+/* Declares two results and returns one. */
 KERNEL(one_of_two) { return NewVector(TensorArgument(&args[0]), 3, 1, result); }
 TVM_FFI_DLL_EXPORT_SIGNATURE(one_of_two,
                              "one_of_two(x: float32[n]) -> (a: float32[n], b: float32[n])")
 
-/* Says three elements, and has two. */
+/* Declares a result of three elements and returns two. */
 KERNEL(too_short) { return NewVector(TensorArgument(&args[0]), 2, 1, result); }
 TVM_FFI_DLL_EXPORT_SIGNATURE(too_short, "too_short(x: float32[n]) -> float32[3]")
 
 KERNEL(number_for_tensor) { return ReturnInt(result, 5); }
 TVM_FFI_DLL_EXPORT_SIGNATURE(number_for_tensor, "number_for_tensor(x: float32[n]) -> float32[n]")
 
-/* Says nothing is returned. */
+/* Declares no result and returns a number. */
 KERNEL(talkative) { return ReturnInt(result, 5); }
 TVM_FFI_DLL_EXPORT_SIGNATURE(talkative, "talkative(x: float32[n], y: out float32[n])")
 
@@ -176,7 +176,7 @@ KERNEL(fruitless) {
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(fruitless, "fruitless(x: float32[n]) -> float32[n]")
 
-/* ---- of which torch cannot know enough ---- */
+/* ---- functions that torch cannot trace ---- */
 
 KERNEL(nameless) {
   Scale(TensorArgument(&args[0]), TensorArgument(&args[1]), 2);

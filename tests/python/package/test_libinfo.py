@@ -73,7 +73,7 @@ def test_a_source_tree_is_searched(tmp_path):
         tmp_path / "include" / "tvm" / "ffi" / "c_api.h",
         tmp_path / "build" / "tvm_ffi-config.cmake",
         tmp_path / "runtime" / "core" / "object_api.cc",
-        wanted["find_libtvm_ffi"],
+        expected_paths["find_libtvm_ffi"],
         package / "__init__.py",
     )
     for file in files:

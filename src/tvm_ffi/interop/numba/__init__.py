@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in Python that Numba compiles: called without its dispatcher, shipped without Python.
+"""Numba adapter: Python functions compiled to functions and libraries that need no Python.
 
 >>> from tvm_ffi.interop.numba import export_library, kernel
 >>> @kernel("scale(x: float32[n], y: out float32[n], a: float = 2.0)")
@@ -7,9 +7,9 @@
 ...     for i in range(x.shape[0]):
 ...         y[i] = a * x[i]
 
-``scale`` is a `tvm_ffi.Function`: it checks its arguments by the signature, takes keywords, and
-releases the GIL.  ``export_library("k.so", [scale])`` writes it to a library that programs of any
-language call.  Needs Numba, ``pip install 'pytvmffi[numba]'``.
+``scale`` is a `tvm_ffi.Function`: it checks its arguments against the signature, accepts keyword
+arguments, and releases the GIL.  ``export_library("k.so", [scale])`` writes it to a library for
+programs in any language.  The adapter needs Numba: ``pip install 'pytvmffi[numba]'``.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from ._module import check_function, module_of_kernel
 
 __all__ = ["export_library", "kernel"]
 
-# Options of Numba that cannot be, and why.
-_REFUSED = {
-    "cache": "libraries that export_library writes are loaded without compiling anything",
-    "forceobj": "objects need Python",
-    "nogil": "kernels never hold the lock",
-    "parallel": "the threads are part of Numba's run-time library, and loops run on the caller's",
+# Numba options that are not supported, and the reason.
+_UNSUPPORTED = {
+    "cache": "use export_library, whose libraries are loaded without compilation",
+    "forceobj": "object mode needs Python",
+    "nogil": "kernels always release the GIL",
+    "parallel": "Numba's threads need its run-time library; loops run on the calling thread",
 }
 
 
@@ -57,57 +57,62 @@ def kernel(
     error_model: str = "python",
     **unknown: Any,
 ) -> Function | Callable[[Callable[..., Any]], Function]:
-    """Return a decorator that compiles a Python function to one of the ABI.
+    """Return a decorator that compiles a Python function to a native function.
 
-    ``@kernel`` alone is ``@kernel()``.
+    ``@kernel`` without parentheses is ``@kernel()``.
 
     Parameters
     ----------
     signature : Signature or str, optional
-        What callers pass; by default what the function's annotations say.  The function has the
-        same parameters, and behind them those results that are tensors, which it writes.  It gets
-        tensors as arrays of Numba, compact ones where nothing else is said, and numbers as
-        numbers.  An array that the signature does not call ``out`` or ``inout`` cannot be written.
-        A function with dtype variables is compiled for each choice of dtypes.
+        Signature for callers; default: derived from the function's annotations.  The Python
+        function has the same parameters, followed by one parameter for each result that is a
+        tensor, which it writes.  Tensors arrive as Numba arrays, C-contiguous unless the signature
+        declares them ``strided``, and numbers as numbers.  Arrays are read-only unless the
+        signature declares them ``out`` or ``inout``.  A function with dtype variables is compiled
+        for each combination of dtypes.
     boundscheck : bool
-        Whether an index that is out of bounds raises IndexError; it reads other memory otherwise.
+        True to raise IndexError for an index out of bounds; without it, such an access is
+        undefined behaviour.
     fastmath : bool
-        Whether floats may be calculated in another order, as Numba's option of this name.
+        True to allow reordering of floating-point operations; see Numba's option.
     error_model : {"python", "numpy"}
-        Whether division by zero raises ZeroDivisionError, or is infinite.
+        Division by zero: raise ZeroDivisionError, or return infinity or NaN.
 
     Returns
     -------
     callable
-        The decorator; it returns a `tvm_ffi.Function`, whose attributes ``py_func`` and ``module``
-        are the Python function and the module with the code.
+        The decorator.  It returns a `tvm_ffi.Function` with the attributes ``py_func``, the Python
+        function, and ``module``, the module that contains the native code.
 
     Raises
     ------
     TypeError
-        If there is no such option.  By the decorator: if the function does not fit the signature,
-        Numba cannot compile it, or what it does needs Python or Numba's run-time library.
+        If an option is unknown.  The decorator raises it if the function does not match the
+        signature, if Numba cannot compile the function, or if the code needs Python or Numba's
+        run-time library.
     ValueError
-        If the text is no signature, or says something that has no form in LLVM.
+        If the signature cannot be parsed, or has a type that LLVM wrappers do not support.
 
     Notes
     -----
-    What the function raises arrives with its kind and its text, which must be constants.  Kernels
-    allocate no memory, do not print and call no Python: results are allocated by the caller's
-    framework, or passed.  Loops over ``numba.prange`` run on the calling thread.
+    Exceptions in the kernel reach the caller with their type and message; the arguments of the
+    exception must be constants.  Kernels cannot allocate memory, print or call Python.  The
+    caller's framework allocates results.  Loops over ``numba.prange`` run on the calling thread.
     """
     if unknown:
         raise TypeError(_no_option(next(iter(unknown))))
     options = Options(boundscheck, fastmath, error_model)
-    written = None if callable(signature) else signature
+    explicit = None if callable(signature) else signature
 
     def decorate(function: Callable[..., Any]) -> Function:
-        plain = getattr(function, "py_func", function)  # of one that Numba compiles, too
-        check_function(plain)
-        module = module_of_kernel(plain, _signature_of(plain, written), options)
-        made: Function = module.get_function(module.function_names()[0])
-        vars(made).update(module=module, py_func=plain)
-        return made
+        python_function = getattr(function, "py_func", function)  # unwraps Numba's dispatchers
+        check_function(python_function)
+        module = module_of_kernel(
+            python_function, _signature_of(python_function, explicit), options
+        )
+        native: Function = module.get_function(module.function_names()[0])
+        vars(native).update(module=module, py_func=python_function)
+        return native
 
     return decorate(signature) if callable(signature) else decorate
 
@@ -125,27 +130,28 @@ def export_library(
     Parameters
     ----------
     path : str or path-like
-        The library.
+        Path of the library to write.
     kernels : sequence of Function and JitModule
-        What `kernel` returned; modules of `tvm_ffi.codegen.llvm` with all their functions.
+        Functions that `kernel` returned, and modules of `tvm_ffi.codegen.llvm`, which are written
+        with all their functions.
     cpu, features : str, optional
-        Processor and its abilities for which it is compiled, as LLVM calls them
-        (``"x86-64-v3"``); by default those that all machines of this kind have.
+        LLVM's names of the processor and its features to compile for, such as ``"x86-64-v3"``;
+        default: the baseline of the architecture.
     **options
-        As in `tvm_ffi.export_library`, which links it.
+        Options of `tvm_ffi.export_library`, which links the library.
 
     Raises
     ------
     TypeError
-        If one of the kernels is something else.
+        If an element of `kernels` has another type.
     ValueError
-        If there are none, or two have the same name.
+        If there are no kernels, or two have the same name.
     """
     modules = []
-    for one in kernels:
-        module = getattr(one, "module", one)
+    for element in kernels:
+        module = getattr(element, "module", element)
         if not isinstance(module, JitModule):
-            raise TypeError(f"expected what `kernel` returns, got {type(one).__name__}")
+            raise TypeError(f"expected a function made by `kernel`, got {type(element).__name__}")
         if module not in modules:
             modules.append(module)
     return export_modules(path, modules, cpu=cpu, features=features, **options)
@@ -153,12 +159,12 @@ def export_library(
 
 def _no_option(name: str) -> str:
     known = ", ".join(field.name for field in fields(Options))
-    why = _REFUSED.get(name, f"it has {known}")
-    return f"kernel() has no option '{name}'; {why}"
+    reason = _UNSUPPORTED.get(name, f"its options are {known}")
+    return f"kernel() has no option '{name}'; {reason}"
 
 
 def _signature_of(function: Callable[..., Any], signature: Signature | str | None) -> Signature:
-    """Return the signature, with name and documentation of the function where it has none."""
-    found = Signature.from_function(function) if signature is None else Signature.of(signature)
-    name = found.name or function.__name__
-    return replace(found, name=name, doc=found.doc or inspect.getdoc(function))
+    """Return the signature; its name and documentation default to those of the function."""
+    base = Signature.from_function(function) if signature is None else Signature.of(signature)
+    name = base.name or function.__name__
+    return replace(base, name=name, doc=base.doc or inspect.getdoc(function))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a Python function to LLVM IR that stands for itself, by Numba.
+"""Compilation of a Python function to self-contained LLVM IR with Numba.
 
-Numba compiles without its run-time library (``_nrt=False``), so it refuses what needs memory.  What
-it says in IR of an exception is a pickle for Python; kind and text stand in its place here.
+Numba compiles without its run-time library (``_nrt=False``), so it rejects code that allocates
+memory.  Its IR describes exceptions by pickles; this module replaces them by kind and message.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ._types import numba
 
 __all__ = ["Compiled", "Options", "compile_kernel"]
 
-# What Numba has under names of its own and the library of C has, too.
-_IN_C = {
+# Functions of Numba's library that libc has under another name.
+_LIBC_NAMES = {
     "numba_gamma": "tgamma",
     "numba_gammaf": "tgammaf",
     "numba_lgamma": "lgamma",
@@ -29,7 +29,7 @@ _IN_C = {
 _NEEDS_PYTHON = ("Py", "_Py", "NRT_", "numba_")
 _DECLARED = re.compile(r"^declare [^@]*@(\"[^\"]+\"|[\w.$]+)\(", re.MULTILINE)
 _ADDRESS = re.compile(r"inttoptr \(i64 \d+ to ptr\)")
-# An exception in IR: its pickle, and the struct that is stored where callers look.
+# An exception in IR: its pickle, and the struct that refers to it.
 _PICKLE = re.compile(
     r'^@(?P<name>\.const\.pickledata\.\w+) = (?P<kind>.*?constant) \[\d+ x i8\] c"(?P<text>[^"]*)"',
     re.MULTILINE,
@@ -44,7 +44,7 @@ _ESCAPED = re.compile(rb"\\([0-9A-Fa-f]{2}|\\)")
 
 @dataclass(frozen=True)
 class Options:
-    """How kernels are compiled; see `tvm_ffi.interop.numba.kernel`."""
+    """Compilation options; see `tvm_ffi.interop.numba.kernel`."""
 
     boundscheck: bool
     fastmath: bool
@@ -52,19 +52,19 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.error_model not in ("python", "numpy"):
-            raise ValueError(f"error_model is 'python' or 'numpy', got {self.error_model!r}")
+            raise ValueError(f"error_model: expected 'python' or 'numpy', got {self.error_model!r}")
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """IR of one function.
+    """LLVM IR of one function.
 
     Parameters
     ----------
     text : str
-        A module of LLVM.
+        Text of an LLVM module.
     symbol : str
-        Name of the function in it.
+        Symbol of the function in the module.
     """
 
     text: str
@@ -74,23 +74,24 @@ class Compiled:
 def compile_kernel(
     function: Callable[..., Any], arguments: Sequence[Any], result: Any, options: Options
 ) -> Compiled:
-    """Compile a function for arguments of some types.
+    """Compile a function for given argument types.
 
     Parameters
     ----------
     function : callable
         A Python function.
     arguments : sequence of numba.types.Type
-        What it is given.
+        Types of the arguments.
     result : numba.types.Type
-        What it returns.
+        Type of the result.
     options : Options
-        How.
+        Compilation options.
 
     Raises
     ------
     TypeError
-        If Numba cannot compile it, or what it does needs Python; the message has Numba's.
+        If Numba cannot compile the function, or its code needs Python; the message contains
+        Numba's message.
     """
     where = f"kernel '{function.__name__}'"
     dispatcher = numba.njit(
@@ -106,55 +107,59 @@ def compile_kernel(
         dispatcher.compile(result(*arguments))
     except numba.core.errors.NumbaError as error:
         raise TypeError(f"{where} cannot be compiled: {_reason(str(error))}") from error
-    (made,) = dispatcher.overloads.values()
-    text = made.library.get_llvm_str()
-    for name, in_c in _IN_C.items():
-        text = re.sub(rf"@{name}\b", f"@{in_c}", text)
-    _check_needs(where, text)
-    return Compiled(_with_texts(text), made.fndesc.llvm_func_name)
+    (overload,) = dispatcher.overloads.values()
+    text = overload.library.get_llvm_str()
+    for name, libc_name in _LIBC_NAMES.items():
+        text = re.sub(rf"@{name}\b", f"@{libc_name}", text)
+    _check_symbols(where, text)
+    return Compiled(_replace_pickles(text), overload.fndesc.llvm_func_name)
 
 
-def _reason(said: str) -> str:
-    """Return what Numba says, behind what it means where that is not in it."""
-    if "<dynamic> raise" in said:
-        return f"the arguments of an exception must be constants, since text needs memory\n{said}"
-    if "NRT required" in said or "Only accept returning of array" in said:
+def _reason(message: str) -> str:
+    """Return Numba's message, after an explanation if the message needs one."""
+    if "<dynamic> raise" in message:
         return (
-            "it allocates memory, which needs Numba's run-time library; write into an argument, or "
-            f"into a result of the signature\n{said}"
+            "the arguments of an exception must be constants, because formatting a message "
+            f"allocates memory\n{message}"
         )
-    return said
+    if "NRT required" in message or "Only accept returning of array" in message:
+        return (
+            "it allocates memory, which needs Numba's run-time library; write to an argument, or "
+            f"to a result of the signature\n{message}"
+        )
+    return message
 
 
-def _check_needs(where: str, text: str) -> None:
-    """Raise TypeError for IR that works in this process alone."""
+def _check_symbols(where: str, text: str) -> None:
+    """Raise TypeError for IR that needs Python symbols or contains addresses of this process."""
     declared = [name.strip('"') for name in _DECLARED.findall(text)]
-    needed = [name for name in declared if name.startswith(_NEEDS_PYTHON)]
-    if needed:
+    unavailable = [name for name in declared if name.startswith(_NEEDS_PYTHON)]
+    if unavailable:
         raise TypeError(
             f"{where} needs Python or Numba's run-time library, as printing, random numbers and "
-            f"objects do: it calls {', '.join(sorted(needed))}"
+            f"objects do: it calls {', '.join(sorted(unavailable))}"
         )
     if _ADDRESS.search(text):
         raise TypeError(
-            f"{where} uses an address of this process, such as that of a function of ctypes"
+            f"{where} uses an address of this process, such as that of a ctypes function; it "
+            "cannot be exported"
         )
 
 
 # ---- exceptions ----------------------------------------------------------------------------------
 
 
-def _with_texts(text: str) -> str:
-    """Put kind and text of exceptions in place of their pickles.
+def _replace_pickles(text: str) -> str:
+    """Replace the pickles of exceptions by their kind and message.
 
-    The bytes become kind, NUL, text, NUL; the number of bytes in the struct becomes the place of
-    the text.
+    The bytes become: kind, NUL, message, NUL.  The struct's size field becomes the offset of the
+    message in bytes.
     """
-    places: dict[str, int] = {}
+    message_offsets: dict[str, int] = {}
 
     def replaced(match: re.Match[str]) -> str:
-        kind, message = _said(pickle.loads(_unescaped(match["text"])))
-        places[match["name"]] = len(kind) + 1
+        kind, message = _kind_and_message(pickle.loads(_unescaped(match["text"])))
+        message_offsets[match["name"]] = len(kind) + 1
         content = kind + b"\0" + message.replace(b"\0", b"") + b"\0"
         escaped = "".join(f"\\{byte:02X}" for byte in content)
         return f'@{match["name"]} = {match["kind"]} [{len(content)} x i8] c"{escaped}"'
@@ -162,7 +167,7 @@ def _with_texts(text: str) -> str:
     text = _PICKLE.sub(replaced, text)
     return _STRUCT.sub(
         lambda match: (
-            f"{match[1]} {{ ptr @{match['pickle']}, i32 {places[match['pickle']]}, "
+            f"{match[1]} {{ ptr @{match['pickle']}, i32 {message_offsets[match['pickle']]}, "
             "ptr null, ptr null, i32 0 }"
         ),
         text,
@@ -176,12 +181,12 @@ def _unescaped(text: str) -> bytes:
     )
 
 
-def _said(exception: Any) -> tuple[bytes, bytes]:
-    """Return kind and text of an exception, as Numba describes it: class, arguments and place."""
+def _kind_and_message(exception: Any) -> tuple[bytes, bytes]:
+    """Return the kind and message of Numba's description: class, arguments and location."""
     cls, args, _ = exception
     kind = cls.__name__
     if kind not in ERROR_NAME_TO_TYPE:
-        register_error(kind, cls)  # arrives as itself, in this process
+        register_error(kind, cls)  # In this process, callers get an exception of the same class.
     args = tuple(args or ())
     message = str(args[0]) if len(args) == 1 else str(args) if args else ""
     return kind.encode(), message.encode("utf-8", "replace")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel as a module: what Numba has compiled, the wrapper, and what stands between them.
+"""A Numba kernel as a JIT module: compiled code, generated wrapper, and an adapter between them.
 
-The wrapper calls a function of C with the address, the extents and the strides of each tensor.
-That makes arrays of Numba of them, in the frame of the call, and raises what the kernel reports.
+The generated wrapper calls the adapter with the address, extents and strides of each tensor.  The
+adapter builds Numba's array structs on the stack, calls the kernel, and sets the pending error if
+the kernel reports an exception.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from ...codegen.llvm._call import type_of_callee
 from ...codegen.llvm._code import DOUBLE, FLOAT, I8, I32, I64, PTR, Code, Local, null
 from ...codegen.llvm._target import parameter_types
 from ...signature import Parameter, Result, Signature, TensorType
+from ...signature._printing import type_text
 from ._compile import Compiled, Options, compile_kernel
-from ._types import array_type, number_type, shown, types
+from ._types import array_type, number_type, types
 
 __all__ = ["check_function", "module_of_kernel"]
 
@@ -35,13 +37,13 @@ _SUSPENDED = {
     "a generator": inspect.isgeneratorfunction,
     "an asynchronous generator": inspect.isasyncgenfunction,
 }
-_ROOM_OF_RESULT = 2  # numbers of 64 bits; the largest result is a complex number
+_RESULT_SLOTS = 2  # size of the result buffer in 64-bit words; a complex number needs 2
 
 
 def module_of_kernel(
     function: Callable[..., Any], signature: Signature, options: Options
 ) -> JitModule:
-    """Return the module with a function of the ABI that calls a Python function, compiled."""
+    """Compile a Python function and return a module with a native function that calls it."""
     _check_parameters(function, signature)
     wrapper = _wrapper(signature)
     module = ir.Module(signature.name)
@@ -50,7 +52,7 @@ def module_of_kernel(
         dtypes = dict(zip(signature.dtype_variables, choice))
         compiled = _compiled(function, wrapper, dtypes, options)
         texts.append(compiled.text)
-        _Bridge(module, wrapper, callee, dtypes, compiled).write()
+        _KernelAdapter(module, wrapper, callee, dtypes, compiled).write()
     emit_wrapper(module, wrapper)
     return jit(module, link=texts, optimization=_OPTIMIZATION)
 
@@ -59,83 +61,86 @@ def module_of_kernel(
 
 
 def check_function(function: Any) -> None:
-    """Raise TypeError for what Numba compiles as something else than what Python would run."""
+    """Raise TypeError for functions that Numba would compile with another meaning."""
     if not inspect.isfunction(function):
         raise TypeError(f"expected a function written in Python, got {type(function).__name__}")
     for kind, is_kind in _SUSPENDED.items():
         if is_kind(function):
             raise TypeError(
-                f"kernel '{function.__name__}' is {kind}; kernels run to their end when called"
+                f"kernel '{function.__name__}' is {kind}; expected a function that runs to "
+                "completion"
             )
 
 
 def _check_parameters(function: Callable[..., Any], signature: Signature) -> None:
     """Raise TypeError unless a function has the parameters of a signature."""
-    wanted = [parameter.name for parameter in signature.parameters]
-    tensors = [one for one in signature.results if isinstance(one.type, TensorType)]
-    written = [_with_stars(one) for one in inspect.signature(function).parameters.values()]
-    names = [one.name or name for one, name in zip(tensors, written[len(wanted) :])]
-    if written != wanted + names or len(names) != len(tensors):
+    expected = [parameter.name for parameter in signature.parameters]
+    tensors = [result for result in signature.results if isinstance(result.type, TensorType)]
+    actual = [
+        _starred_name(parameter) for parameter in inspect.signature(function).parameters.values()
+    ]
+    names = [result.name or name for result, name in zip(tensors, actual[len(expected) :])]
+    if actual != expected + names or len(names) != len(tensors):
         results = f", and {len(tensors)} for results that are tensors" if tensors else ""
         raise TypeError(
-            f"kernel '{function.__name__}' has the parameters ({', '.join(written)}); its "
-            f"signature has ({', '.join(wanted)}){results}"
+            f"kernel '{function.__name__}' has the parameters ({', '.join(actual)}); its "
+            f"signature has ({', '.join(expected)}){results}"
         )
 
 
-def _with_stars(parameter: inspect.Parameter) -> str:
-    """Return the name of a parameter, with its stars."""
+def _starred_name(parameter: inspect.Parameter) -> str:
+    """Return the name of a parameter with its stars, such as ``*args``."""
     return str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
 
 
 def _wrapper(signature: Signature) -> Wrapper:
-    """Return the wrapper of the function between, which gets all that arrays are made of."""
-    holes = "".join(f"_{{{name}}}" for name in signature.dtype_variables)
-    names = [one.name or f"result{i}" for i, one in enumerate(signature.results)]
+    """Return the generated wrapper, which passes address, shape and strides of each tensor."""
+    dtype_suffix = "".join(f"_{{{name}}}" for name in signature.dtype_variables)
+    names = [result.name or f"result{i}" for i, result in enumerate(signature.results)]
     if len(names) == 1:
         names = [signature.results[0].name or "result"]
     arguments = []
     declared: list[tuple[str, Parameter | Result]] = [(p.name, p) for p in signature.parameters]
     declared += zip(names, signature.results)
-    for name, one in declared:
+    for name, value in declared:
         arguments.append(name)
-        type_ = one.type
+        type_ = value.type
         if isinstance(type_, TensorType):
-            _check_tensor(signature, name, one)
+            _check_tensor(signature, name, value)
             fields = ["shape", "strides"] if type_.layout == "strided" else ["shape"]
             arguments += [f"{name}.{field}" for field in fields]
         elif number_type(type_) is None:
             raise TypeError(
-                f"{signature.name}: '{name}' is {shown(type_)}; kernels of Numba take tensors and "
-                "numbers, which may not be None"
+                f"{signature.name}: '{name}' is {type_text(type_)}; Numba kernels take tensors and "
+                "numbers, which must not be None"
             )
     return make_wrapper(
-        signature, f"kernel_of_{signature.name}{holes}", arguments=arguments, returns="error"
+        signature, f"kernel_of_{signature.name}{dtype_suffix}", arguments=arguments, returns="error"
     )
 
 
-def _check_tensor(signature: Signature, name: str, one: Parameter | Result) -> None:
-    """Raise TypeError for a tensor that Numba cannot take."""
-    type_ = one.type
+def _check_tensor(signature: Signature, name: str, value: Parameter | Result) -> None:
+    """Raise TypeError for a tensor type that Numba does not support."""
+    type_ = value.type
     assert isinstance(type_, TensorType)
-    where = f"{signature.name}: '{name}' is {shown(type_)}"
+    where = f"{signature.name}: '{name}' is {type_text(type_)}"
     if type_.is_optional:
-        raise TypeError(f"{where}; kernels of Numba take no tensor that may be None")
+        raise TypeError(f"{where}; Numba kernels do not support tensors that may be None")
     if type_.ndim is None:
-        raise TypeError(f"{where}; kernels of Numba need the number of dimensions")
+        raise TypeError(f"{where}; Numba kernels need the number of dimensions")
     if type_.device not in (None, "cpu", "cpu:0"):
-        raise TypeError(f"{where}; kernels of Numba run on the CPU")
+        raise TypeError(f"{where}; Numba kernels run on the CPU")
     if not isinstance(type_.dtype, str):
-        raise TypeError(f"{where}; kernels of Numba need one dtype, or a variable for several")
+        raise TypeError(f"{where}; Numba kernels need one dtype, or a dtype variable")
     for dtype in signature.dtypes_of(type_):
         if array_type(type_, dtype, is_written=True) is None:
-            raise TypeError(f"{where}; Numba has no arrays of {dtype}")
+            raise TypeError(f"{where}; Numba has no arrays with dtype {dtype}")
 
 
 def _compiled(
     function: Callable[..., Any], wrapper: Wrapper, dtypes: dict[str, str], options: Options
 ) -> Compiled:
-    """Compile the function for one choice of dtypes."""
+    """Compile the function for one combination of dtypes."""
     arguments = []
     for parameter in wrapper.signature.parameters:
         arguments.append(_type_of(parameter, dtypes, is_written=parameter.is_written))
@@ -148,18 +153,18 @@ def _compiled(
     return compile_kernel(function, arguments, returned, options)
 
 
-def _type_of(one: Parameter | Result, dtypes: dict[str, str], *, is_written: bool) -> Any:
-    if isinstance(one.type, TensorType):
-        dtype = str(one.type.dtype)
-        return array_type(one.type, dtypes.get(dtype, dtype), is_written=is_written)
-    return number_type(one.type)
+def _type_of(value: Parameter | Result, dtypes: dict[str, str], *, is_written: bool) -> Any:
+    if isinstance(value.type, TensorType):
+        dtype = str(value.type.dtype)
+        return array_type(value.type, dtypes.get(dtype, dtype), is_written=is_written)
+    return number_type(value.type)
 
 
-# ---- between wrapper and kernel ------------------------------------------------------------------
+# ---- adapter between wrapper and kernel ----------------------------------------------------------
 
 
-class _Bridge:
-    """Writes the function between a wrapper and a kernel."""
+class _KernelAdapter:
+    """Writes the IR of the function that the wrapper calls, and which calls the kernel."""
 
     def __init__(
         self,
@@ -172,77 +177,79 @@ class _Bridge:
         self._wrapper, self._dtypes = wrapper, dtypes
         type_, _ = type_of_callee(wrapper, callee)
         self._code = Code(ir.Function(module, type_, callee))
-        parameters = [_TYPES[one] for one in parameter_types(compiled.text, compiled.symbol)]
+        parameters = [_TYPES[name] for name in parameter_types(compiled.text, compiled.symbol)]
         self._kernel = ir.Function(module, ir.FunctionType(I32, parameters), compiled.symbol)
 
     def write(self) -> None:
-        """Write the call, and what raises the exception that it reports."""
+        """Write the call of the kernel, the copy of its result and the handling of exceptions."""
         code = self._code
-        given = iter(code.function.args)
-        room = Local(code, ir.ArrayType(I64, _ROOM_OF_RESULT), None)
+        arguments = iter(code.function.args)
+        buffer = Local(code, ir.ArrayType(I64, _RESULT_SLOTS), None)
         exception = Local(code, PTR, null())
-        values = [room.address, exception.address]
-        number = None
+        values = [buffer.address, exception.address]
+        result_address = None
         signature = self._wrapper.signature
-        passed: list[Parameter | Result] = [*signature.parameters, *signature.results]
-        for one in passed:
-            if isinstance(one.type, TensorType):
-                values += self._array(one.type, given)
-            elif isinstance(one, Result):
-                number = next(given)
+        declared: list[Parameter | Result] = [*signature.parameters, *signature.results]
+        for value in declared:
+            if isinstance(value.type, TensorType):
+                values += self._array(value.type, arguments)
+            elif isinstance(value, Result):
+                result_address = next(arguments)
             else:
-                values.append(next(given))
-        wanted = self._kernel.function_type.args
-        status = code.call(self._kernel, [self._fitted(*one) for one in zip(values, wanted)])
+                values.append(next(arguments))
+        kernel_types = self._kernel.function_type.args
+        status = code.call(
+            self._kernel, [self._widened(*pair) for pair in zip(values, kernel_types)]
+        )
         with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
             self._raise(exception.value)
-        if number is not None:
+        if result_address is not None:
             (result,) = signature.results
-            self._copy(room.address, number, result)
+            self._copy_result(buffer.address, result_address, result)
         code.ret(I32(0))
 
-    def _array(self, type_: TensorType, given: Any) -> list[Any]:
-        """Return the parts of an array: owners, size, address, shape, strides in bytes."""
+    def _array(self, type_: TensorType, arguments: Any) -> list[Any]:
+        """Return the fields of a Numba array: owners, size, address, shape, strides in bytes."""
         code, ndim = self._code, type_.ndim
         assert ndim is not None
-        address, shape = next(given), next(given)
-        strides = next(given) if type_.layout == "strided" else None
+        address, shape = next(arguments), next(arguments)
+        strides = next(arguments) if type_.layout == "strided" else None
         dtype = str(type_.dtype)
         array: Any = array_type(type_, self._dtypes.get(dtype, dtype), is_written=True)
         size = I64(_size_of(array.dtype))
         extents = [code.element(I64, shape, axis) for axis in range(ndim)]
-        count, steps = I64(1), list[Any]()
+        count, strides_bytes = I64(1), list[Any]()
         for axis in reversed(range(ndim)):
-            step = count if strides is None else code.element(I64, strides, axis)
-            steps.insert(0, code.mul(step, size))
+            stride = count if strides is None else code.element(I64, strides, axis)
+            strides_bytes.insert(0, code.mul(stride, size))
             count = code.mul(count, extents[axis])
-        return [null(), null(), count, size, address, *extents, *steps]
+        return [null(), null(), count, size, address, *extents, *strides_bytes]
 
-    def _fitted(self, value: Any, type_: Any) -> Any:
-        """Return a value in the width that Numba passes it with."""
+    def _widened(self, value: Any, type_: Any) -> Any:
+        """Return a value zero-extended to the type of the kernel's parameter."""
         if value.type == type_ or isinstance(type_, ir.PointerType):
             return value
         return self._code.zext(value, type_)
 
     def _raise(self, exception: Any) -> None:
-        """Raise what a kernel has reported, see `_compile`."""
+        """Set the pending error from the kind and message that `_compile` wrote into the IR."""
         code = self._code
         with code.if_then(code.icmp_unsigned("==", exception, null())):
             kind = code.string("RuntimeError")
-            message = code.string("the kernel failed without saying why")
+            message = code.string("the kernel failed without an exception")
             code.runtime("TVMFFIErrorSetRaisedFromCStr", kind, message)
             code.ret(I32(1))
         kind = code.load(exception, typ=PTR)
-        text = code.element_at(I8, kind, code.element(I32, exception, 2))
-        code.runtime("TVMFFIErrorSetRaisedFromCStr", kind, text)
+        message = code.element_at(I8, kind, code.element(I32, exception, 2))
+        code.runtime("TVMFFIErrorSetRaisedFromCStr", kind, message)
         code.ret(I32(1))
 
-    def _copy(self, room: Any, number: Any, result: Result) -> None:
-        """Write the number that a kernel has returned to where the wrapper has room for it."""
+    def _copy_result(self, buffer: Any, address: Any, result: Result) -> None:
+        """Copy the number that the kernel returned to the address that the wrapper passed."""
         type_ = ir.IntType(8 * _size_of(number_type(result.type)))
-        self._code.store(self._code.load(room, typ=type_), number)
+        self._code.store(self._code.load(buffer, typ=type_), address)
 
 
 def _size_of(type_: Any) -> int:
-    """Return the bytes that a number of Numba has in memory."""
+    """Return the size of a Numba number type in memory, in bytes."""
     return 1 if type_ is types.boolean else int(type_.bitwidth) // 8

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types that Numba has for what a signature declares."""
+"""Numba types of the parameters and results of a signature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 from ..._schema.dtypes import integer_range
 from ...signature import ScalarType, TensorType
 from ...signature._checks import accepted_type_names
-from ...signature._printing import type_text
 from ...signature._types import Type
 from .._versions import load
 
@@ -28,15 +27,15 @@ _NUMBERS = {"bool": types.boolean, "float": types.float64, "int": types.int64}
 
 
 def number_type(type_: Type) -> Any | None:
-    """Return the type of a number; None for what is no number that Numba can take."""
+    """Return the Numba type of a number, or None if Numba kernels do not support the type."""
     if isinstance(type_, ScalarType):
         return None if type_.is_optional else getattr(types, type_.dtype)
-    words = accepted_type_names(type_)
-    return None if words is None or "None" in words else _NUMBERS.get(words[0])
+    names = accepted_type_names(type_)
+    return None if names is None or "None" in names else _NUMBERS.get(names[0])
 
 
 def array_type(type_: TensorType, dtype: str, *, is_written: bool) -> Any | None:
-    """Return the type of a tensor; None for one that Numba cannot take."""
+    """Return the Numba type of a tensor, or None if Numba kernels do not support the type."""
     element = _ELEMENTS.get(dtype)
     if element is None and integer_range(dtype) is not None:
         element = getattr(types, dtype)
@@ -44,8 +43,3 @@ def array_type(type_: TensorType, dtype: str, *, is_written: bool) -> Any | None
         return None
     layout = "A" if type_.layout == "strided" else "C"
     return types.Array(element, type_.ndim, layout, readonly=not is_written)
-
-
-def shown(type_: Type) -> str:
-    """Return a declared type as text."""
-    return type_text(type_)

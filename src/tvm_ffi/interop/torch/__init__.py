@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch: functions in programs that torch traces, compiles, transforms and exports.
+"""PyTorch adapter: functions in programs that torch traces, compiles, transforms and exports.
 
-Importing this module is enough for functions with a signature: where a program is traced, a call
-becomes one operator, whose schema, marks of what is written and stand-in for tracing are made from
-the signature.  Calls of programs that nobody traces are as they are without this module.
-`register` makes operators of all other functions, and those with derivatives or rules of their own.
+For functions with a signature, importing this module is enough: in a traced program, each call
+becomes a call of one operator, whose schema and fake kernel are derived from the signature.  Eager
+calls do not change.  `register` creates operators of functions without a signature, and operators
+with derivatives, batching rules or custom fake kernels.
 """
 
 from .._versions import load as _load
@@ -12,7 +12,7 @@ from .._versions import load as _load
 _load("torch", "2.13.0", "2.13.0")
 
 from ._cpp import operators_source
-from ._dispatcher_fallback import take_refused_calls
+from ._dispatcher_fallback import install_fallback
 from ._operators import UntraceableError, operator_of
 from ._program import MissingFunctionError, load, save
 from ._register import register
@@ -29,4 +29,4 @@ __all__ = [
 ]
 
 trace_functions()
-take_refused_calls()
+install_fallback()

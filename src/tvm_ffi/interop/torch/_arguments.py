@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of an operator's call, by parameter and in order.
+"""Conversion of an operator's arguments between positional order and a mapping by parameter.
 
-Operators take what a variadic parameter of the function takes as one list, and parameters behind it
-or behind ``*`` by name.
+An operator takes the arguments of a variadic parameter as one list, and keyword-only parameters by
+name.
 """
 
 from __future__ import annotations
@@ -20,27 +20,33 @@ __all__ = ["bind_positions", "pass_by_position", "tensors_in"]
 def bind_positions(
     signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return an operator's arguments by parameter; torch leaves out those that are defaults."""
-    defaults = {one.name: one.default for one in signature.parameters}
-    places = [one.name for one in signature.parameters if one.kind != "keyword-only"]
-    return {**defaults, **dict(zip(places, args)), **kwargs}
+    """Return an operator's arguments by parameter; torch omits arguments that equal the default."""
+    defaults = {parameter.name: parameter.default for parameter in signature.parameters}
+    names = [
+        parameter.name for parameter in signature.parameters if parameter.kind != "keyword-only"
+    ]
+    return {**defaults, **dict(zip(names, args)), **kwargs}
 
 
 def pass_by_position(
     signature: Signature, arguments: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return arguments by parameter as an operator takes them."""
-    by_position = [
-        arguments[one.name] for one in signature.parameters if one.kind != "keyword-only"
+    """Return the positional and the keyword arguments of an operator."""
+    args = [
+        arguments[parameter.name]
+        for parameter in signature.parameters
+        if parameter.kind != "keyword-only"
     ]
-    by_name = {
-        one.name: arguments[one.name] for one in signature.parameters if one.kind == "keyword-only"
+    kwargs = {
+        parameter.name: arguments[parameter.name]
+        for parameter in signature.parameters
+        if parameter.kind == "keyword-only"
     }
-    return by_position, by_name
+    return args, kwargs
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """Yield the tensors among arguments, those in lists as well."""
+    """Yield the tensors among arguments, including those in nested lists."""
     for value in values:
         if isinstance(value, torch.Tensor):
             yield value

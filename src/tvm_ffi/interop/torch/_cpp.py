@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators in C++, for processes without Python: programs that AOTInductor has compiled.
+"""Generation of C++ operators for processes without Python, such as AOTInductor programs.
 
-The source has everything that it needs of torch declared in it: functions of torch's C interface,
-which keeps from release to release, so that no header of torch is compiled.  It is linked with the
-library that has the functions, and registers the operators when it is loaded, under the names that
-they have in Python.
+The generated source declares the functions of torch's stable C interface that it uses, so it needs
+no torch header.  It is linked with the libraries of the functions.  Loading the result registers
+the operators under the names that they have in Python.
 """
 
 from __future__ import annotations
@@ -15,59 +14,62 @@ from collections.abc import Iterable
 from ..._binding.call import Function
 from ...signature import Parameter
 from ._operators import NAMESPACE, Operator, UntraceableError, traced_operator
-from ._schema import schema_text, schema_word
+from ._schema import schema_text, schema_type
 
 __all__ = ["operators_source"]
 
 
 def operators_source(functions: Iterable[Function]) -> str:
-    """Return C++ that registers the operators of functions in processes without Python.
+    """Return C++ source that registers operators of functions in processes without Python.
 
     Parameters
     ----------
     functions : iterable of Function
-        Functions of libraries, with signatures; they take tensors, numbers and bools, each of which
-        may be None, and return nothing.
+        Functions of libraries, with signatures.  Their parameters are tensors, numbers or bools,
+        which may be optional, and they return nothing.
 
     Returns
     -------
     str
-        The source of a library.  It needs the headers of this package, and is linked with
-        ``libtvm_ffi``, ``libtorch_cpu`` and the libraries that have the functions.
+        Source text of a library.  Compile it with the headers of this package, and link it with
+        ``libtvm_ffi``, ``libtorch_cpu`` and the libraries of the functions.
 
     Raises
     ------
     UntraceableError
-        If a function is none of these; the message says why.
+        If a function does not satisfy these conditions; the message gives the reason.
 
     Notes
     -----
-    In a process with Python, where the library was loaded before, the operators are those of the
-    library: programs call them without Python.
+    A Python process that loads the library before it traces a program uses the C++ operators, too.
     """
-    operators = [traced_operator(one) for one in functions]
+    operators = [traced_operator(function) for function in functions]
     bodies = [_body(operator) for operator in operators]
     rows = "\n".join(map(_row, operators))
     return "\n".join([_HEAD, *bodies, _TAIL.replace("ROWS", rows).replace("NAMESPACE", NAMESPACE)])
 
 
 def _symbol(operator: Operator) -> str:
-    place = operator.place
+    locator = operator.locator
     if not operator.name.startswith(f"{NAMESPACE}::"):
         raise UntraceableError(
-            f"{operator.name}: somebody named it (tvm_ffi.interop.torch.register), and its rules "
-            "are in Python"
+            f"{operator.name}: expected an operator that was created from a signature, got one "
+            "created by tvm_ffi.interop.torch.register, whose rules are in Python"
         )
-    if place is None or not place.library or not place.name.isidentifier():
-        raise UntraceableError(f"{operator.name}: the function is in no library that C++ can link")
-    return f"__tvm_ffi_{place.name}"
+    if locator is None or not locator.library or not locator.name.isidentifier():
+        raise UntraceableError(
+            f"{operator.name}: expected a function of a library, got a global function or a Python "
+            "callable; C++ can only link functions of libraries"
+        )
+    return f"__tvm_ffi_{locator.name}"
 
 
 def _body(operator: Operator) -> str:
     signature = operator.signature
     if signature.results:
         raise UntraceableError(
-            f"{operator.name}: operators in C++ return nothing, and `{signature}` does"
+            f"{operator.name}: expected a function without results, got `{signature}`; C++ "
+            "operators return nothing"
         )
     symbol = _symbol(operator)
     lines = [
@@ -76,24 +78,25 @@ def _body(operator: Operator) -> str:
         f"  Arguments call({len(signature.parameters)});",
     ]
     lines += [
-        f"  call.{_taker(operator, one)}(stack[{place}]);"
-        for place, one in enumerate(signature.parameters)
+        f"  call.{_add_method(operator, parameter)}(stack[{index}]);"
+        for index, parameter in enumerate(signature.parameters)
     ]
     return "\n".join([*lines, f"  call.Run({symbol});", "}", ""])
 
 
-_TAKERS = {"Tensor": "TakeTensor", "SymInt": "TakeInt", "float": "TakeFloat", "bool": "TakeBool"}
+_ADD_METHODS = {"Tensor": "AddTensor", "SymInt": "AddInt", "float": "AddFloat", "bool": "AddBool"}
 
 
-def _taker(operator: Operator, parameter: Parameter) -> str:
-    word = schema_word(parameter.type) or ""
-    taker = _TAKERS.get(word.rstrip("?"))
-    if taker is None or parameter.kind == "variadic":
+def _add_method(operator: Operator, parameter: Parameter) -> str:
+    """Return the method of the C++ class `Arguments` that converts a parameter's type."""
+    type_name = schema_type(parameter.type) or ""
+    method = _ADD_METHODS.get(type_name.rstrip("?"))
+    if method is None or parameter.kind == "variadic":
         raise UntraceableError(
-            f"{operator.name}: operators in C++ take tensors, numbers and bools, and "
-            f"'{parameter.name}' is none"
+            f"{operator.name}: parameter '{parameter.name}': expected a tensor, number or bool, "
+            "which are the only parameters of C++ operators"
         )
-    return f"Optional<&Arguments::{taker}>" if word.endswith("?") else taker
+    return f"AddOptional<&Arguments::{method}>" if type_name.endswith("?") else method
 
 
 def _row(operator: Operator) -> str:
@@ -103,7 +106,7 @@ def _row(operator: Operator) -> str:
 
 
 _HEAD = """\
-// Made by tvm_ffi.interop.torch: operators of torch that call functions of the ABI.
+// Generated by tvm_ffi.interop.torch: torch operators that call TVM FFI functions.
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
@@ -112,7 +115,7 @@ _HEAD = """\
 #include <string>
 #include <vector>
 
-// Torch's C interface, as far as it is used here.
+// The functions of torch's stable C interface that this file uses.
 extern "C" {
 int aoti_torch_library_init_fragment(const char*, const char*, uint32_t, void**);
 int aoti_torch_library_init_impl(const char*, const char*, const char*, uint32_t, void**);
@@ -140,16 +143,16 @@ int32_t aoti_torch_dtype_float32();
 int32_t aoti_torch_dtype_float64();
 int32_t aoti_torch_dtype_complex64();
 int32_t aoti_torch_dtype_complex128();
-// Only where there is CUDA.
+// Null in a build of torch without CUDA.
 __attribute__((weak)) int aoti_torch_get_current_cuda_stream(int32_t, void**);
-// What an optional argument is in; allocated by torch.
+// Frees the cell of an optional argument, which torch allocated.
 int torch_delete_stable_ivalue(uint64_t*);
 }
 
 namespace {
 
 void Check(int code) {
-  if (code != 0) throw std::runtime_error("torch does not tell about a tensor");
+  if (code != 0) throw std::runtime_error("a function of torch's C interface failed");
 }
 
 DLDataType TypeOf(void* tensor) {
@@ -170,20 +173,20 @@ DLDataType TypeOf(void* tensor) {
       {aoti_torch_dtype_complex64(), {kDLComplex, 64, 1}},
       {aoti_torch_dtype_complex128(), {kDLComplex, 128, 1}},
   };
-  int32_t found = 0;
-  Check(aoti_torch_get_dtype(tensor, &found));
+  int32_t dtype = 0;
+  Check(aoti_torch_get_dtype(tensor, &dtype));
   for (const auto& row : kTypes) {
-    if (row.torch == found) return row.type;
+    if (row.torch == dtype) return row.type;
   }
-  throw std::runtime_error("a tensor has an element type that operators in C++ do not pass");
+  throw std::runtime_error("C++ operators do not support the dtype of a tensor");
 }
 
-// The arguments of one call: views of tensors that the call owns, and numbers.
+// The arguments of one call: numbers, and views of tensors that this object owns.
 class Arguments {
  public:
   explicit Arguments(size_t count) {
     args_.reserve(count);
-    tensors_.reserve(count);  // arguments hold addresses of these
+    tensors_.reserve(count);  // args_ has the addresses of the elements
   }
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -191,7 +194,7 @@ class Arguments {
     for (void* tensor : owned_) aoti_torch_delete_tensor_object(tensor);
   }
 
-  void TakeTensor(uint64_t value) {
+  void AddTensor(uint64_t value) {
     void* tensor = reinterpret_cast<void*>(value);
     owned_.push_back(tensor);
     DLTensor view = {};
@@ -208,49 +211,49 @@ class Arguments {
     view.device.device_type = kDLCPU;
     if (device_type != aoti_torch_device_type_cpu()) {
       if (device_type != aoti_torch_device_type_cuda()) {
-        throw std::runtime_error("operators in C++ take tensors on cpu and cuda");
+        throw std::runtime_error("C++ operators support tensors on cpu and cuda only");
       }
       view.device.device_type = kDLCUDA;
       view.device.device_id = device_index;
     }
     tensors_.push_back(view);
-    Take(kTVMFFIDLTensorPtr).v_ptr = &tensors_.back();
+    Add(kTVMFFIDLTensorPtr).v_ptr = &tensors_.back();
   }
-  void TakeInt(uint64_t value) { Take(kTVMFFIInt).v_int64 = static_cast<int64_t>(value); }
-  void TakeBool(uint64_t value) { Take(kTVMFFIBool).v_int64 = (value & 0xff) != 0; }
-  void TakeFloat(uint64_t value) { std::memcpy(&Take(kTVMFFIFloat).v_float64, &value, 8); }
+  void AddInt(uint64_t value) { Add(kTVMFFIInt).v_int64 = static_cast<int64_t>(value); }
+  void AddBool(uint64_t value) { Add(kTVMFFIBool).v_int64 = (value & 0xff) != 0; }
+  void AddFloat(uint64_t value) { std::memcpy(&Add(kTVMFFIFloat).v_float64, &value, 8); }
 
-  template <void (Arguments::*take)(uint64_t)>
-  void Optional(uint64_t value) {
+  template <void (Arguments::*add)(uint64_t)>
+  void AddOptional(uint64_t value) {
     if (value == 0) {
-      Take(kTVMFFINone);
+      Add(kTVMFFINone);
       return;
     }
-    uint64_t* place = reinterpret_cast<uint64_t*>(value);
-    const uint64_t inner = *place;
-    torch_delete_stable_ivalue(place);
-    (this->*take)(inner);
+    uint64_t* cell = reinterpret_cast<uint64_t*>(value);
+    const uint64_t inner = *cell;
+    torch_delete_stable_ivalue(cell);
+    (this->*add)(inner);
   }
 
   void Run(int (*function)(void*, const TVMFFIAny*, int32_t, TVMFFIAny*)) {
     const DLDevice* device = DeviceWithStream();
-    void* before = nullptr;
+    void* previous_stream = nullptr;
     if (device != nullptr) {
       void* stream = nullptr;
       Check(aoti_torch_get_current_cuda_stream(device->device_id, &stream));
-      TVMFFIEnvSetStream(device->device_type, device->device_id, stream, &before);
+      TVMFFIEnvSetStream(device->device_type, device->device_id, stream, &previous_stream);
     }
     TVMFFIAny result = {};
     const int code = function(nullptr, args_.data(), static_cast<int32_t>(args_.size()), &result);
     if (device != nullptr) {
-      TVMFFIEnvSetStream(device->device_type, device->device_id, before, nullptr);
+      TVMFFIEnvSetStream(device->device_type, device->device_id, previous_stream, nullptr);
     }
     if (code != 0) Raise();
     if (result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
   }
 
  private:
-  TVMFFIAny& Take(int32_t type_index) {
+  TVMFFIAny& Add(int32_t type_index) {
     args_.push_back(TVMFFIAny{});
     args_.back().type_index = type_index;
     return args_.back();
@@ -267,7 +270,7 @@ class Arguments {
   [[noreturn]] static void Raise() {
     TVMFFIObjectHandle error = nullptr;
     TVMFFIErrorMoveFromRaised(&error);
-    if (error == nullptr) throw std::runtime_error("the function failed and does not say why");
+    if (error == nullptr) throw std::runtime_error("the function failed but set no error");
     const TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(error);
     const std::string text = std::string(cell->kind.data, cell->kind.size) + ": " +
                              std::string(cell->message.data, cell->message.size);
@@ -292,16 +295,16 @@ static const bool kIsRegistered = [] {
   } kOperators[] = {
 ROWS
   };
-  void* definitions = nullptr;  // stay, and with them what they register
+  void* definitions = nullptr;  // Never freed: freeing a library undoes its registrations.
   void* kernels = nullptr;
   if (aoti_torch_library_init_fragment("NAMESPACE", __FILE__, __LINE__, &definitions) != 0 ||
       aoti_torch_library_init_impl("NAMESPACE", "CompositeExplicitAutograd", __FILE__, __LINE__,
                                    &kernels) != 0) {
     return false;
   }
-  for (const auto& one : kOperators) {
-    if (aoti_torch_library_def(definitions, one.schema) == 0) {  // else somebody has it already
-      aoti_torch_library_impl(kernels, one.name, one.run);
+  for (const auto& op : kOperators) {
+    if (aoti_torch_library_def(definitions, op.schema) == 0) {  // Fails if it is defined already.
+      aoti_torch_library_impl(kernels, op.name, op.run);
     }
   }
   return true;

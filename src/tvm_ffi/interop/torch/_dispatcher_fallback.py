@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls with tensors that have no memory of their own, made by torch's dispatcher instead.
+"""Fallback to torch's dispatcher for calls with tensors that have no accessible memory.
 
-A FakeTensor, a tensor inside vmap or grad, one on ``meta`` or of a class that wraps others stands
-for tensors that native code cannot see.  Where the binding refuses one, the operator of the
-function is called, and torch does what it does for operators: it traces, maps, differentiates.
-Calls that native code takes never come here.
+Native code cannot read a FakeTensor, a ``meta`` tensor, a tensor inside vmap or grad, or a tensor
+subclass that wraps others.  If the binding rejects such an argument, the fallback calls the
+function's operator, so that torch traces, maps or differentiates the call as it does for other
+operators.  Calls that the binding accepts do not reach the fallback.
 """
 
 from __future__ import annotations
@@ -22,35 +22,36 @@ from ...core import DataType
 from ._arguments import pass_by_position, tensors_in
 from ._operators import Operator, UntraceableError, traced_operator
 
-__all__ = ["call_operator", "take_refused_calls"]
+__all__ = ["call_operator", "install_fallback"]
 
 
-def take_refused_calls() -> None:
-    """Let calls that native code cannot take go through torch's dispatcher."""
+def install_fallback() -> None:
+    """Set the binding's hook for calls whose arguments it rejects."""
     hooks.fallback_call = call_operator
 
 
 def call_operator(function: Function, args: tuple[Any, ...]) -> Any:
-    """Return the result of a call that native code refused.
+    """Return the result of the function's operator for arguments that the binding rejected.
 
-    Returns `NotImplemented` where the dispatcher knows no better, and the refusal stands.
+    Returns `NotImplemented` if the operator does not support them either; the binding then raises
+    its error.
     """
-    tensors = [one for one in tensors_in(args) if _stands_for_others(one)]
+    tensors = [tensor for tensor in tensors_in(args) if _needs_dispatcher(tensor)]
     if not tensors:
         return NotImplemented
     try:
         operator = traced_operator(function)
     except UntraceableError:
-        if any(isinstance(one, FakeTensor) for one in tensors):
+        if any(isinstance(tensor, FakeTensor) for tensor in tensors):
             raise
         return NotImplemented
     if not operator.has_rules and any(map(_is_transformed, tensors)):
         return NotImplemented
-    by_position, by_name = pass_by_position(operator.signature, _by_parameter(operator, args))
-    return operator.overload(*by_position, **by_name)
+    op_args, op_kwargs = pass_by_position(operator.signature, _by_parameter(operator, args))
+    return operator.overload(*op_args, **op_kwargs)
 
 
-def _stands_for_others(tensor: torch.Tensor) -> bool:
+def _needs_dispatcher(tensor: torch.Tensor) -> bool:
     return (
         isinstance(tensor, FakeTensor)
         or tensor.is_meta
@@ -60,27 +61,27 @@ def _stands_for_others(tensor: torch.Tensor) -> bool:
 
 
 def _is_transformed(tensor: torch.Tensor) -> bool:
-    """Whether a tensor belongs to a transform of `torch.func`, such as vmap and grad."""
+    """Return True for a tensor inside a transform of `torch.func`, such as vmap or grad."""
     return bool(torch._C._functorch.is_functorch_wrapped_tensor(tensor))
 
 
 def _by_parameter(operator: Operator, args: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the arguments by parameter: all are there, in the order of the parameters."""
+    """Return the arguments by parameter; `args` has all of them in the order of the parameters."""
     parameters = operator.signature.parameters
-    num_gathered = len(args) - len(parameters) + 1  # what a variadic one gets
-    rest = map(_as_torch, args)
+    num_variadic = len(args) - len(parameters) + 1
+    remaining = map(_to_torch, args)
     return {
-        one.name: [next(rest) for _ in range(num_gathered)]
-        if one.kind == "variadic"
-        else next(rest)
-        for one in parameters
+        parameter.name: [next(remaining) for _ in range(num_variadic)]
+        if parameter.kind == "variadic"
+        else next(remaining)
+        for parameter in parameters
     }
 
 
-def _as_torch(value: Any) -> Any:
-    """Return what torch has for a value that was made for native code."""
+def _to_torch(value: Any) -> Any:
+    """Return the torch equivalent of a value that the binding converted for native code."""
     if isinstance(value, Array):
-        return [_as_torch(one) for one in value]
+        return [_to_torch(element) for element in value]
     if isinstance(value, DataType):
         return getattr(torch, str(value))
     return value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's dispatcher calls when an operator of ours runs.
+"""Kernels that torch's dispatcher calls to run an operator.
 
-A function that returns nothing is called by the dispatcher as it is.  Results have to be looked at:
-compiled programs take their number for granted, and that they are memory of their own.
+A function without results is the kernel itself.  Results of other functions are checked, because
+compiled programs assume that there are as many as declared, and that each is new memory.
 """
 
 from __future__ import annotations
@@ -17,20 +17,24 @@ from ...container import Array
 from ...core import Tensor
 from ...signature import Result, Signature, TensorType
 from ._arguments import bind_positions, tensors_in
-from ._schema import writes
+from ._schema import may_write
 
-__all__ = ["count_writes", "kernel_of"]
+__all__ = ["kernel_of", "register_version_kernel"]
 
 
 def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:
-    """Return what calls a function with an operator's arguments."""
-    gathered = [place for place, one in enumerate(signature.parameters) if one.kind == "variadic"]
-    if not gathered and not signature.results:
+    """Return the kernel of a function: it takes an operator's arguments and calls the function."""
+    variadic = [
+        index
+        for index, parameter in enumerate(signature.parameters)
+        if parameter.kind == "variadic"
+    ]
+    if not variadic and not signature.results:
         return function
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if gathered:
-            args = (*args[: gathered[0]], *args[gathered[0]])
+        if variadic:
+            args = (*args[: variadic[0]], *args[variadic[0]])
         result = function(*args, **kwargs)
         return _checked(result, signature, (*args, *kwargs.values()))
 
@@ -38,61 +42,61 @@ def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:
 
 
 def _checked(result: Any, signature: Signature, arguments: tuple[Any, ...]) -> Any:
-    """Return what torch takes for an operator's results."""
-    wanted = len(signature.results)
-    if wanted == 0:
+    """Return the checked results of a function as torch's dispatcher expects them."""
+    num_results = len(signature.results)
+    if num_results == 0:
         return None
     results = tuple(result) if isinstance(result, (tuple, list, Array)) else (result,)
-    if len(results) != wanted:
+    if len(results) != num_results:
         raise RuntimeError(
-            f"`{signature.name}` returned {_count(len(results))}, and its signature says "
-            f"{_count(wanted)}: `{signature}`"
+            f"`{signature.name}`: expected {_count(num_results)}, got {len(results)}; the "
+            f"signature is `{signature}`"
         )
-    given = tuple(map(_given, results, signature.results, repeat(signature)))
-    lent = [_extent_in_memory(one) for one in tensors_in(arguments)]
-    for place, tensor in enumerate(given):
+    converted = tuple(map(_converted_result, results, signature.results, repeat(signature)))
+    argument_ranges = [_address_range(tensor) for tensor in tensors_in(arguments)]
+    for index, tensor in enumerate(converted):
         if isinstance(tensor, torch.Tensor) and any(
-            _overlap(_extent_in_memory(tensor), other) for other in lent
+            _overlap(_address_range(tensor), other) for other in argument_ranges
         ):
             raise RuntimeError(
-                f"result {place} of `{signature.name}` is memory of one of its arguments, and "
-                "programs that were traced take it for new: return a copy, or nothing"
+                f"result {index} of `{signature.name}`: expected new memory, got memory of an "
+                "argument, which compiled programs do not support; return a copy"
             )
-    return given[0] if wanted == 1 else given
+    return converted[0] if num_results == 1 else converted
 
 
 def _count(number: int) -> str:
     return "1 result" if number == 1 else f"{number} results"
 
 
-def _given(value: Any, declared: Result, signature: Signature) -> Any:
-    """Return what torch takes for a result."""
+def _converted_result(value: Any, declared: Result, signature: Signature) -> Any:
+    """Return a result as a torch value."""
     if isinstance(value, torch.Tensor) or not isinstance(declared.type, TensorType):
         return value
-    if isinstance(value, Tensor):  # what comes back where no argument was a tensor of torch
+    if isinstance(value, Tensor):  # The binding returns these if no argument is a torch tensor.
         return torch.from_dlpack(value)
     raise RuntimeError(
-        f"`{signature.name}` returned {type(value).__name__}, and its signature says a tensor: "
-        f"`{signature}`"
+        f"`{signature.name}`: expected a tensor as result, got {type(value).__name__}; the "
+        f"signature is `{signature}`"
     )
 
 
-def _extent_in_memory(tensor: torch.Tensor) -> tuple[int, int]:
+def _address_range(tensor: torch.Tensor) -> tuple[int, int]:
     storage = tensor.untyped_storage()
     return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
 
 
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _overlap(left: tuple[int, int], right: tuple[int, int]) -> bool:
+    return left[0] < right[1] and right[0] < left[1]
 
 
-def count_writes(operator: Any) -> None:
-    """Let torch know of tensors that an operator has written, so that derivatives are right.
+def register_version_kernel(operator: Any) -> None:
+    """Register a kernel that increments the version counters of the tensors an operator writes.
 
-    torch counts what is written to each tensor, and refuses a derivative that needs what was there.
+    Autograd compares version counters to detect that a tensor saved for backward was modified.
     """
     signature, overload = operator.signature, operator.overload
-    written = [one.name for one in signature.parameters if writes(one)]
+    written = [parameter.name for parameter in signature.parameters if may_write(parameter)]
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         arguments = bind_positions(signature, args, kwargs)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function does to tensors that have no elements: the checks of its signature, new tensors.
+"""Fake kernels: the checks and the result shapes of a signature, evaluated on fake tensors.
 
-Extents may be symbols here, so they are compared by `torch._check`, which remembers what it may not
-know yet, and computed by what torch has for symbols.  Texts are those of `Signature.check`.
+Extents may be symbols.  `torch._check` compares them and records the condition if it is not known
+yet; torch's symbolic functions compute them.  Error messages are those of `Signature.check`.
 """
 
 from __future__ import annotations
@@ -18,54 +18,54 @@ from ...signature._expression import Extent, apply, names_in
 from ...signature._types import ANY_EXTENT, ELLIPSIS
 from ._arguments import bind_positions
 
-__all__ = ["fake_of", "unknown_result"]
+__all__ = ["fake_kernel_of", "unknown_result_reason"]
 
-# What torch has for symbols where Python would ask which one is smaller.
+# Functions that do not compare symbols, unlike Python's min and max.
 _CHOICES = {"min": torch.sym_min, "max": torch.sym_max}
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError}
 
 
-def unknown_result(signature: Signature) -> str | None:
-    """Return why nobody can know what a result looks like; None where the signature tells."""
-    for number, result in enumerate(signature.results):
+def unknown_result_reason(signature: Signature) -> str | None:
+    """Return why the signature does not determine the results, or None if it does."""
+    for index, result in enumerate(signature.results):
         type_ = result.type
-        what = f"result '{result.name}'" if result.name else f"result {number}"
+        label = f"result '{result.name}'" if result.name else f"result {index}"
         if not isinstance(type_, TensorType):
-            return f"{what} is no tensor"
+            return f"{label} is not a tensor"
         if type_.shape is None or ELLIPSIS in type_.shape or ANY_EXTENT in type_.shape:
-            return f"the signature does not say which shape {what} has"
+            return f"the signature does not specify the shape of {label}"
         if not isinstance(type_.dtype, str):
-            return f"the signature does not say which element type {what} has"
+            return f"the signature does not specify the dtype of {label}"
     return None
 
 
-def fake_of(signature: Signature) -> Callable[..., Any]:
-    """Return what stands in for a function while torch traces a program."""
+def fake_kernel_of(signature: Signature) -> Callable[..., Any]:
+    """Return the fake kernel of a function, which torch calls while it traces a program."""
 
     def fake(*args: Any, **kwargs: Any) -> Any:
-        seen = _Seen(signature, bind_positions(signature, args, kwargs))
-        made = tuple(seen.new(result.type) for result in signature.results)
-        return made[0] if len(made) == 1 else made or None
+        call = _FakeCall(signature, bind_positions(signature, args, kwargs))
+        results = tuple(call.new(result.type) for result in signature.results)
+        return results[0] if len(results) == 1 else results or None
 
     return fake
 
 
-class _Seen:
-    """What the arguments of a call say: extents, element types, where results lie."""
+class _FakeCall:
+    """The extents and dtypes that the checked arguments of a call bind to the signature's names."""
 
     def __init__(self, signature: Signature, arguments: Mapping[str, Any]) -> None:
         self._signature, self._arguments = signature, arguments
         self._extents: dict[str, Any] = {}
         self._dtypes: dict[str, torch.dtype] = {}
         for check in checks(signature):
-            make = getattr(self, f"_{check.kind}", None)
-            if make is not None:
-                self._make(check, make)
+            run = getattr(self, f"_{check.kind}", None)
+            if run is not None:
+                self._run(check, run)
 
-    def _make(self, check: Check, make: Callable[[Check, Any], None]) -> None:
+    def _run(self, check: Check, run: Callable[[Check, Any], None]) -> None:
         value = self._arguments.get(check.parameter.name)
         if isinstance(value, torch.Tensor) or (check.kind == "integer" and value is not None):
-            make(check, value)
+            run(check, value)
 
     # ---- checks ----------------------------------------------------------------------------------
 
@@ -89,8 +89,8 @@ class _Seen:
 
     def _device(self, check: Check, tensor: torch.Tensor) -> None:
         got = tensor.device
-        wanted = check.tensor.device
-        if got.type != "meta" and wanted not in (got.type, f"{got.type}:{got.index or 0}"):
+        expected = check.tensor.device
+        if got.type != "meta" and expected not in (got.type, f"{got.type}:{got.index or 0}"):
             self._fail(check, "device", got=f"{got.type}:{got.index or 0}")
 
     def _extent(self, check: Check, tensor: torch.Tensor) -> None:
@@ -134,7 +134,7 @@ class _Seen:
         return apply(extent.operator, left, right)
 
     def new(self, type_: Any) -> torch.Tensor:
-        """Return a tensor of a type all of whose extents are known."""
+        """Return a fake tensor of a type whose extents are bound."""
         assert isinstance(type_, TensorType)
         assert isinstance(type_.dtype, str)
         dtype = self._dtypes.get(type_.dtype) or getattr(torch, type_.dtype)
@@ -146,7 +146,7 @@ class _Seen:
 
     def _first_device(self) -> torch.device:
         for value in self._arguments.values():
-            for part in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(part, torch.Tensor):
-                    return part.device
+            for element in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(element, torch.Tensor):
+                    return element.device
         return torch.device("cpu")

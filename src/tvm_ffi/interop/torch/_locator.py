@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a process finds a function, as far as programs that travel can say it.
+"""Locators of functions: the module, global name or Python callable that a function comes from.
 
-What pickles say is asked for: a module and the name in it, a name in the table of global functions,
-or a Python callable.
+A saved program contains the locators of its functions.  The information is that of a function's
+pickle.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from ...module._signatures import display_name
 from ...registry import get_global_func_metadata
 from ...signature import Signature
 
-__all__ = ["Place", "place_of"]
+__all__ = ["FunctionLocator", "locate"]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a function was found.
+class FunctionLocator:
+    """The origin of a function.
 
     Parameters
     ----------
     name : str
-        The function's name there.
+        Name of the function in the module or in the table of global functions.
     library : str
-        File of the module; what messages call a module that is none; empty for other functions.
+        Path of the module's file, or the display name of a module without a file; empty for
+        functions that do not belong to a module.
     is_global : bool
-        Whether `name` is one in the table of global functions.
+        True if `name` is a global name.
     identity : hashable
-        The same for all wrappers of one function, as long as one of them is there.
-    home : object
+        A key that is equal for all wrappers of the function while one of them exists.
+    source : object
         The module, global function or Python callable.
     """
 
@@ -43,42 +44,42 @@ class Place:
     library: str
     is_global: bool
     identity: Hashable
-    home: Any
+    source: Any
 
     @property
     def stem(self) -> str:
-        """What names of operators begin with."""
+        """The first part of the operator's name."""
         if self.library:
             return PurePath(self.library).name.partition(".")[0]
         return "global" if self.is_global else "python"
 
     def signature(self) -> Signature | None:
-        """Return the function's signature; None where nobody knows it."""
-        if isinstance(self.home, Module):
-            return self.home.get_function_signature(self.name, True)
+        """Return the function's signature, or None if it is unknown."""
+        if isinstance(self.source, Module):
+            return self.source.get_function_signature(self.name, True)
         if self.is_global:
             return Signature.from_metadata(get_global_func_metadata(self.name), self.name)
         try:
-            return Signature.from_function(self.home)
+            return Signature.from_function(self.source)
         except (TypeError, ValueError):
             return None
 
 
-def place_of(function: Function) -> Place | None:
-    """Return where a function was found; None where nobody knows."""
+def locate(function: Function) -> FunctionLocator | None:
+    """Return the locator of a function, or None if its origin is unknown."""
     try:
-        make, args = function.__reduce__()
-        if make is function_of_class:  # of a class derived from Function
-            make, args = args[1].__reduce__()
+        reconstruct, args = function.__reduce__()
+        if reconstruct is function_of_class:  # an instance of a subclass of Function
+            reconstruct, args = args[1].__reduce__()
     except TypeError:
         return None
-    if make is named_function:
-        return Place(args[0], "", True, (args[0], _address(function)), function)
-    if make is convert_func:
+    if reconstruct is named_function:
+        return FunctionLocator(args[0], "", True, (args[0], _address(function)), function)
+    if reconstruct is convert_func:
         name = getattr(args[0], "__name__", "")
-        return Place(name, "", False, _address(function), args[0])
+        return FunctionLocator(name, "", False, _address(function), args[0])
     module, name, _ = args
-    return Place(name, display_name(module), False, (module.__chandle__(), name), module)
+    return FunctionLocator(name, display_name(module), False, (module.__chandle__(), name), module)
 
 
 def _address(function: Function) -> int:

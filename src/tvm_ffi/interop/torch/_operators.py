@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of torch for functions with a signature, made when a program that uses them is traced.
+"""Torch operators of functions, created when a program that calls the function is traced.
 
-A function has one operator, whoever asks and however often.  Its name begins with those of library
-and function and ends with a digest of the signature: caches of compiled programs and programs that
-are saved know operators by name, so another signature needs another name.
+Each function has one operator.  The operator's name consists of the names of the library and the
+function and a digest of the signature, because saved programs and caches of compiled programs refer
+to operators by name: a different signature needs a different name.
 
-Operators stay for the life of the process, as programs that call them do, and keep their function.
+Operators exist for the life of the process, like the programs that call them, and keep their
+functions alive.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ import torch
 from ..._binding.call import Function
 from ...signature import Signature
 from ._dispatcher_kernels import kernel_of
-from ._fake import fake_of, unknown_result
-from ._locator import Place, place_of
-from ._schema import NoSchemaError, schema_text, writes
+from ._fake import fake_kernel_of, unknown_result_reason
+from ._locator import FunctionLocator, locate
+from ._schema import NoSchemaError, may_write, schema_text
 
 __all__ = [
     "NAMESPACE",
     "Operator",
     "UntraceableError",
     "define",
-    "forget",
     "operator_named",
     "operator_of",
-    "remember",
     "restore",
+    "set_operator_of_function",
     "traced_operator",
+    "undefine",
 ]
 
 NAMESPACE = "tvm_ffi"
-_DIGITS = 8  # of a digest; names of one library and function have to differ
+_DIGITS = 8  # hexadecimal digits of a signature's digest in operator names
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)
 
 _lock = threading.RLock()
@@ -49,33 +50,33 @@ _by_name: dict[str, Operator] = {}
 
 
 class UntraceableError(TypeError):
-    """A function of which nobody knows enough to trace a program that calls it."""
+    """The signature of a function is missing, or insufficient to trace a program that calls it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """An operator and what it was made for.
+    """A torch operator and its function.
 
     Parameters
     ----------
     overload : torch._ops.OpOverload
-        What programs call.
+        The operator that programs call.
     function : Function
-        What it calls.
+        The function that the operator calls.
     signature : Signature
-        What its schema was made from.
-    place : Place, optional
-        Where the function was found.
+        Signature from which the operator's schema was created.
+    locator : FunctionLocator, optional
+        Origin of the function.
     library : torch.library.Library
-        Holds the registration: without it, the operator is gone.
+        Owner of the registration, which ends when the library is destroyed.
     has_rules : bool
-        Whether somebody has said what transforms of `torch.func` do to it.
+        True if the operator has rules for the transforms of `torch.func`.
     """
 
     overload: Any
     function: Function
     signature: Signature
-    place: Place | None
+    locator: FunctionLocator | None
     library: torch.library.Library
     has_rules: bool = False
 
@@ -91,24 +92,24 @@ class Operator:
 
 
 def operator_of(function: Function) -> Any:
-    """Return the operator that programs call in place of a function.
+    """Return the operator that traced programs call for a function.
 
     Parameters
     ----------
     function : Function
-        A function with a signature; or one that `register` was given.
+        A function with a signature, or one that was passed to `register`.
 
     Returns
     -------
     torch._ops.OpOverload
-        ``torch.ops.tvm_ffi.<library>_<function>_<digest>.default``; the same for all wrappers of
-        the function, and for all that ask.
+        ``torch.ops.tvm_ffi.<library>_<function>_<digest>.default``; the same object for all
+        wrappers of the function.
 
     Raises
     ------
     UntraceableError
-        If the signature is missing, or does not tell all that torch needs to know; the message says
-        what, and what to do.
+        If the signature is missing, or insufficient for torch; the message gives the reason and a
+        remedy.
 
     Notes
     -----
@@ -118,108 +119,109 @@ def operator_of(function: Function) -> Any:
 
 
 def traced_operator(function: Function) -> Operator:
-    """Return the same with what it was made for."""
-    place = place_of(function)
-    name = place.name if place is not None else "a function without a name"
-    signature = None if place is None else place.signature()
-    if place is None or signature is None:
+    """Return the `Operator` of a function; create it on first use."""
+    locator = locate(function)
+    name = locator.name if locator is not None else "a function without a name"
+    signature = None if locator is None else locator.signature()
+    if locator is None or signature is None:
         raise UntraceableError(
-            f"`{name}` has no signature, so nobody knows its tensors while a program is traced: "
-            "give it one (Module.describe), or make an operator of it "
-            "(tvm_ffi.interop.torch.register)"
+            f"`{name}` has no signature, which tracing needs; add one with Module.describe, or "
+            "create an operator with tvm_ffi.interop.torch.register"
         )
-    identity = (place.identity, str(signature))
+    identity = (locator.identity, str(signature))
     with _lock:
-        known = _by_identity.get(place.identity) or _by_identity.get(identity)
+        known = _by_identity.get(locator.identity) or _by_identity.get(identity)
         if known is None:
-            known = _make(function, signature, place)
+            known = _make(function, signature, locator)
             _by_identity[identity] = known
         return known
 
 
 def operator_named(name: str) -> Operator | None:
-    """Return an operator of ours by its name, ``ns::f``."""
+    """Return the `Operator` with a name, ``ns::f``, or None if this module did not create it."""
     return _by_name.get(name)
 
 
-def remember(operator: Operator) -> None:
-    """Let programs that call a function call this operator, whatever its signature says."""
-    if operator.place is not None:
+def set_operator_of_function(operator: Operator) -> None:
+    """Make an operator the one that traced programs call for its function."""
+    if operator.locator is not None:
         with _lock:
-            _by_identity[operator.place.identity] = operator
+            _by_identity[operator.locator.identity] = operator
 
 
 def restore(name: str, function: Function, signature: Signature) -> None:
-    """Make the operator again that another process had under a name.
+    """Create the operator that a saved program calls by name.
 
     Raises
     ------
     ValueError
-        If the function has another signature by now.
+        If the function's signature has changed since the program was saved.
     """
-    place = place_of(function)
-    now = None if place is None else place.signature()
-    if now is not None and str(now) != str(signature):
-        raise ValueError(f"its signature was `{signature}`, and is `{now}`")
-    made = define(name, schema_text(signature), function, signature, place)
-    if place is not None:
+    locator = locate(function)
+    current = None if locator is None else locator.signature()
+    if current is not None and str(current) != str(signature):
+        raise ValueError(f"expected the signature `{signature}`, got `{current}`")
+    operator = define(name, schema_text(signature), function, signature, locator)
+    if locator is not None:
         with _lock:
-            _by_identity.setdefault((place.identity, str(signature)), made)
+            _by_identity.setdefault((locator.identity, str(signature)), operator)
 
 
-def forget(operator: Operator) -> None:
-    """Undo what `define` has done, as far as nobody calls the operator."""
+def undefine(operator: Operator) -> None:
+    """Remove an operator from the tables, so that its library can be destroyed."""
     with _lock:
         _by_name.pop(operator.name, None)
-        for identity in [key for key, one in _by_identity.items() if one is operator]:
+        for identity in [key for key, other in _by_identity.items() if other is operator]:
             del _by_identity[identity]
 
 
-def _make(function: Function, signature: Signature, place: Place) -> Operator:
-    reason = unknown_result(signature) or _no_effect(signature)
+def _make(function: Function, signature: Signature, locator: FunctionLocator) -> Operator:
+    reason = unknown_result_reason(signature) or _no_effect(signature)
     try:
         schema = schema_text(signature)
     except NoSchemaError as error:
         reason = str(error)
     if reason is not None:
         raise UntraceableError(
-            f"`{place.name}` cannot be traced: {reason}; make an operator of it that says so "
-            f"(tvm_ffi.interop.torch.register). Its signature is `{signature}`"
+            f"`{locator.name}` cannot be traced: {reason}; create an operator with "
+            f"tvm_ffi.interop.torch.register. The signature is `{signature}`"
         )
-    name = _unused(f"{NAMESPACE}::{_name_of(place, signature)}")
-    made = _adopt(name, function, signature, place) or define(
-        name, schema, function, signature, place
+    name = _unused(f"{NAMESPACE}::{_name_of(locator, signature)}")
+    operator = _adopt(name, function, signature, locator) or define(
+        name, schema, function, signature, locator
     )
-    # As where nobody traces: a result is a new tensor that nothing is derived through.
-    made.library.impl(made.short_name, torch.library.fallthrough_kernel, "Autograd")
-    return made
+    # As in eager calls, results are new tensors without a gradient function.
+    operator.library.impl(operator.short_name, torch.library.fallthrough_kernel, "Autograd")
+    return operator
 
 
-def _adopt(name: str, function: Function, signature: Signature, place: Place) -> Operator | None:
-    """Return the operator that a library in C++ has registered under a name, if one has."""
+def _adopt(
+    name: str, function: Function, signature: Signature, locator: FunctionLocator
+) -> Operator | None:
+    """Return the operator that a C++ library registered under a name, or None."""
     namespace, _, short_name = name.partition("::")
     if not hasattr(getattr(torch.ops, namespace), short_name):
         return None
     library = torch.library.Library(namespace, "FRAGMENT")
-    torch.library.register_fake(name, fake_of(signature), lib=library)
+    torch.library.register_fake(name, fake_kernel_of(signature), lib=library)
     overload = getattr(getattr(torch.ops, namespace), short_name).default
-    made = _by_name[name] = Operator(overload, function, signature, place, library)
-    return made
+    operator = _by_name[name] = Operator(overload, function, signature, locator, library)
+    return operator
 
 
 def _no_effect(signature: Signature) -> str | None:
-    if signature.results or any(map(writes, signature.parameters)):
+    if signature.results or any(map(may_write, signature.parameters)):
         return None
-    return "it returns nothing and writes nothing, and torch leaves such calls out"
+    return "it has no results and writes no argument, and torch removes such calls"
 
 
-def _name_of(place: Place, signature: Signature) -> str:
+def _name_of(locator: FunctionLocator, signature: Signature) -> str:
     digest = hashlib.sha256(str(signature).encode()).hexdigest()[:_DIGITS]
-    return re.sub(r"\W", "_", f"{place.stem}_{place.name}_{digest}", flags=re.ASCII)
+    return re.sub(r"\W", "_", f"{locator.stem}_{locator.name}_{digest}", flags=re.ASCII)
 
 
 def _unused(name: str) -> str:
-    """Return a name that no operator has: two libraries may have one file name."""
+    """Return an unused operator name; libraries in different folders may have equal names."""
     number, candidate = 1, name
     while candidate in _by_name:
         number += 1
@@ -232,51 +234,51 @@ def define(
     schema: str,
     function: Function,
     signature: Signature,
-    place: Place | None,
+    locator: FunctionLocator | None,
     *,
     kernel: Callable[..., Any] | None = None,
     fake: Callable[..., Any] | None = None,
     devices: tuple[str, ...] = (),
     has_rules: bool = False,
 ) -> Operator:
-    """Make an operator that calls a function.
+    """Define and return an operator that calls a function.
 
     Parameters
     ----------
     name : str
-        With its namespace, ``ns::f``.
+        Name with its namespace, ``ns::f``.
     schema : str
-        Parameters and results.
+        Parameters and results in torch's schema language.
     kernel : callable, optional
-        What calls the function, where that is not the function itself.
+        Dispatcher kernel; default: one that calls `function`.
     fake : callable, optional
-        What stands in for it while programs are traced, where the signature does not say it.
+        Fake kernel; default: derived from the signature.
     devices : tuple of str
-        Types of devices that it is for; none for all.
+        Device types that the kernel supports; empty for all.
     has_rules : bool
-        Whether transforms of `torch.func` are going to know what to do with it.
+        True if the caller adds rules for the transforms of `torch.func`.
 
     Raises
     ------
     ValueError
-        If there is an operator of this name.
+        If an operator with this name exists.
     """
     namespace, _, short_name = name.partition("::")
     with _lock:
         if name in _by_name:
-            raise ValueError(f"operator {name} is there already, for `{_by_name[name].signature}`")
+            raise ValueError(f"operator {name} exists already, for `{_by_name[name].signature}`")
         if hasattr(getattr(torch.ops, namespace), short_name):
-            raise ValueError(f"torch has an operator {name} already")
+            raise ValueError(f"operator {name} exists already in torch")
         library = torch.library.Library(namespace, "FRAGMENT")
         library.define(f"{short_name}{schema}", tags=_TAGS)
         call = kernel or kernel_of(function, signature)
         if devices:
             for device in devices:
-                library.impl(short_name, call, device.upper())  # keys are called like devices
+                library.impl(short_name, call, device.upper())  # the dispatch key of the device
         else:
             library.impl(short_name, call, "CompositeExplicitAutograd")
-        torch.library.register_fake(name, fake or fake_of(signature), lib=library)
+        torch.library.register_fake(name, fake or fake_kernel_of(signature), lib=library)
         overload = getattr(getattr(torch.ops, namespace), short_name).default
-        made = Operator(overload, function, signature, place, library, has_rules)
-        _by_name[name] = made
-        return made
+        operator = Operator(overload, function, signature, locator, library, has_rules)
+        _by_name[name] = operator
+        return operator

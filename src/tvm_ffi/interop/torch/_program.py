@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exported programs that call functions: the file says which, and loading it finds them again.
+"""Saving and loading of exported programs together with references to the functions they call.
 
-A file of torch knows operators by name alone.  Beside the program stands, as JSON, what each
-operator of ours was made from: the library's file and the function's name in it, or a name in the
-table of global functions; and the signature.
+A torch file contains only the names of operators.  `save` adds a JSON file to the archive with the
+origin of each function, that is, the path of its library and its name in it or its global name, and
+with its signature.  `load` creates the operators again.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ _VERSION = 1
 
 
 class MissingFunctionError(RuntimeError):
-    """A program calls functions that are not there."""
+    """Functions that an exported program calls could not be found."""
 
 
 def save(program: Any, file: str | os.PathLike[str], **options: Any) -> None:
-    """Save an exported program, and with it which functions it calls.
+    """Save an exported program with references to the functions that it calls.
 
     Parameters
     ----------
     program : torch.export.ExportedProgram
         The program.
     file : str or os.PathLike
-        Where to; names of such files end in ``.pt2``.
+        Path of the file to write; the usual suffix is ``.pt2``.
     **options
-        For `torch.export.save`.
+        Options of `torch.export.save`.
 
     Raises
     ------
     TypeError
-        If the program calls a function that another process has no way to find.
+        If the program calls a function that another process cannot find.
     """
     functions = {operator.name: _described(operator) for operator in _operators_in(program)}
     text = json.dumps({"version": _VERSION, "functions": functions})
@@ -61,16 +61,16 @@ def load(
     libraries: Mapping[str, str | os.PathLike[str]] | None = None,
     **options: Any,
 ) -> Any:
-    """Load an exported program, and the libraries of the functions that it calls.
+    """Load an exported program and the libraries of the functions that it calls.
 
     Parameters
     ----------
     file : str or os.PathLike
-        What `save` wrote.
+        A file that `save` wrote.
     libraries : mapping of str to str or os.PathLike
-        Where libraries are now, by the path in the file or by the last part of it.
+        Current paths of libraries, by the path at the time of saving or by the file name.
     **options
-        For `torch.export.load`.
+        Options of `torch.export.load`.
 
     Returns
     -------
@@ -80,12 +80,12 @@ def load(
     Raises
     ------
     MissingFunctionError
-        If a library or a function is missing, or a function has another signature than when the
-        program was saved; the message names all of them.
+        If a library or a function is missing, or a signature differs from the time of saving; the
+        message lists all such functions.
 
     Notes
     -----
-    Loading a library runs code of it: load files that you trust.
+    Loading a library runs its initializers, so load only trusted files.
     """
     extra = options.pop("extra_files", None)
     _restore_operators(_read(file), libraries or {}, os.fspath(file))
@@ -105,16 +105,16 @@ def _operators_in(program: Any) -> Iterator[Operator]:
 
 
 def _described(operator: Operator) -> dict[str, Any]:
-    """Return what finds an operator's function again; see `_restored`."""
-    place, is_registered = operator.place, not operator.name.startswith(f"{NAMESPACE}::")
-    if place is None or not (place.library or place.is_global or is_registered):
+    """Return the JSON entry of an operator, from which `_restore` creates it again."""
+    locator, is_registered = operator.locator, not operator.name.startswith(f"{NAMESPACE}::")
+    if locator is None or not (locator.library or locator.is_global or is_registered):
         raise TypeError(
-            f"the program calls {operator.name}, whose function only this process has: another "
-            "one finds functions of libraries, and those that are registered by name"
+            f"the program calls {operator.name}, whose function exists only in this process; use a "
+            "function of a library, or register it under a global name"
         )
     return {
-        "library": place.library,
-        "function": place.name,
+        "library": locator.library,
+        "function": locator.name,
         "signature": str(operator.signature),
         "is_registered": is_registered,
     }
@@ -124,20 +124,22 @@ def _described(operator: Operator) -> dict[str, Any]:
 
 
 def _read(file: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """Return what is said about each operator; nothing where the program calls none of ours."""
+    """Return the JSON entries by operator; empty for a program without our operators."""
     with zipfile.ZipFile(file) as archive:
-        members = [one for one in archive.namelist() if one.endswith(f"/{_MEMBER}")]
+        members = [member for member in archive.namelist() if member.endswith(f"/{_MEMBER}")]
         text = archive.read(members[0]).decode("utf-8") if members else ""
     if not text:
         return {}
     functions: dict[str, dict[str, Any]]
     try:
-        described = json.loads(text)
-        version, functions = described["version"], described["functions"]
+        document = json.loads(text)
+        version, functions = document["version"], document["functions"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ValueError(f"{os.fspath(file)}: {_MEMBER} is damaged: {error}") from None
+        raise ValueError(f"{os.fspath(file)}: {_MEMBER} is corrupt: {error}") from None
     if version != _VERSION:
-        raise ValueError(f"{os.fspath(file)}: {_MEMBER} has version {version}, not {_VERSION}")
+        raise ValueError(
+            f"{os.fspath(file)}: {_MEMBER}: expected version {_VERSION}, got {version}"
+        )
     return functions
 
 
@@ -147,35 +149,36 @@ def _restore_operators(
     file: str,
 ) -> None:
     problems = []
-    for name, described in functions.items():
+    for name, description in functions.items():
         try:
-            _restore(name, described, libraries)
+            _restore(name, description, libraries)
         except (AttributeError, OSError, RuntimeError, TypeError, ValueError, KeyError) as error:
-            problems.append(f"{name}, {_place_text(described)}: {error}")
+            problems.append(f"{name}, {_function_label(description)}: {error}")
     if problems:
         raise MissingFunctionError(
-            "\n  ".join([f"{file} calls functions that are not there:", *problems])
+            "\n  ".join([f"{file} calls functions that could not be found:", *problems])
         )
 
 
-def _place_text(described: Mapping[str, Any]) -> str:
-    function, library = described.get("function"), described.get("library")
+def _function_label(description: Mapping[str, Any]) -> str:
+    function, library = description.get("function"), description.get("library")
     return f"function '{function}' of {library}" if library else f"global function '{function}'"
 
 
 def _restore(
-    name: str, described: Mapping[str, Any], libraries: Mapping[str, str | os.PathLike[str]]
+    name: str, description: Mapping[str, Any], libraries: Mapping[str, str | os.PathLike[str]]
 ) -> None:
     if operator_named(name) is not None:
         return
-    if described["is_registered"]:
+    if description["is_registered"]:
         raise RuntimeError(
-            "somebody made this operator (tvm_ffi.interop.torch.register): import what does"
+            "the operator was created by tvm_ffi.interop.torch.register; import the module that "
+            "calls it first"
         )
-    path = described["library"]
+    path = description["library"]
     if path:
         path = os.fspath(libraries.get(path) or libraries.get(PurePath(path).name) or path)
-        function = load_module(path).get_function(described["function"], True)
+        function = load_module(path).get_function(description["function"], True)
     else:
-        function = get_global_func(described["function"])
-    restore(name, function, Signature.parse(described["signature"]))
+        function = get_global_func(description["function"])
+    restore(name, function, Signature.parse(description["signature"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that somebody names: with a stand-in of their own, derivatives, rules of transforms."""
+"""Registration of torch operators with fake kernels, derivatives, batching rules and autocast."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import torch
 from ..._binding.call import Function
 from ...signature import Parameter, Result, Signature, TensorType
 from ._arguments import bind_positions, pass_by_position
-from ._dispatcher_kernels import count_writes, kernel_of
-from ._fake import fake_of, unknown_result
-from ._locator import place_of
-from ._operators import Operator, UntraceableError, define, forget, remember
-from ._schema import schema_text, writes
+from ._dispatcher_kernels import kernel_of, register_version_kernel
+from ._fake import fake_kernel_of, unknown_result_reason
+from ._locator import locate
+from ._operators import Operator, UntraceableError, define, set_operator_of_function, undefine
+from ._schema import may_write, schema_text
 from ._transforms import Rules, add_transforms
 
 __all__ = ["register"]
@@ -38,81 +38,85 @@ def register(
     autocast: Mapping[str, torch.dtype] | None = None,
     devices: Sequence[str] = (),
 ) -> Any:
-    """Make an operator of torch that calls a function.
+    """Register a torch operator that calls a function.
 
     Parameters
     ----------
     function : Function
-        What the operator calls.
+        The function that the operator calls.
     name : str
         The operator's name, ``"ns::f"``.
     signature : Signature or str, optional
-        What the function takes and returns; default: what it says about itself.
+        Signature of the function; default: the one that it declares.
     functional : bool
-        Whether the operator makes the tensors that the function writes and returns them: ``out``
-        parameters are none of the operator's, ``inout`` ones are copied.  Derivatives and vmap are
-        for such operators.
+        True if the operator allocates and returns the tensors that the function writes: it has no
+        ``out`` parameters, and copies the arguments of ``inout`` parameters.  Derivatives and vmap
+        need a functional operator.
     fake : callable, optional
-        Called with the operator's arguments while a program is traced; returns tensors like the
-        results, without elements that anybody reads.  Default: made from the signature.
+        Fake kernel.  torch calls it with the operator's arguments while it traces a program; it
+        returns tensors with the shape, dtype and device of the results.  Default: derived from the
+        signature.
     backward, setup_context : callable, optional
-        The derivative, as `torch.library.register_autograd` has it; also under `torch.func`.
+        The derivative, as for `torch.library.register_autograd`; `torch.func` uses it, too.
     jvp : callable, optional
-        The forward derivative under `torch.func`, as that of a `torch.autograd.Function`:
-        ``jvp(ctx, *tangents)`` with a tangent for each argument, None for what is no tensor.
-        `setup_context` has made ``ctx``; keep tensors for it with ``ctx.save_for_forward``.
+        The forward derivative for `torch.func`, as for a `torch.autograd.Function`:
+        ``jvp(ctx, *tangents)`` with a tangent for each argument, or None for an argument that is
+        not a tensor.  `setup_context` fills in ``ctx``, and saves tensors for `jvp` with
+        ``ctx.save_for_forward``.
     vmap : callable, optional
-        The rule for `torch.vmap`, as `torch.library.register_vmap` has it.  Its parameters have the
-        same defaults as those of the operator: torch leaves such arguments out.
+        The batching rule for `torch.vmap`, as for `torch.library.register_vmap`.  Its parameters
+        need the same defaults as the operator's, because torch omits arguments that equal them.
     autocast : mapping of str to torch.dtype, optional
-        By type of device, what tensors of floating point are cast to under `torch.autocast`.
+        Dtype by device type, to which `torch.autocast` casts floating-point tensors.
     devices : sequence of str
-        Types of devices that the function is for, such as ``["cpu", "cuda"]``; default: all.
+        Device types that the function supports, such as ``["cpu", "cuda"]``; default: all.
 
     Returns
     -------
     torch._ops.OpOverload
-        The operator, which is ``torch.ops.ns.f.default``.
+        The operator ``torch.ops.ns.f.default``.
 
     Raises
     ------
     TypeError
-        If `function` is no `Function`, or something that should be callable is not; if there is a
-        `setup_context` for nothing.
+        If `function` is not a `Function`, a rule is not callable, or `setup_context` is passed
+        without a derivative.
     UntraceableError
-        If neither `signature` nor `fake` say what torch has to know.
+        If torch needs information that neither `signature` nor `fake` provide.
     ValueError
-        If `name` is no name with a namespace, or there is an operator of this name; if a derivative
-        is given for an operator that writes into its arguments; if torch has no such device.
+        If `name` has no namespace, or is already an operator; if a derivative is passed for an
+        operator that writes its arguments; if torch does not know a device type.
 
     Notes
     -----
-    The operator stays for the life of the process, and keeps the function.  Where it takes the same
-    arguments as the function, programs that are traced call it also where they call the function.
+    The operator exists for the life of the process and keeps the function alive.  If the operator
+    is not functional, traced programs also call it for calls of the function itself.
 
     Threads: any.
     """
     if not isinstance(function, Function):
         raise TypeError(
-            f"expected a tvm_ffi.Function, got {type(function).__name__}; "
-            "tvm_ffi.convert_func makes one of a Python callable"
+            f"expected a tvm_ffi.Function, got {type(function).__name__}; convert a Python "
+            "callable with tvm_ffi.convert_func"
         )
     _check_name(name)
     _check_rules(fake=fake, backward=backward, setup_context=setup_context, jvp=jvp, vmap=vmap)
     _check_devices("devices", devices)
     _check_autocast(autocast or {})
-    own = _signature_of(function, signature)
-    shown = _returning(own) if functional else own
-    _check_derivative(name, shown, backward or jvp)
-    stand_in = fake or _fake_of(name, shown)
+    function_signature = _signature_of(function, signature)
+    op_signature = _functional_signature(function_signature) if functional else function_signature
+    _check_derivative(name, op_signature, backward or jvp)
+    fake_kernel = fake or _derived_fake(name, op_signature)
     operator = define(
         name,
-        schema_text(shown, is_known=fake is not None),
+        schema_text(op_signature, has_fake=fake is not None),
         function,
-        shown,
-        place_of(function),
-        kernel=_returning_kernel(function, own, stand_in) if functional else None,
-        fake=stand_in,
+        op_signature,
+        locate(function),
+        kernel=_functional_kernel(function, function_signature, fake_kernel)
+        if functional
+        else None,
+        fake=fake_kernel,
         devices=tuple(devices),
         has_rules=any(rule is not None for rule in (backward, jvp, vmap)),
     )
@@ -120,44 +124,45 @@ def register(
     try:
         _add_rules(operator, rules, autocast or {})
     except BaseException:
-        forget(operator)
+        undefine(operator)
         raise
     if not functional:
-        remember(operator)
+        set_operator_of_function(operator)
     return operator.overload
 
 
-# ---- what is given -------------------------------------------------------------------------------
+# ---- argument checks -----------------------------------------------------------------------------
 
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str):
-        raise TypeError(f"the name of an operator is a str, got {type(name).__name__}")
+        raise TypeError(f"`name`: expected a str, got {type(name).__name__}")
     if re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", name, re.ASCII) is None:
-        raise ValueError(f"the name of an operator is like 'ns::f', got {name!r}")
-    word = next(filter(keyword.iskeyword, name.split("::")), None)
-    if word is not None:
-        raise ValueError(f"the name of an operator has no keywords of Python, got {name!r}")
+        raise ValueError(f"`name`: expected a name like 'ns::f', got {name!r}")
+    if any(map(keyword.iskeyword, name.split("::"))):
+        raise ValueError(f"`name`: expected no Python keyword in a name, got {name!r}")
 
 
 def _check_rules(**rules: Any) -> None:
-    for what, rule in rules.items():
+    for parameter, rule in rules.items():
         if rule is not None and not callable(rule):
-            raise TypeError(f"`{what}` must be callable, got {type(rule).__name__}")
+            raise TypeError(f"`{parameter}` must be callable, got {type(rule).__name__}")
     if rules["setup_context"] and not (rules["backward"] or rules["jvp"]):
-        raise TypeError("`setup_context` is for `backward` and `jvp`, and there is neither")
+        raise TypeError("`setup_context`: expected `backward` or `jvp` with it, got neither")
 
 
-def _check_devices(what: str, devices: Iterable[Any]) -> None:
+def _check_devices(parameter: str, devices: Iterable[Any]) -> None:
     if isinstance(devices, str):
-        raise TypeError(f"`{what}` holds types of devices, got a str: pass [{devices!r}]")
+        raise TypeError(
+            f"`{parameter}`: expected a sequence of device types, got a str; pass [{devices!r}]"
+        )
     for device in devices:
         try:
             is_type = torch.device(device).type == device
         except (RuntimeError, TypeError):
             is_type = False
         if not is_type:
-            raise ValueError(f"`{what}`: torch has no type of device {device!r}")
+            raise ValueError(f"`{parameter}`: torch has no device type {device!r}")
 
 
 def _check_autocast(autocast: Mapping[str, Any]) -> None:
@@ -169,48 +174,52 @@ def _check_autocast(autocast: Mapping[str, Any]) -> None:
             )
 
 
-def _signature_of(function: Function, given: Signature | str | None) -> Signature:
-    if given is not None:
-        return Signature.of(given)
-    place = place_of(function)
-    signature = None if place is None else place.signature()
+def _signature_of(function: Function, explicit: Signature | str | None) -> Signature:
+    if explicit is not None:
+        return Signature.of(explicit)
+    locator = locate(function)
+    signature = None if locator is None else locator.signature()
     if signature is None:
-        name = "the function" if place is None else f"`{place.name}`"
-        raise UntraceableError(f"{name} has no signature: pass one as signature=")
+        name = "the function" if locator is None else f"`{locator.name}`"
+        raise UntraceableError(f"{name} has no signature; pass signature=")
     return signature
 
 
 def _check_derivative(name: str, signature: Signature, backward: Any) -> None:
-    written = [one.name for one in signature.parameters if writes(one)]
+    written = [parameter.name for parameter in signature.parameters if may_write(parameter)]
     if backward is not None and written:
         raise ValueError(
-            f"{name} writes into '{written[0]}', and torch has derivatives for operators that "
-            "return what they make: pass functional=True, or say in the signature that it only "
-            "reads"
+            f"{name} may write to '{written[0]}', but torch supports derivatives only for "
+            "operators that return new tensors; pass functional=True, or declare the parameter as "
+            "`in` in the signature"
         )
 
 
-def _fake_of(name: str, signature: Signature) -> Callable[..., Any]:
-    reason = unknown_result(signature)
+def _derived_fake(name: str, signature: Signature) -> Callable[..., Any]:
+    reason = unknown_result_reason(signature)
     if reason is not None:
-        raise UntraceableError(f"{name}: {reason}; pass a function as fake=")
-    return fake_of(signature)
+        raise UntraceableError(f"{name}: {reason}; pass fake=")
+    return fake_kernel_of(signature)
 
 
-# ---- operators that return what the function writes ----------------------------------------------
+# ---- functional operators ------------------------------------------------------------------------
 
 
-def _returning(signature: Signature) -> Signature:
-    """Return the signature of an operator whose results are what the function writes."""
-    made = tuple(Result(one.type, one.name) for one in signature.parameters if _is_written(one))
+def _functional_signature(signature: Signature) -> Signature:
+    """Return the signature of an operator that returns the tensors that the function writes."""
+    outputs = tuple(
+        Result(parameter.type, parameter.name)
+        for parameter in signature.parameters
+        if _is_written(parameter)
+    )
     return replace(
         signature,
         parameters=tuple(
-            replace(one, direction="in")
-            for one in signature.parameters
-            if not (_is_written(one) and one.direction == "out")
+            replace(parameter, direction="in")
+            for parameter in signature.parameters
+            if not (_is_written(parameter) and parameter.direction == "out")
         ),
-        results=made + signature.results,
+        results=outputs + signature.results,
     )
 
 
@@ -218,31 +227,33 @@ def _is_written(parameter: Parameter) -> bool:
     if not parameter.is_written:
         return False
     if not isinstance(parameter.type, TensorType) or parameter.type.is_optional:
-        raise UntraceableError(f"an operator cannot return '{parameter.name}', which may be None")
+        raise UntraceableError(
+            f"a functional operator cannot return '{parameter.name}', which may be None"
+        )
     return True
 
 
-def _returning_kernel(
-    function: Function, signature: Signature, make: Callable[..., Any]
+def _functional_kernel(
+    function: Function, signature: Signature, fake: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return what makes the tensors that the function writes, and calls it."""
-    written = [one for one in signature.parameters if _is_written(one)]
-    taken = _returning(signature)
+    """Return a kernel that allocates the tensors to write, with `fake`, and calls the function."""
+    written = [parameter for parameter in signature.parameters if _is_written(parameter)]
+    op_signature = _functional_signature(signature)
     call = kernel_of(function, signature)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        made = make(*args, **kwargs)
-        tensors = made if isinstance(made, tuple) else (made,)
-        arguments = bind_positions(taken, args, kwargs)
-        outputs = dict(zip([one.name for one in written], tensors))
+        allocated = fake(*args, **kwargs)
+        tensors = allocated if isinstance(allocated, tuple) else (allocated,)
+        arguments = bind_positions(op_signature, args, kwargs)
+        outputs = dict(zip([parameter.name for parameter in written], tensors))
         for parameter in written:
             if parameter.direction == "inout":
                 outputs[parameter.name].copy_(arguments[parameter.name])
-        by_position, by_name = pass_by_position(signature, {**arguments, **outputs})
-        results = call(*by_position, **by_name)
+        function_args, function_kwargs = pass_by_position(signature, {**arguments, **outputs})
+        results = call(*function_args, **function_kwargs)
         returned = results if isinstance(results, tuple) else () if results is None else (results,)
-        everything = (*outputs.values(), *returned)
-        return everything[0] if len(everything) == 1 else everything
+        all_results = (*outputs.values(), *returned)
+        return all_results[0] if len(all_results) == 1 else all_results
 
     return kernel
 
@@ -252,13 +263,13 @@ def _returning_kernel(
 
 def _add_rules(operator: Operator, rules: Rules, autocast: Mapping[str, torch.dtype]) -> None:
     name, library = operator.name, operator.library
-    if not any(map(writes, operator.signature.parameters)):
+    if not any(map(may_write, operator.signature.parameters)):
         torch.library.register_autograd(
             name, rules.backward, setup_context=rules.setup_context, lib=library
         )
         add_transforms(operator, rules)
     else:
-        count_writes(operator)
+        register_version_kernel(operator)
     if rules.vmap is not None:
         torch.library.register_vmap(name, rules.vmap, lib=library)
     for device, dtype in autocast.items():
@@ -268,8 +279,8 @@ def _add_rules(operator: Operator, rules: Rules, autocast: Mapping[str, torch.dt
 def _no_derivative(name: str) -> Callable[..., Any]:
     def backward(*_: Any) -> Any:
         raise NotImplementedError(
-            f"{name} has no derivative: pass it to tvm_ffi.interop.torch.register as backward=, "
-            "or call the operator with tensors that need none (tensor.detach())"
+            f"{name} has no derivative; pass backward= to tvm_ffi.interop.torch.register, or call "
+            "the operator with tensors that do not require a gradient (tensor.detach())"
         )
 
     return backward

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema that torch's dispatcher has of a function, from its signature.
+"""Conversion of a signature to a schema of torch's dispatcher.
 
-Parameters keep their names, order, defaults and kinds.  A tensor that the function writes, or of
-which nobody says that it does not, is marked: ``Tensor(a!) y``.
+Parameters keep their names, order, defaults and kinds.  A tensor that the function may write is
+marked, as in ``Tensor(a!) y``; only ``in`` parameters are not.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ..._schema.schema import Schema
 from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType, ValueType
 from ...signature._types import Type
 
-__all__ = ["NoSchemaError", "schema_text", "schema_word", "writes"]
+__all__ = ["NoSchemaError", "may_write", "schema_text", "schema_type"]
 
-# Words of the language of types that torch has a type for.
-_WORDS = {
+# Torch's types by the names of the signature language.
+_TYPES = {
     "Tensor": "Tensor",
     "bool": "bool",
     "dtype": "ScalarType",
@@ -31,28 +31,28 @@ _SEQUENCES = {"Array", "List", "list", "tuple"}
 _RESULTS = {"SymInt", "bool", "float"}
 _ELEMENTS = {"Tensor", "SymInt", "bool", "float", "str"}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Names that torch's parser of schemas reads as words of its own.
+# Parameter names that torch's schema parser reads as keywords.
 _RESERVED = {"inf", "nan", "print"}
 
 
 class NoSchemaError(TypeError):
-    """A signature has a part for which torch's operators have nothing."""
+    """A signature has a parameter or result that torch's operators do not support."""
 
 
-def schema_text(signature: Signature, *, is_known: bool = False) -> str:
+def schema_text(signature: Signature, *, has_fake: bool = False) -> str:
     """Return the parameters and results of an operator: ``(Tensor x, Tensor(a!) y) -> ()``.
 
     Parameters
     ----------
     signature : Signature
-        What the operator takes and returns.
-    is_known : bool
-        Whether somebody says what results are while a program is traced, so that numbers can be.
+        Parameters and results of the operator.
+    has_fake : bool
+        True if the operator has a custom fake kernel, so that results may be numbers.
 
     Raises
     ------
     NoSchemaError
-        If a parameter or a result has a type that operators do not take or return.
+        If operators do not support the type of a parameter or a result.
     """
     marks = iter("abcdefghijklmnopqrstuvwxyz")
     defaults = _defaults(signature)
@@ -63,92 +63,97 @@ def schema_text(signature: Signature, *, is_known: bool = False) -> str:
             is_keyword_only = True
             parts.append("*")
         _check_name(parameter)
-        mark = f"({next(marks, 'z')}!)" if writes(parameter) else ""
-        parts.append(f"{_type_of(parameter, mark)} {parameter.name}{defaults[parameter.name]}")
-    results = [_result_word(one.type, is_known) for one in signature.results]
+        mark = f"({next(marks, 'z')}!)" if may_write(parameter) else ""
+        parts.append(
+            f"{_parameter_type(parameter, mark)} {parameter.name}{defaults[parameter.name]}"
+        )
+    results = [_result_type(result.type, has_fake) for result in signature.results]
     returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
     return f"({', '.join(parts)}) -> {returned}"
 
 
-def writes(parameter: Parameter) -> bool:
-    """Whether a function may write into a tensor argument."""
+def may_write(parameter: Parameter) -> bool:
+    """Return True if a function may write to a tensor argument."""
     if parameter.direction == "in":
         return False
-    return isinstance(parameter.type, TensorType) or "Tensor" in str(schema_word(parameter.type))
+    return isinstance(parameter.type, TensorType) or "Tensor" in str(schema_type(parameter.type))
 
 
 def _check_name(parameter: Parameter) -> None:
     if _NAME.fullmatch(parameter.name) is None or parameter.name in _RESERVED:
-        raise NoSchemaError(f"torch's operators cannot have a parameter '{parameter.name}'")
+        raise NoSchemaError(f"torch's operators cannot have a parameter named '{parameter.name}'")
 
 
-def _type_of(parameter: Parameter, mark: str) -> str:
-    word = schema_word(parameter.type)
-    if word is None:
+def _parameter_type(parameter: Parameter, mark: str) -> str:
+    name = schema_type(parameter.type)
+    if name is None:
         raise NoSchemaError(
             f"torch's operators have no type for parameter '{parameter.name}', "
-            f"{_type_words(parameter.type)}"
+            f"{_type_label(parameter.type)}"
         )
     if parameter.kind == "variadic":
-        if word not in _ELEMENTS:
+        if name not in _ELEMENTS:
             raise NoSchemaError(
-                f"torch's operators have no type for any number of '{parameter.name}'"
+                f"torch's operators have no list type for variadic parameter '{parameter.name}'"
             )
-        word += "[]"
-    return word.replace("Tensor", f"Tensor{mark}") if mark else word
+        name += "[]"
+    return name.replace("Tensor", f"Tensor{mark}") if mark else name
 
 
-def _result_word(type_: Type, is_known: bool) -> str:
-    word = schema_word(type_)
-    if word == "Tensor" or (is_known and word in _RESULTS):
-        return word
+def _result_type(type_: Type, has_fake: bool) -> str:
+    name = schema_type(type_)
+    if name == "Tensor" or (has_fake and name in _RESULTS):
+        return name
     raise NoSchemaError(
-        f"it returns {_type_words(type_)}, which nobody knows while a program is traced"
+        f"it returns {_type_label(type_)}, whose value is unknown while a program is traced"
     )
 
 
-def _type_words(type_: Type) -> str:
+def _type_label(type_: Type) -> str:
     from ...signature._printing import type_text
 
     return type_text(type_)
 
 
-def schema_word(type_: Type) -> str | None:
-    """Return what a schema calls a type; None where it has no word."""
+def schema_type(type_: Type) -> str | None:
+    """Return the name of a type in schemas, or None if torch has no such type."""
     if isinstance(type_, TensorType):
         return "Tensor?" if type_.is_optional else "Tensor"
     if isinstance(type_, ScalarType):
-        word = "float" if integer_range(type_.dtype) is None else "SymInt"
-        return f"{word}?" if type_.is_optional else word
+        name = "float" if integer_range(type_.dtype) is None else "SymInt"
+        return f"{name}?" if type_.is_optional else name
     assert isinstance(type_, ValueType)
-    return _word_of_schema(type_.schema)
+    return _type_of_schema(type_.schema)
 
 
-def _word_of_schema(schema: Schema) -> str | None:
+def _type_of_schema(schema: Schema) -> str | None:
     if schema.origin == "Optional" and schema.args:
-        word = _word_of_schema(schema.args[0])
-        return None if word is None or word.endswith("?") else f"{word}?"
+        name = _type_of_schema(schema.args[0])
+        return None if name is None or name.endswith("?") else f"{name}?"
     if schema.origin in _SEQUENCES and len(schema.args or ()) == 1:
-        word = _word_of_schema((schema.args or ())[0])
-        return f"{word}[]" if word in _ELEMENTS else None
-    return _WORDS.get(schema.origin)
+        name = _type_of_schema((schema.args or ())[0])
+        return f"{name}[]" if name in _ELEMENTS else None
+    return _TYPES.get(schema.origin)
 
 
 # ---- defaults ------------------------------------------------------------------------------------
 
 
 def _defaults(signature: Signature) -> dict[str, str]:
-    """Return what stands behind each name; nothing behind those in front of one without."""
+    """Return the schema text of each default, such as ``=2.0``; empty without a default.
+
+    A positional parameter before one without a default has none either.
+    """
     texts: dict[str, str] = {}
-    is_behind_another = False
+    precedes_required = False
     for parameter in reversed(signature.parameters):
         text = _default_text(parameter)
         if parameter.kind != "keyword-only":
-            is_behind_another = is_behind_another or text is None
+            precedes_required = precedes_required or text is None
         elif text is None:
             texts[parameter.name] = ""
             continue
-        texts[parameter.name] = "" if is_behind_another or text is None else f"={text}"
+        texts[parameter.name] = "" if precedes_required or text is None else f"={text}"
     return texts
 
 
@@ -160,6 +165,6 @@ def _default_text(parameter: Parameter) -> str | None:
         return repr(value)
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else None
-    if isinstance(value, str) and schema_word(parameter.type) in ("str", "str?"):
+    if isinstance(value, str) and schema_type(parameter.type) in ("str", "str?"):
         return f'"{value}"' if value.isascii() and value.isidentifier() else None
     return None

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch.compile sees in place of functions: a call of an operator.
+"""Tracing of function calls by torch.compile: Dynamo sees a call of an operator.
 
-Dynamo is told what to trace instead of the native call, which it cannot look into, by
-`torch.compiler.substitute_in_graph`.  It traces `call_operator`: which operator that is, is
-found while the program is traced and guarded by the identity of the function.  Programs that are
-not traced never come here.
+Dynamo cannot trace native calls.  `torch.compiler.substitute_in_graph` makes it trace `traced_call`
+instead, which looks the operator up during tracing; a guard on the identity of the function keeps
+the result valid.  Eager programs do not use this module.
 """
 
 from __future__ import annotations
@@ -24,58 +23,58 @@ from ._operators import Operator, UntraceableError, traced_operator
 __all__ = ["trace_functions"]
 
 
-# What is computed while a program is traced, guarded by the identity of the arguments.
+# Decorator of functions that Dynamo evaluates while tracing, guarded by the arguments' identity.
 _ConstantT = TypeVar("_ConstantT", bound=Callable[..., Any])
 _constant: Callable[[_ConstantT], _ConstantT] = torch.compiler.assume_constant_result
 
 
 class _Namespace:
-    """Attributes that programs which are traced read: each is guarded by itself."""
+    """A namespace for objects that traced programs read; Dynamo guards each attribute."""
 
 
 _calls = _Namespace()
-_found = _Namespace()
+_functions = _Namespace()
 
 
-@functools.cache  # torch refuses a second time
+@functools.cache  # torch rejects a second registration.
 def trace_functions() -> None:
-    """Let torch.compile trace calls of functions, and their look-up in modules."""
-    stand_in: Any = torch.compiler.substitute_in_graph
-    stand_in(Function.__call__, skip_signature_check=True)(call_operator)
-    stand_in(function_of_module, skip_signature_check=True)(find_function)
-    stand_in(CObject.__chandle__, skip_signature_check=True)(find_address)
+    """Register the traceable substitutes for calls of functions and their look-up in modules."""
+    substitute: Any = torch.compiler.substitute_in_graph
+    substitute(Function.__call__, skip_signature_check=True)(traced_call)
+    substitute(function_of_module, skip_signature_check=True)(traced_lookup)
+    substitute(CObject.__chandle__, skip_signature_check=True)(traced_address)
 
 
 # ---- calls ---------------------------------------------------------------------------------------
 
 
-def call_operator(self: Function, /, *args: Any, **kwargs: Any) -> Any:
-    """Traced in place of ``Function.__call__``."""
-    reason = _why_not(self)
+def traced_call(self: Function, /, *args: Any, **kwargs: Any) -> Any:
+    """Call the function's operator; Dynamo traces this instead of ``Function.__call__``."""
+    reason = _untraceable_reason(self)
     if reason:
         torch._dynamo.graph_break(msg=reason)
-    return getattr(_calls, _prepare(self))(*args, **kwargs)
+    return getattr(_calls, _attribute_of_call(self))(*args, **kwargs)
 
 
 @_constant
-def _why_not(function: Function) -> str:
-    """Return why a call cannot be traced; empty where it can."""
+def _untraceable_reason(function: Function) -> str:
+    """Return why a call cannot be traced; empty if it can."""
     try:
         operator = traced_operator(function)
     except UntraceableError as error:
         return str(error)
     if not operator.has_rules and torch._C._functorch.peek_interpreter_stack() is not None:
         return (
-            f"`{operator.signature.name}` has no derivative and no rule for vmap, and is called "
-            "inside a transform of torch.func: make an operator of it that has "
-            "(tvm_ffi.interop.torch.register)"
+            f"`{operator.signature.name}` has no derivative and no batching rule, and is called "
+            "inside a transform of torch.func; create an operator with "
+            "tvm_ffi.interop.torch.register"
         )
     return ""
 
 
 @_constant
-def _prepare(function: Function) -> str:
-    """Return the name in `_calls` under which the operator of a function is called."""
+def _attribute_of_call(function: Function) -> str:
+    """Return the attribute of `_calls` that calls the operator of a function."""
     operator = traced_operator(function)
     name = re.sub(r"\W", "_", operator.name)
     if not hasattr(_calls, name):
@@ -84,51 +83,57 @@ def _prepare(function: Function) -> str:
 
 
 def _call_of(operator: Operator) -> Callable[..., Any]:
-    """Return a Python function with the parameters of the signature, which calls the operator."""
+    """Return a Python function that has the signature's parameters and calls the operator."""
     signature = operator.signature
     name = signature.name.replace("::", ".").rpartition(".")[2] or "function"
-    text = f"def {name}({_parameters(signature)}):\n    return {_OPERATOR}({_passed(signature)})\n"
+    call_text = f"{_OPERATOR}({_call_arguments(signature)})"
+    text = f"def {name}({_parameters(signature)}):\n    return {call_text}\n"
     namespace: dict[str, Any] = {_OPERATOR: operator.overload}
-    exec(compile(text, f"<signature of {name}>", "exec"), namespace)  # made of identifiers alone
+    exec(compile(text, f"<signature of {name}>", "exec"), namespace)  # contains identifiers only
     call: Any = namespace[name]
     call.__defaults__ = tuple(
-        _default_of(one) for one in signature.parameters if one.kind in _BY_POSITION and _has(one)
+        _default_of(parameter)
+        for parameter in signature.parameters
+        if parameter.kind in _POSITIONAL and _has_default(parameter)
     )
     call.__kwdefaults__ = {
-        one.name: _default_of(one)
-        for one in signature.parameters
-        if one.kind == "keyword-only" and _has(one)
+        parameter.name: _default_of(parameter)
+        for parameter in signature.parameters
+        if parameter.kind == "keyword-only" and _has_default(parameter)
     }
-    checked: Callable[..., Any] = call
-    return checked
+    typed_call: Callable[..., Any] = call
+    return typed_call
 
 
 _OPERATOR = "__operator"
-_BY_POSITION = ("positional-only", "positional")
+_POSITIONAL = ("positional-only", "positional")
 
 
-def _has(parameter: Parameter) -> bool:
+def _has_default(parameter: Parameter) -> bool:
     return parameter.default is not EMPTY
 
 
 def _parameters(signature: Signature) -> str:
-    """Return the parameters as a ``def`` has them; the values of defaults are set later."""
-    kinds = [one.kind for one in signature.parameters]
+    """Return the parameter list of the ``def``; the caller sets the values of defaults."""
+    kinds = [parameter.kind for parameter in signature.parameters]
     parts = []
-    for place, parameter in enumerate(signature.parameters):
-        if parameter.kind == "keyword-only" and "keyword-only" not in kinds[:place]:
+    for index, parameter in enumerate(signature.parameters):
+        if parameter.kind == "keyword-only" and "keyword-only" not in kinds[:index]:
             parts += [] if "variadic" in kinds else ["*"]
         star = "*" if parameter.kind == "variadic" else ""
-        parts.append(f"{star}{parameter.name}{'=None' if _has(parameter) else ''}")
-        if parameter.kind == "positional-only" and "positional-only" not in kinds[place + 1 :]:
+        parts.append(f"{star}{parameter.name}{'=None' if _has_default(parameter) else ''}")
+        if parameter.kind == "positional-only" and "positional-only" not in kinds[index + 1 :]:
             parts.append("/")
     return ", ".join(parts)
 
 
-def _passed(signature: Signature) -> str:
-    """Return the arguments of the operator's call, which gets a variadic parameter's as a list."""
-    words = {"variadic": "list({0})", "keyword-only": "{0}={0}"}
-    return ", ".join(words.get(one.kind, "{0}").format(one.name) for one in signature.parameters)
+def _call_arguments(signature: Signature) -> str:
+    """Return the argument list of the operator's call; variadic arguments become a list."""
+    formats = {"variadic": "list({0})", "keyword-only": "{0}={0}"}
+    return ", ".join(
+        formats.get(parameter.kind, "{0}").format(parameter.name)
+        for parameter in signature.parameters
+    )
 
 
 def _default_of(parameter: Parameter) -> Any:
@@ -142,44 +147,44 @@ def _is_dtype(parameter: Parameter) -> bool:
     type_ = parameter.type
     return isinstance(type_, ValueType) and "dtype" in (
         type_.schema.origin,
-        *(one.origin for one in type_.schema.args or ()),
+        *(argument.origin for argument in type_.schema.args or ()),
     )
 
 
 # ---- functions of modules ------------------------------------------------------------------------
 
 
-def find_function(module: Module, name: str, query_imports: bool) -> Any:
-    """Traced in place of the look-up of a module's function."""
-    key = _find(module, name, query_imports)
+def traced_lookup(module: Module, name: str, query_imports: bool) -> Any:
+    """Return a module's function; Dynamo traces this instead of `function_of_module`."""
+    key = _attribute_of_function(module, name, query_imports)
     if not key:
-        raise AttributeError(_why_missing(module, name, query_imports))
-    return getattr(_found, key)
+        raise AttributeError(_missing_message(module, name, query_imports))
+    return getattr(_functions, key)
 
 
 @_constant
-def _find(module: Module, name: str, query_imports: bool) -> str:
-    """Return the name in `_found` of a module's function; empty where there is none."""
+def _attribute_of_function(module: Module, name: str, query_imports: bool) -> str:
+    """Return the attribute of `_functions` that is the module's function; empty if missing."""
     function = function_of_module(module, name, query_imports)
     if function is None:
         return ""
     key = f"_{module.__chandle__()}_{name}"
-    if not hasattr(_found, key):
-        setattr(_found, key, function)
+    if not hasattr(_functions, key):
+        setattr(_functions, key, function)
     return key
 
 
 @_constant
-def _why_missing(module: Module, name: str, query_imports: bool) -> str:
+def _missing_message(module: Module, name: str, query_imports: bool) -> str:
     try:
         module.get_function(name, query_imports)
     except AttributeError as error:
         return str(error)
-    return f"Module has no function '{name}'"  # until now
+    return f"Module has no function '{name}'"  # It was added concurrently.
 
 
-def find_address(self: CObject) -> int:
-    """Traced in place of ``Object.__chandle__``."""
+def traced_address(self: CObject) -> int:
+    """Return the address of an object; Dynamo traces this instead of ``Object.__chandle__``."""
     return _address(self)
 
 

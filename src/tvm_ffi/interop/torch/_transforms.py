@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators under the transforms of `torch.func`: grad, jvp, vmap, and those made of them.
+"""Operators inside transforms of `torch.func`: grad, jvp, vmap and their combinations.
 
-torch knows the derivative of an operator only outside of them: what it makes of
-`torch.library.register_autograd` is refused there.  A `torch.autograd.Function` with a separate
-`setup_context` is not.  So an operator that meets a transform calls itself by way of such a
-function, which each level of transforms takes apart; what is left in the end is the operator.
+Inside a transform, torch rejects derivatives that were registered with
+`torch.library.register_autograd`, but accepts a `torch.autograd.Function` with a separate
+`setup_context`.  An operator that is called inside a transform therefore calls itself through such
+a function.  Each level of transforms handles the function, and the innermost call is the operator.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._operators import Operator
 
 __all__ = ["Rules", "add_transforms"]
 
-# Where torch's dispatcher comes by first while a transform is active, and not otherwise.
+# Dispatch key that has the highest priority inside a transform, and is inactive elsewhere.
 _TRANSFORMS = "FuncTorchDynamicLayerFrontMode"
 
 Rule = Callable[..., Any]
@@ -26,9 +26,10 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Rules:
-    """What somebody has said of an operator.
+    """The derivative and batching rules of an operator.
 
-    As `torch.library` has it, and `jvp` as that of a `torch.autograd.Function`.
+    The callables have the parameters that `torch.library` defines; those of `jvp` are defined by
+    `torch.autograd.Function`.
     """
 
     backward: Rule
@@ -38,7 +39,7 @@ class Rules:
 
 
 def add_transforms(operator: Operator, rules: Rules) -> None:
-    """Let an operator that writes into none of its arguments be transformed."""
+    """Register a kernel for transforms of an operator that does not write its arguments."""
     call = _Call(operator, rules)
     function: Any = type(
         f"{operator.short_name}_in_transforms",
@@ -60,43 +61,47 @@ def add_transforms(operator: Operator, rules: Rules) -> None:
 
 
 class _Call:
-    """An operator as the methods of a `torch.autograd.Function`, which has no keywords."""
+    """The methods of an operator's `torch.autograd.Function`, which has no keyword arguments."""
 
     def __init__(self, operator: Operator, rules: Rules) -> None:
         self._operator, self._rules = operator.overload, rules
         self._name = operator.name
         schema = operator.overload._schema
         self._parameters = schema.arguments
-        self._num_by_position = sum(not one.kwarg_only for one in schema.arguments)
-        self._lists = [
-            one.name or f"result {place}"
-            for place, one in enumerate((*schema.arguments, *schema.returns))
-            if "Tensor[]" in str(one.type) or "List[Tensor]" in str(one.type)
+        self._num_positional = sum(not argument.kwarg_only for argument in schema.arguments)
+        self._tensor_lists = [
+            value.name or f"result {index}"
+            for index, value in enumerate((*schema.arguments, *schema.returns))
+            if "Tensor[]" in str(value.type) or "List[Tensor]" in str(value.type)
         ]
 
     def check(self) -> None:
-        """Refuse what torch has no words for."""
-        if self._lists:
+        """Raise NotImplementedError for operators and transforms that torch does not support."""
+        if self._tensor_lists:
             raise NotImplementedError(
-                f"{self._name} cannot be transformed by torch.func: '{self._lists[0]}' is a list "
-                "of tensors"
+                f"{self._name} cannot be transformed by torch.func: '{self._tensor_lists[0]}' is a "
+                "list of tensors"
             )
         interpreter = torch._C._functorch.peek_interpreter_stack()
         if interpreter.key() == torch._C._functorch.TransformType.Functionalize:
             raise NotImplementedError(
-                f"{self._name} cannot be transformed by torch.func.functionalize, as no "
-                "torch.autograd.Function can; operators that write into nothing need it not"
+                f"{self._name} cannot be transformed by torch.func.functionalize, which does not "
+                "support torch.autograd.Function; remove functionalize, because the operator "
+                "writes no argument"
             )
 
     def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return all arguments in their order; torch leaves out what is a default."""
-        named = [kwargs.get(one.name, one.default_value) for one in self._parameters[len(args) :]]
-        return [*args, *named]
+        """Return all arguments in order, including the defaults that torch omits."""
+        rest = [
+            kwargs.get(parameter.name, parameter.default_value)
+            for parameter in self._parameters[len(args) :]
+        ]
+        return [*args, *rest]
 
     def _split(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        names = [one.name for one in self._parameters[self._num_by_position :]]
-        kwargs = dict(zip(names, values[self._num_by_position :]))
-        return tuple(values[: self._num_by_position]), kwargs
+        names = [parameter.name for parameter in self._parameters[self._num_positional :]]
+        kwargs = dict(zip(names, values[self._num_positional :]))
+        return tuple(values[: self._num_positional]), kwargs
 
     def forward(self, *values: Any) -> Any:
         args, kwargs = self._split(values)
@@ -111,27 +116,27 @@ class _Call:
 
     def backward(self, ctx: Any, *grads: Any) -> tuple[Any, ...]:
         result = self._rules.backward(ctx, *grads)
-        by_position = result if isinstance(result, tuple) else (result,)
-        return (*by_position, *[None] * (len(self._parameters) - self._num_by_position))
+        gradients = result if isinstance(result, tuple) else (result,)
+        return (*gradients, *[None] * (len(self._parameters) - self._num_positional))
 
     def jvp(self, ctx: Any, *tangents: Any) -> Any:
         if self._rules.jvp is None:
             raise NotImplementedError(
-                f"{self._name} has no forward derivative: pass it to "
-                "tvm_ffi.interop.torch.register as jvp="
+                f"{self._name} has no forward derivative; pass jvp= to "
+                "tvm_ffi.interop.torch.register"
             )
-        return self._rules.jvp(ctx, *tangents[: self._num_by_position])
+        return self._rules.jvp(ctx, *tangents[: self._num_positional])
 
     def vmap(self, info: Any, in_dims: tuple[int | None, ...], *values: Any) -> Any:
         if self._rules.vmap is None:
-            return self._one_by_one(info.batch_size, in_dims, values)
+            return self._sequential(info.batch_size, in_dims, values)
         args, kwargs = self._split(values)
-        return self._rules.vmap(info, in_dims[: self._num_by_position], *args, **kwargs)
+        return self._rules.vmap(info, in_dims[: self._num_positional], *args, **kwargs)
 
-    def _one_by_one(
+    def _sequential(
         self, batch_size: int, in_dims: tuple[int | None, ...], values: tuple[Any, ...]
     ) -> Any:
-        """Call the operator for each element, as torch does where nobody has said better."""
+        """Call the operator once per batch element, which is torch's default without a rule."""
         results = [
             self.forward(
                 *(

@@ -100,8 +100,8 @@ def test_a_view_of_a_borrowed_tensor_that_outlives_the_call_is_an_error(kernels,
     with pytest.raises(
         BufferError, match="argument #0 of the callback was borrowed .* outlives it"
     ):
-        kernels.call_with_lent(keep, vector(1, 2, 3))
-    kernels.call_with_lent(lambda tensor: None, vector(1, 2, 3))
+        kernels.call_with_borrowed(keep, vector(1, 2, 3))
+    kernels.call_with_borrowed(lambda tensor: None, vector(1, 2, 3))
 
 
 def test_a_view_of_a_borrowed_tensor_in_a_garbage_cycle_is_allowed(kernels):
@@ -194,7 +194,7 @@ def test_a_borrowed_tensor_is_empty_after_a_callback_that_raised(kernels):
 
 def test_a_borrowed_tensor_cannot_be_returned(kernels):
     with pytest.raises(ValueError, match="borrowed for the call"):
-        kernels.call_with_lent(lambda tensor: tensor, vector(1, 2, 3))
+        kernels.call_with_borrowed(lambda tensor: tensor, vector(1, 2, 3))
 
 
 class _Convertible(core.ObjectConvertible):

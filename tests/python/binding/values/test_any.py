@@ -90,4 +90,4 @@ def test_borrowed_values_are_copied_or_refused(kernels):
         CAny(array._move())
     assert array == [1, 2]
     with pytest.raises(BufferError, match="borrowed for this call"):
-        kernels.call_with_lent(CAny, np.zeros(3, np.float32))
+        kernels.call_with_borrowed(CAny, np.zeros(3, np.float32))
