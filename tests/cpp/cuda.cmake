@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the CUDA headers with a fake CUDA library; no test needs a device or a toolkit.
+# Tests of the CUDA headers over a stand-in CUDA library: no test needs a device or a toolkit.
 
 add_library(fake_cuda STATIC fake_cuda/fake_cuda.cc)
 target_include_directories(fake_cuda INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/fake_cuda)
@@ -7,11 +7,10 @@ set_target_properties(fake_cuda PROPERTIES
   CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
 tvm_ffi_set_warnings(fake_cuda)
 
-# tvm_ffi_add_cuda_test(NAME INCLUDE DRIVER_DEFINITIONS): add a program with cuda_test.cc compiled for
-# both APIs.
+# tvm_ffi_add_cuda_test(NAME INCLUDE DRIVER_DEFINITIONS): cuda_test.cc for both APIs in one program.
 function(tvm_ffi_add_cuda_test name include driver_definitions)
   tvm_ffi_add_cpp_tests(${name} tvm_ffi::shared cuda_test.cc fake_cuda/images.cc)
-  # One test uses a status that is not in the enumeration.
+  # One test makes a result that the enumeration does not have.
   target_compile_options(${name} PRIVATE -Wno-conversion)
   add_library(${name}_driver OBJECT cuda_test.cc)
   foreach(target ${name} ${name}_driver)
@@ -29,10 +28,10 @@ endfunction()
 
 set(FAKE_CUDA_HEADERS ${CMAKE_CURRENT_SOURCE_DIR}/fake_cuda)
 tvm_ffi_add_cuda_test(cpp_cuda ${FAKE_CUDA_HEADERS} TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=1)
-# With an older toolkit, the headers select the driver API.
+# With an older toolkit the headers choose the driver API by themselves.
 tvm_ffi_add_cuda_test(cpp_cuda_older ${FAKE_CUDA_HEADERS} CUDART_VERSION=12070)
 
-# The toolkit's headers show that the fake has their names, values and layouts.
+# The real headers prove that the stand-in has their names, numbers and layouts.
 find_path(TVM_FFI_CUDA_HEADERS cuda_runtime.h PATHS ENV CUDA_HOME /usr/local/cuda
   PATH_SUFFIXES include)
 if(TVM_FFI_CUDA_HEADERS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run a program; fail unless its exit status is STATUS and its output equals the file EXPECTED.
+# Run a program; fail unless it ends with STATUS and prints exactly what the file EXPECTED holds.
 #
 #   cmake -DSTATUS=0 -DEXPECTED=FILE -P run_and_compare.cmake -- PROGRAM [ARGUMENT...]
 cmake_minimum_required(VERSION 3.18)
@@ -15,7 +15,7 @@ foreach(index RANGE ${last})
   endif()
 endforeach()
 
-# Standard error is included, so that a sanitizer report is also a difference.
+# Sanitizers report to the same stream as the program, so a report is a difference, too.
 execute_process(COMMAND ${command}
   RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 file(READ ${EXPECTED} expected)
