@@ -67,7 +67,7 @@ def our_interpreter() -> Interpreter:
 
 
 def incumbent_interpreter(python: Path | None = None) -> Interpreter:
-    """Return the given interpreter of the incumbent, or that of an environment made on demand.
+    """Return the incumbent's interpreter: the given one, or one in an environment made on demand.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import time of ``tvm_ffi`` beyond that of a bare interpreter, in milliseconds.
+"""Import time of ``tvm_ffi`` in milliseconds, without the start of a bare interpreter.
 
 A sample is the difference between fresh processes with ``-c "import tvm_ffi"`` and ``-c pass`` in
 one round.  The second row hides torch: the incumbent imports torch if it is installed, which then

@@ -51,7 +51,7 @@ class CommandLine(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the usage message and the arguments, then those of the subcommands."""
+        """Return the usage message and the arguments of the program and its subcommands."""
         self.env.note_reread()  # parsers change without a change of the page's files
         return parse_rst(self, _described(parser_of(self.arguments[0])), "")
 

@@ -104,7 +104,7 @@ def c_declarations() -> list[Declaration]:
 
 @cache
 def cpp_declarations() -> list[Declaration]:
-    """Return the public declarations of the C++ headers, without those of the C headers."""
+    """Return the public declarations of the C++ headers, without the C headers."""
     headers = tuple(name for name in public_headers() if name not in C_HEADERS)
     unit = _parse("reference.cc", headers, ["-x", "c++", "-std=c++17", *_CPP_FLAGS], ("c++", "c++"))
     return [entry for entry in _declarations(unit) if entry.header not in C_HEADERS]
@@ -258,7 +258,7 @@ def _macro_prototype(cursor: Any) -> str:
 
 
 def _add_members(entry: Declaration, cursor: Any) -> None:
-    """Add the public members, and those of base classes in private namespaces."""
+    """Add the public members, including members of base classes in private namespaces."""
     inherited: list[Declaration] = []
     for child in cursor.get_children():
         if child.kind == Kind.CXX_BASE_SPECIFIER:

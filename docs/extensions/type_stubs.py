@@ -24,12 +24,13 @@ _STATIC = "staticmethod"
 @cache
 def _declarations() -> dict[str, dict[str, ast.FunctionDef]]:
     """Return the functions in each stub of a compiled module, by qualified name."""
-    return {
-        ".".join(("tvm_ffi._binding", *stub.relative_to(_BINDING).with_suffix("").parts)): (
-            _functions_of(stub)
-        )
-        for stub in sorted(_BINDING.rglob("*.pyi"))
-    }
+    return {_module_of(stub): _functions_of(stub) for stub in sorted(_BINDING.rglob("*.pyi"))}
+
+
+def _module_of(stub: Path) -> str:
+    """Return the name of the module that a stub declares."""
+    parts = ("tvm_ffi._binding", *stub.relative_to(_BINDING).with_suffix("").parts)
+    return ".".join(parts).removesuffix(".__init__")
 
 
 def _functions_of(stub: Path) -> dict[str, ast.FunctionDef]:

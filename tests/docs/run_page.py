@@ -61,7 +61,7 @@ class PageRunner:
         if block.text.startswith(">>>"):
             self._run_prompts(block)
             return None
-        padding = "\n" * (block.line - 1)  # makes line numbers in tracebacks those of the page
+        padding = "\n" * (block.line - 1)  # tracebacks then have the line numbers of the page
         with contextlib.redirect_stdout(io.StringIO()) as output:
             exec(compile(padding + block.text, str(self.page), "exec"), self.names)
         return output.getvalue()

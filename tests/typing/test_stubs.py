@@ -67,7 +67,7 @@ def test_each_allowed_difference_has_a_reason():
 
 @pytest.mark.parametrize("example", sorted({path.parts[0] for path in PROGRAMS}))
 def test_examples_are_strictly_typed(example):
-    """The settings are those of the package in pyproject.toml."""
+    """Mypy uses the package's settings in pyproject.toml."""
     files = [str(EXAMPLES / path) for path in PROGRAMS if path.parts[0] == example]
     status, output = run_module("mypy", *files, MYPYPATH=str(EXAMPLES / example / "python"))
     assert status == 0, output
