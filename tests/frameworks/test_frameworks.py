@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Array frameworks and graph compilers, each in an environment of its own, calling our functions.
+"""Array frameworks and graph compilers, each in its own environment, calling tvm_ffi functions.
 
-`make test-frameworks` runs this; the first time it downloads some gigabytes.
+Run by `make test-frameworks`; the first run downloads several gigabytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
-def test_program(environments, tmp_path, framework):
+def test_program_of_a_framework(environments, tmp_path, framework):
     if missing := missing_commands(framework):
         pytest.skip(f"{framework.name}: no {', '.join(missing)}")
     run_program_of(framework, environments(framework), tmp_path)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that ends inside a C function of the library, by pthread_exit or because it is
-// cancelled. Cause of the failures that this guards against: the C library unwinds the stack with
-// an exception that nobody may keep; the boundary caught it, or was noexcept, and the process
-// ended.
+// Threads that end inside a C function of the library, by pthread_exit or by cancellation. Cause of
+// the failures: the C library unwinds the stack with an exception that must not be caught; the
+// boundary caught it, or was noexcept, and the process ended.
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@ namespace {
 
 int stack_objects = 0;
 
-// On the stack of the thread, in front of what ends it.
+// On the stack of the thread, before the function that ends it.
 struct Counted {
   Counted() { ++stack_objects; }
   ~Counted() { --stack_objects; }
@@ -51,7 +50,7 @@ TVMFFIObjectHandle NewFunction(TVMFFISafeCallType call, void (*deleter)(void*)) 
   return function;
 }
 
-// A function whose end is the thread's.
+// A function whose deleter ends the thread.
 TVMFFIObjectHandle NewFatal() { return NewFunction(&ExitFromCall, &ExitFromDeleter); }
 
 int objects_gone = 0;
@@ -60,7 +59,7 @@ TVMFFIObjectHandle NewGoing() {
   return NewOpaque(nullptr, [](void*) { ++objects_gone; });
 }
 
-// Takes over cause and context.
+// Takes ownership of cause and context.
 TVMFFIObjectHandle NewError(TVMFFIObjectHandle cause, TVMFFIObjectHandle context) {
   TVMFFIByteArray kind = Bytes("ValueError"), empty = Bytes("");
   TVMFFIObjectHandle error = nullptr;
@@ -87,24 +86,24 @@ TVMFFIObjectHandle NewFatalTensor() {
 
 void SetGlobal(TVMFFIObjectHandle function) {
   TVMFFIByteArray name = Bytes("test.forced_unwind");
-  TVMFFIFunctionSetGlobal(&name, function, 1);  // not in CHECK, which catches what it can
+  TVMFFIFunctionSetGlobal(&name, function, 1);  // not in CHECK, which catches exceptions
   TVMFFIObjectDecRef(function);
 }
 
 }  // namespace
 
-TEST_CASE("thread may exit inside a boundary") {
+TEST_CASE("a thread may exit inside a boundary") {
   CHECK(RunAndExpectTheEnd([] { TVMFFIHandleInitOnce(&slot, &ExitFromInit); }, false) ==
         &stack_objects);
   CHECK(slot == nullptr);
 }
 
-TEST_CASE("thread may be cancelled inside a boundary") {
+TEST_CASE("a thread may be cancelled inside a boundary") {
   CHECK(RunAndExpectTheEnd([] { TVMFFIHandleInitOnce(&slot, &WaitInInit); }, true) ==
         PTHREAD_CANCELED);
 }
 
-TEST_CASE("slot is free afterwards") {
+TEST_CASE("the slot is usable afterwards") {
   static int target;
   auto init = [](void** result) {
     *result = &target;
@@ -114,7 +113,7 @@ TEST_CASE("slot is free afterwards") {
   CHECK_EQ(slot, static_cast<void*>(&target));
 }
 
-TEST_CASE("thread may exit inside a call") {
+TEST_CASE("a thread may exit inside a call") {
   static TVMFFIObjectHandle function = NewFunction(&ExitFromCall, nullptr);
   auto body = [] {
     TVMFFIAny result = None();
@@ -124,19 +123,19 @@ TEST_CASE("thread may exit inside a call") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("thread may exit inside a deleter") {
+TEST_CASE("a thread may exit inside a deleter") {
   auto body = [] { TVMFFIObjectDecRef(NewFatal()); };
   CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
 }
 
-// Cause of what follows: destructors that release references were noexcept, as destructors are
-// unless they say otherwise.
-TEST_CASE("thread may exit inside the deleter of a tensor") {
+// Cause of the tests below: destructors that release references were noexcept, as destructors are
+// by default.
+TEST_CASE("a thread may exit inside the deleter of a tensor") {
   auto body = [] { TVMFFIObjectDecRef(NewFatalTensor()); };
   CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
 }
 
-TEST_CASE("thread may exit inside what a view holds") {
+TEST_CASE("a thread may exit during the release of a view's tensor") {
   auto body = [] {
     TVMFFIObjectHandle tensor = NewFatalTensor(), view = nullptr;
     CHECK_EQ(TVMFFITensorCreateUnsafeView(tensor, TensorOf(tensor), &view), 0);
@@ -146,7 +145,7 @@ TEST_CASE("thread may exit inside what a view holds") {
   CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
 }
 
-TEST_CASE("thread may exit inside what an error holds") {
+TEST_CASE("a thread may exit during the release of an error's cause or context") {
   objects_gone = 0;
   auto context = [] { TVMFFIObjectDecRef(NewError(NewGoing(), NewFatal())); };
   CHECK(RunAndExpectTheEnd(context, false) == &stack_objects);
@@ -156,7 +155,7 @@ TEST_CASE("thread may exit inside what an error holds") {
   CHECK_EQ(objects_gone, 2);
 }
 
-TEST_CASE("thread may exit inside a global function that is replaced or removed") {
+TEST_CASE("a thread may exit during the release of a replaced or removed global function") {
   static TVMFFIObjectHandle later = NewFunction(&ExitFromCall, nullptr);
   auto replaces = [] {
     SetGlobal(NewFatal());
@@ -173,7 +172,7 @@ TEST_CASE("thread may exit inside a global function that is replaced or removed"
   CHECK(RunAndExpectTheEnd(removes, false) == &stack_objects);
 }
 
-TEST_CASE("thread may exit inside a pending error that is replaced") {
+TEST_CASE("a thread may exit during the release of a replaced pending error") {
   auto by_text = [] {
     RaiseFatal();
     TVMFFIErrorSetRaisedFromCStr("ValueError", "later");
@@ -196,11 +195,12 @@ TEST_CASE("thread may exit inside a pending error that is replaced") {
   CHECK(RunAndExpectTheEnd(by_failure, false) == &stack_objects);
 }
 
-// Cause: the list lay on the stack that was unwound, and what was in it was never released.
-TEST_CASE("what waits for its turn goes when the thread exits") {
+// Cause: the list of deferred objects was on the stack that was unwound, and its objects were not
+// released.
+TEST_CASE("deferred objects are released when the thread exits") {
   objects_gone = 0;
   auto body = [] {
-    // Of two that wait, the second goes first.
+    // The second of two deferred objects is released first.
     TVMFFIObjectHandle error =
         NewError(NewError(NewGoing(), NewGoing()), NewError(NewGoing(), NewFatal()));
     for (int i = 0; i < 100; ++i) error = NewError(NewError(NewGoing(), nullptr), error);

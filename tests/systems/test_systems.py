@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel languages and compilers, each in an environment of its own: from source to a call.
+"""Kernel languages and compilers, each in its own environment: from source to a call.
 
-`make test-systems` runs this; the first time it downloads some gigabytes.
+Run by `make test-systems`; the first run downloads several gigabytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
-def test_program(environments, tmp_path, system):
+def test_program_of_a_compiler(environments, tmp_path, system):
     if missing := missing_commands(system):
         pytest.skip(f"{system.name}: no {', '.join(missing)}")
     run_program_of(system, environments(system), tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in graphs that TensorFlow compiles with XLA; a program that use_tensorflow.py runs."""
+"""Functions in TensorFlow graphs that XLA compiles; use_tensorflow.py runs this program."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ def check_errors(x: Any) -> None:
         with pytest.raises(tf.errors.InvalidArgumentError, match="ValueError: no such luck"):
             graph(x[0])
     graph = compiled(lambda a, factor: call_tvm_ffi(module.Scale, a, factor=factor))
-    with pytest.raises(tf.errors.UnimplementedError, match="argument .*, got a number that the graph"):
+    with pytest.raises(
+        tf.errors.UnimplementedError, match="argument .*, got a number that the graph"
+    ):
         graph(x, tf.constant(2.0))
     assert compiled(lambda a: call_tvm_ffi(module.Scale, a))(x).numpy()[1, 2] == 10
 
