@@ -43,7 +43,7 @@ MAX_LEAKED_BYTES = {"native": 8, "python": 256}
 MAX_ROUNDS = 4
 
 # Messages of the dynamic loader and of Python without memory; the reason is missing in some.
-WORDS_OF_OTHERS = (
+KNOWN_MESSAGES = (
     "annot allocate memory",
     "can't allocate lock",
     "can't allocate read lock",
@@ -58,7 +58,7 @@ WORDS_OF_OTHERS = (
 UNEVEN_STEPS = {"load", "side_file", "describe", "registry", "modules"}
 # CPython 3.11 leaks an argument if it cannot allocate the cell that shares it with a closure;
 # objects by step.
-LOST_BY_OTHERS = {"modules": 3}
+KNOWN_LEAKS = {"modules": 3}
 
 LONG = "a text that lies on the heap, as it fits nowhere else"
 ARRAY = np.arange(24.0).reshape(2, 3, 4)
@@ -73,7 +73,7 @@ WRAPPERS = (
         arguments=["x", "a", "workspace(8*n)", "once", "twice"],
     ),
 )
-BEHIND_WRAPPERS = """
+WRAPPED_FUNCTIONS = """
 int64_t length(const char* text) {
   int64_t size = 0;
   while (text[size] != 0) ++size;
@@ -91,7 +91,7 @@ void doubled_float64(const double* x, double a, void* room, double* once, double
 def compile_wrappers(folder: Path) -> tvm_ffi.Module:
     """Return functions called through generated wrappers."""
     source, library = folder / "wrappers.c", folder / "wrappers.so"
-    source.write_text(codegen.c.source_of(WRAPPERS) + BEHIND_WRAPPERS, encoding="utf-8")
+    source.write_text(codegen.c.source_of(WRAPPERS) + WRAPPED_FUNCTIONS, encoding="utf-8")
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-O1", "-shared", "-fPIC"]
     command += [f"-I{path}" for path in libinfo.include_paths()]
     environment = {name: text for name, text in os.environ.items() if name != "LD_PRELOAD"}
@@ -287,7 +287,7 @@ class Session:
         assert "driver is not available" in str(caught(RuntimeError, fill, None, 3))
 
     def wrappers(self) -> None:
-        """Call generated wrappers, which convert arguments, allocate results and reject bad input."""
+        """Call generated wrappers: conversions, allocated results and bad input."""
         assert self.wrapped.length(LONG) == len(LONG)
         once, twice = self.wrapped.doubled(ARRAY.reshape(24), a=3)
         assert (once.shape, twice.shape) == ((24,), (48,))
@@ -317,7 +317,7 @@ class Outcome(NamedTuple):
         """Description of an unexpected outcome."""
         if self.error is None or (self.has_failed and isinstance(self.error, MemoryError)):
             return None
-        if any(words in str(self.error) for words in WORDS_OF_OTHERS):
+        if any(message in str(self.error) for message in KNOWN_MESSAGES):
             return None
         return f"{type(self.error).__name__}: {self.error}"
 
@@ -414,7 +414,7 @@ class Step:
         for _ in range(MAX_ROUNDS):
             (failures, absorbed), objects, used = self.growth(lambda: self.fail_everywhere(every))
             used -= int(2 * usual * failures)  # a run with a failure and one without
-            loses_objects = objects > LOST_BY_OTHERS.get(self.name, 0)
+            loses_objects = objects > KNOWN_LEAKS.get(self.name, 0)
             most = MAX_LEAKED_BYTES[self.memory.kind_name] * failures + 4096
             loses_bytes = used > most and self.name not in UNEVEN_STEPS
             if loses_objects or not loses_bytes:

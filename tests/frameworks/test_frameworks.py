@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
-def test_program_of_a_framework(environments, tmp_path, framework):
+def test_program(environments, tmp_path, framework):
     if missing := missing_commands(framework):
         pytest.skip(f"{framework.name}: no {', '.join(missing)}")
     run_program_of(framework, environments(framework), tmp_path)

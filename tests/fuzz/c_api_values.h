@@ -102,7 +102,7 @@ class TensorChoice {
   int Take(int32_t alignment, int32_t contiguous, TVMFFIObjectHandle* out) {
     return TVMFFITensorFromDLPack(&tensor_->managed, alignment, contiguous, out);
   }
-  // Converts an unused result.
+  // Releases the tensor if no call has taken it.
   void Release() { delete tensor_; }
 
   bool is_readable;

@@ -17,10 +17,10 @@
 namespace fuzz {
 
 // A failed check ends the program, which libFuzzer reports.
-inline void RequireAt(bool holds, const char* file, int line, std::string_view what) {
+inline void RequireAt(bool holds, const char* file, int line, std::string_view condition) {
   if (holds) return;
-  std::fprintf(stderr, "%s:%d: broken: %.*s\n", file, line, static_cast<int>(what.size()),
-               what.data());
+  std::fprintf(stderr, "%s:%d: broken: %.*s\n", file, line, static_cast<int>(condition.size()),
+               condition.data());
   std::abort();
 }
 

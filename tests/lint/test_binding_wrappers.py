@@ -14,7 +14,7 @@ ADDRESS = re.compile(r"&[\w.()<>]*\.chandle\b")
 RELEASE = re.compile(r"(?:DecRef|release_object)\([\w.()<>]*\.chandle\)")
 
 
-def changes_of_seen_wrappers(text):
+def changes_of_existing_wrappers(text):
     """Return the lines that change the handle of a wrapper that is not new."""
     lines = text.split("\n")
     for i, line in enumerate(lines):
@@ -30,10 +30,10 @@ def changes_of_seen_wrappers(text):
 
 def test_the_search_for_changed_handles():
     new = "cdef CObject made = CObject.__new__(CObject)\nmade.chandle = owned\n"
-    assert list(changes_of_seen_wrappers(new)) == []
-    assert list(changes_of_seen_wrappers("self.chandle = owned")) == ["self.chandle = owned"]
-    assert list(changes_of_seen_wrappers("if a.chandle == b.chandle:")) == []
-    assert list(changes_of_seen_wrappers("(<CObject>a).chandle = b")) == [
+    assert list(changes_of_existing_wrappers(new)) == []
+    assert list(changes_of_existing_wrappers("self.chandle = owned")) == ["self.chandle = owned"]
+    assert list(changes_of_existing_wrappers("if a.chandle == b.chandle:")) == []
+    assert list(changes_of_existing_wrappers("(<CObject>a).chandle = b")) == [
         "(<CObject>a).chandle = b"
     ]
 
@@ -48,7 +48,7 @@ def sources(repository):
 
 
 def test_handles_are_changed_in_one_file(sources):
-    found = {name: list(changes_of_seen_wrappers(text)) for name, text in sources.items()}
+    found = {name: list(changes_of_existing_wrappers(text)) for name, text in sources.items()}
     elsewhere = {name: lines for name, lines in found.items() if lines and name != HOME}
     assert elsewhere == {}
 
@@ -66,8 +66,8 @@ def test_no_other_file_releases_the_reference_of_a_wrapper(sources):
 
 
 # Compiled wrapper classes without `declare_readable_types`, with the reason.
-READ_NOTHING = {
-    "LinkedObject": "reports its values, of which it has references of its own",
+UNDECLARED = {
+    "LinkedObject": "owns references to the values that it reports",
     "StateOwner": "compares the address with that of its module",
     "CContainerBase": "has no methods",
     "Method": "derives from Function",
@@ -77,9 +77,9 @@ READ_NOTHING = {
 
 def test_compiled_classes_declare_the_types_that_their_methods_read(sources):
     """The types of an undeclared class are not checked when a wrapper receives an object."""
-    classes, said = {"CObject"}, set()
+    classes, declared = {"CObject"}, set()
     for text in sources.values():
-        said.update(re.findall(r"^ *declare_readable_types\((\w+),", text, re.M))
+        declared.update(re.findall(r"^ *declare_readable_types\((\w+),", text, re.M))
     bases = {
         found[1]: found[2]
         for text in sources.values()
@@ -90,11 +90,11 @@ def test_compiled_classes_declare_the_types_that_their_methods_read(sources):
         if not more:
             break
         classes |= more
-    assert classes - {"CObject"} - said == set(READ_NOTHING)
+    assert classes - {"CObject"} - declared == set(UNDECLARED)
 
 
 # Objects created by classes in variables, assigned to a variable of a compiled class.
-GIVEN = re.compile(
+NEW_OBJECT = re.compile(
     r"^ *(?:cdef (?!object )\w+ )?(\w+) = (.*(?:\b_?(?!str|bytes)[a-z]\w*\.__new__|\.tp_new)\(.*)$",
     re.M,
 )
@@ -102,15 +102,19 @@ GIVEN = re.compile(
 
 def test_new_objects_are_checked_for_none(sources):
     """None passes as an instance of any compiled class, and its memory would be written."""
-    given = [
-        f"{name}: {found[2]}" for name, text in sources.items() for found in GIVEN.finditer(text)
+    lines_found = [
+        f"{name}: {found[2]}"
+        for name, text in sources.items()
+        for found in NEW_OBJECT.finditer(text)
     ]
-    assert len(given) == 5
-    assert [line for line in given if "?>" not in line] == []
+    assert len(lines_found) == 5
+    assert [line for line in lines_found if "?>" not in line] == []
 
 
 # Calls that may run third-party code, which may empty a wrapper and free its object.
-TAKEN = re.compile(r"^\s+(?:cdef [\w.* ]+[ *])?(\w+) = (?:<[^>]+>)*(?:handle_of\(|[^=]*\.chandle$)")
+HANDLE_READ = re.compile(
+    r"^\s+(?:cdef [\w.* ]+[ *])?(\w+) = (?:<[^>]+>)*(?:handle_of\(|[^=]*\.chandle$)"
+)
 RUNS_CODE = re.compile(r"\.clear\(\)|\.append\(|\.__new__\(|\bgetattr\(|[a-z]\w*\.pop\(")
 # Wrappers that only the function can access.
 PRIVATE = re.compile(r"\b(own|made|plain|unseen)\b")
@@ -120,18 +124,18 @@ def handles_that_outlive_code(text):
     """Return the function and name of each handle that is used after a call of third-party code."""
     for function in re.split(r"^(?= *(?:cdef|cpdef|def) .*\()", text, flags=re.M):
         name = re.match(r" *(?:cdef|cpdef|def) [^(]*?(\w+)\(", function)
-        taken: dict[str, bool] = {}
+        handles: dict[str, bool] = {}
         for line in function.split("\n"):
             code = line.split("#")[0]
-            for handle, is_stale in taken.items():
+            for handle, is_stale in handles.items():
                 if is_stale and re.search(rf"\b{handle}\b(?! = )", code):
                     yield f"{name[1] if name else '?'}: {handle}"
-                    taken[handle] = False
-            found = TAKEN.search(code)
+                    handles[handle] = False
+            found = HANDLE_READ.search(code)
             if found and not PRIVATE.search(code):
-                taken[found[1]] = False
+                handles[found[1]] = False
             elif RUNS_CODE.search(code):
-                taken = dict.fromkeys(taken, True)
+                handles = dict.fromkeys(handles, True)
 
 
 def test_the_search_for_old_handles():

@@ -25,7 +25,7 @@ class Outcome:
     word: str
     """passed, failed or skipped."""
     reason: str = ""
-    """Why it did not pass."""
+    """The reason for a failure or skip."""
 
 
 @pytest.fixture(scope="session")
@@ -104,8 +104,8 @@ def lines_of(outcomes: dict[str, Outcome]) -> list[str]:
 
 def _row_of(test_name: str) -> tuple[str, str]:
     test, _, parameters = test_name.rstrip("]").partition("[")
-    what = test.removeprefix("test_").replace("_", " ")
+    name = test.removeprefix("test_").replace("_", " ")
     runtime, _, software = parameters.partition("-")
     if runtime not in RUNTIMES:
         runtime, software = "ours", parameters
-    return (f"{software}: {what}" if software else what), runtime
+    return (f"{software}: {name}" if software else name), runtime

@@ -38,17 +38,17 @@ class Software:
     name: str
     program: Path
     packages: tuple[str, ...] = ()
-    """Installed without what they ask for, which would be the incumbent or another torch."""
+    """Packages installed without their dependencies, such as the incumbent or another torch."""
     needs: tuple[str, ...] = ()
-    """Installed with what they ask for."""
+    """Packages installed with their dependencies."""
     built: str | None = None
-    """Built from its source distribution against the runtime that is there, after all others."""
+    """Built from its source distribution against the installed runtime, after all others."""
     commands: tuple[str, ...] = ()
     """Compilers that the program runs."""
     suite: str | None = None
     """Source distribution with tests, which run after the program."""
     incumbent: str = "apache-tvm-ffi==0.1.15.post2"
-    """The release with which it is compared, where it is; one that its metadata admits."""
+    """The incumbent release for the comparison, which its metadata must allow, if there is one."""
     timeout_s: int = 600
 
 

@@ -29,7 +29,7 @@ enum class Exhaustion { kOnce, kFromThenOn };
 // Runs `call` with the n-th request failing, for n = 1, 2, ... until none fails.  The call returns
 // a code of the C API; after a success, `release` releases its result.
 template <typename Call, typename Release>
-int CheckEveryRequest(const char* what, Call call, Release release) {
+int CheckEveryRequest(const char* label, Call call, Release release) {
   int requests = 0;
   for (Exhaustion exhaustion : {Exhaustion::kOnce, Exhaustion::kFromThenOn}) {
     for (int n = 0;; ++n) {
@@ -46,8 +46,8 @@ int CheckEveryRequest(const char* what, Call call, Release release) {
       }
       RaisedError raised = TakeRaised();
       CHECK_MESSAGE((code == -1 && raised.kind == "MemoryError"),
-                    what << ", request " << n << ": code " << code << ", " << raised.kind << ": "
-                         << raised.message);
+                    label << ", request " << n << ": code " << code << ", " << raised.kind << ": "
+                          << raised.message);
     }
   }
   return requests;

@@ -20,7 +20,7 @@ struct Counted {
 };
 
 // Runs `body` on a thread that it must end.
-void* RunAndExpectTheEnd(void (*body)(), bool cancels) {
+void* RunUntilThreadExit(void (*body)(), bool cancels) {
   pthread_t thread;
   auto start = [](void* given) -> void* {
     Counted counted;
@@ -51,12 +51,12 @@ TVMFFIObjectHandle NewFunction(TVMFFISafeCallType call, void (*deleter)(void*)) 
 }
 
 // A function whose deleter ends the thread.
-TVMFFIObjectHandle NewFatal() { return NewFunction(&ExitFromCall, &ExitFromDeleter); }
+TVMFFIObjectHandle NewThreadEnding() { return NewFunction(&ExitFromCall, &ExitFromDeleter); }
 
-int objects_gone = 0;
+int objects_released = 0;
 
-TVMFFIObjectHandle NewGoing() {
-  return NewOpaque(nullptr, [](void*) { ++objects_gone; });
+TVMFFIObjectHandle NewCounted() {
+  return NewOpaque(nullptr, [](void*) { ++objects_released; });
 }
 
 // Takes ownership of cause and context.
@@ -71,7 +71,7 @@ TVMFFIObjectHandle NewError(TVMFFIObjectHandle cause, TVMFFIObjectHandle context
 }
 
 void RaiseFatal() {
-  TVMFFIObjectHandle error = NewError(nullptr, NewFatal());
+  TVMFFIObjectHandle error = NewError(nullptr, NewThreadEnding());
   TVMFFIErrorSetRaised(error);
   TVMFFIObjectDecRef(error);
 }
@@ -93,13 +93,13 @@ void SetGlobal(TVMFFIObjectHandle function) {
 }  // namespace
 
 TEST_CASE("a thread may exit inside a boundary") {
-  CHECK(RunAndExpectTheEnd([] { TVMFFIHandleInitOnce(&slot, &ExitFromInit); }, false) ==
+  CHECK(RunUntilThreadExit([] { TVMFFIHandleInitOnce(&slot, &ExitFromInit); }, false) ==
         &stack_objects);
   CHECK(slot == nullptr);
 }
 
 TEST_CASE("a thread may be cancelled inside a boundary") {
-  CHECK(RunAndExpectTheEnd([] { TVMFFIHandleInitOnce(&slot, &WaitInInit); }, true) ==
+  CHECK(RunUntilThreadExit([] { TVMFFIHandleInitOnce(&slot, &WaitInInit); }, true) ==
         PTHREAD_CANCELED);
 }
 
@@ -119,20 +119,20 @@ TEST_CASE("a thread may exit inside a call") {
     TVMFFIAny result = None();
     TVMFFIFunctionCall(function, nullptr, 0, &result);
   };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
   TVMFFIObjectDecRef(function);
 }
 
 TEST_CASE("a thread may exit inside a deleter") {
-  auto body = [] { TVMFFIObjectDecRef(NewFatal()); };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+  auto body = [] { TVMFFIObjectDecRef(NewThreadEnding()); };
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
 }
 
 // Cause of the tests below: destructors that release references were noexcept, as destructors are
 // by default.
 TEST_CASE("a thread may exit inside the deleter of a tensor") {
   auto body = [] { TVMFFIObjectDecRef(NewFatalTensor()); };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
 }
 
 TEST_CASE("a thread may exit during the release of a view's tensor") {
@@ -142,34 +142,34 @@ TEST_CASE("a thread may exit during the release of a view's tensor") {
     TVMFFIObjectDecRef(tensor);
     TVMFFIObjectDecRef(view);
   };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
 }
 
 TEST_CASE("a thread may exit during the release of an error's cause or context") {
-  objects_gone = 0;
-  auto context = [] { TVMFFIObjectDecRef(NewError(NewGoing(), NewFatal())); };
-  CHECK(RunAndExpectTheEnd(context, false) == &stack_objects);
-  CHECK_EQ(objects_gone, 1);
-  auto cause = [] { TVMFFIObjectDecRef(NewError(NewFatal(), NewGoing())); };
-  CHECK(RunAndExpectTheEnd(cause, false) == &stack_objects);
-  CHECK_EQ(objects_gone, 2);
+  objects_released = 0;
+  auto context = [] { TVMFFIObjectDecRef(NewError(NewCounted(), NewThreadEnding())); };
+  CHECK(RunUntilThreadExit(context, false) == &stack_objects);
+  CHECK_EQ(objects_released, 1);
+  auto cause = [] { TVMFFIObjectDecRef(NewError(NewThreadEnding(), NewCounted())); };
+  CHECK(RunUntilThreadExit(cause, false) == &stack_objects);
+  CHECK_EQ(objects_released, 2);
 }
 
 TEST_CASE("a thread may exit during the release of a replaced or removed global function") {
   static TVMFFIObjectHandle later = NewFunction(&ExitFromCall, nullptr);
   auto replaces = [] {
-    SetGlobal(NewFatal());
+    SetGlobal(NewThreadEnding());
     SetGlobal(later);
   };
-  CHECK(RunAndExpectTheEnd(replaces, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(replaces, false) == &stack_objects);
   CHECK_EQ(StrongCount(later), 2u);
   TVMFFIObjectDecRef(later);
   auto removes = [] {
-    SetGlobal(NewFatal());
+    SetGlobal(NewThreadEnding());
     TVMFFIAny result;
     CallGlobal("ffi.FunctionRemoveGlobal", {RawStr("test.forced_unwind")}, &result);
   };
-  CHECK(RunAndExpectTheEnd(removes, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(removes, false) == &stack_objects);
 }
 
 TEST_CASE("a thread may exit during the release of a replaced pending error") {
@@ -177,13 +177,13 @@ TEST_CASE("a thread may exit during the release of a replaced pending error") {
     RaiseFatal();
     TVMFFIErrorSetRaisedFromCStr("ValueError", "later");
   };
-  CHECK(RunAndExpectTheEnd(by_text, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(by_text, false) == &stack_objects);
   static TVMFFIObjectHandle later = NewError(nullptr, nullptr);
   auto by_error = [] {
     RaiseFatal();
     TVMFFIErrorSetRaised(later);
   };
-  CHECK(RunAndExpectTheEnd(by_error, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(by_error, false) == &stack_objects);
   CHECK_EQ(StrongCount(later), 1u);
   TVMFFIObjectDecRef(later);
   auto by_failure = [] {
@@ -192,20 +192,20 @@ TEST_CASE("a thread may exit during the release of a replaced pending error") {
     int32_t index = 0;
     TVMFFITypeKeyToIndex(&key, &index);
   };
-  CHECK(RunAndExpectTheEnd(by_failure, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(by_failure, false) == &stack_objects);
 }
 
 // Cause: the list of deferred objects was on the stack that was unwound, and its objects were not
 // released.
 TEST_CASE("deferred objects are released when the thread exits") {
-  objects_gone = 0;
+  objects_released = 0;
   auto body = [] {
     // The second of two deferred objects is released first.
     TVMFFIObjectHandle error =
-        NewError(NewError(NewGoing(), NewGoing()), NewError(NewGoing(), NewFatal()));
-    for (int i = 0; i < 100; ++i) error = NewError(NewError(NewGoing(), nullptr), error);
+        NewError(NewError(NewCounted(), NewCounted()), NewError(NewCounted(), NewThreadEnding()));
+    for (int i = 0; i < 100; ++i) error = NewError(NewError(NewCounted(), nullptr), error);
     TVMFFIObjectDecRef(error);
   };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
-  CHECK_EQ(objects_gone, 103);
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
+  CHECK_EQ(objects_released, 103);
 }

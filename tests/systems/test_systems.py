@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
-def test_program_of_a_compiler(environments, tmp_path, system):
+def test_program(environments, tmp_path, system):
     if missing := missing_commands(system):
         pytest.skip(f"{system.name}: no {', '.join(missing)}")
     run_program_of(system, environments(system), tmp_path)

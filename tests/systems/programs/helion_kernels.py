@@ -125,7 +125,7 @@ def expected(kernel: helion.Kernel, *arguments: object) -> object:
 
 
 def content(tensor: tvm_ffi.Tensor) -> np.ndarray:
-    """Return what is in memory of the host that claims to be on a GPU."""
+    """Return the contents of host memory that is declared as GPU memory."""
     size = int(np.prod(tensor.shape))
     memory = (ctypes.c_float * size).from_address(tensor.data_ptr())
     return np.ctypeslib.as_array(memory).reshape(tensor.shape).copy()
