@@ -63,7 +63,7 @@ TEST_CASE("seven bytes are still small") {
   }
 }
 
-TEST_CASE("eight bytes are a heap object with content behind the cell") {
+TEST_CASE("eight bytes are a heap object with content after the cell") {
   for (const Form& form : kForms) {
     TVMFFIAny any = Make(form.make, "abcdefgh");
     CHECK_EQ(any.type_index, form.heap_index);
