@@ -89,9 +89,7 @@ def check_values_from_the_graph() -> None:
 
     assert graph(x, tf.constant(1.5)).numpy()[0].tolist() == [0.0, 3.0, 6.0]
     assert graph(x, tf.constant(2.5, tf.float64)).numpy()[0].tolist() == [0.0, 5.0, 10.0]
-    with pytest.raises(
-        TypeError, match="argument 'factor': expected a value or a scalar tensor of"
-    ):
+    with pytest.raises(TypeError, match="argument 'factor': expected a value or a scalar tensor"):
         call_tvm_ffi(module.Scale, x, factor=x)
     print("values from the graph")
 
