@@ -121,11 +121,11 @@ def test_structs_have_the_layout_of_the_contract(output_of):
     for name, layout in ABI["structs"].items():
         lines += [(f"sizeof:{name}", f"sizeof({name})"), (f"alignof:{name}", f"alignof({name})")]
         expected |= {f"sizeof:{name}": layout["size"], f"alignof:{name}": layout["align"]}
-        for field, place in layout["fields"].items():
+        for field, position in layout["fields"].items():
             key = f"{name}.{field}"
             lines.append((f"offsetof:{key}", f"offsetof({name}, {field})"))
             lines.append((f"sizeof:{key}", f"sizeof((({name}*)0)->{field})"))
-            expected |= {f"offsetof:{key}": place["offset"], f"sizeof:{key}": place["size"]}
+            expected |= {f"offsetof:{key}": position["offset"], f"sizeof:{key}": position["size"]}
     assert parse(output_of(printing_program(lines))) == expected
 
 
@@ -218,8 +218,8 @@ def test_the_layout_test_asserts_every_fact_of_the_contract():
     expected = set()
     for name, layout in ABI["structs"].items():
         expected.add(f"CHECK_STRUCT({name}, {layout['size']}, {layout['align']});")
-        for field, place in layout["fields"].items():
-            expected.add(f"CHECK_FIELD({name}, {field}, {place['offset']}, {place['size']});")
+        for field, position in layout["fields"].items():
+            expected.add(f"CHECK_FIELD({name}, {field}, {position['offset']}, {position['size']});")
     for values in ENUMS.values():
         expected |= {f"CHECK_VALUE({name}, {value});" for name, value in values.items()}
     assert expected - pinned == set()
@@ -247,10 +247,10 @@ def test_headers_compile_alone_and_in_any_order(check, headers):
 
 # A third-party copy of DLPack: the names and the include guard of the standard, but different
 # struct tags (or none), no fixed enum type and no comments.
-FOREIGN_DLPACK = """
+THIRD_PARTY_DLPACK = """
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
-#define FOREIGN_DLPACK 1
+#define THIRD_PARTY_DLPACK 1
 #define DLPACK_MAJOR_VERSION @MAJOR@
 #define DLPACK_MINOR_VERSION @MINOR@
 #include <stddef.h>
@@ -282,35 +282,43 @@ typedef int (*DLPackManagedTensorAllocator)(DLTensor*, DLManagedTensorVersioned*
 """
 
 
-def write_foreign_dlpack(root: Path, major: int, minor: int) -> Path:
+def write_third_party_dlpack(root: Path, major: int, minor: int) -> Path:
     """Write the third-party header as `root`/dlpack/dlpack.h and return the include directory."""
-    path = root / "foreign" / "dlpack" / "dlpack.h"
+    path = root / "third_party" / "dlpack" / "dlpack.h"
     path.parent.mkdir(parents=True)
-    text = FOREIGN_DLPACK.replace("@MAJOR@", str(major)).replace("@MINOR@", str(minor))
+    text = THIRD_PARTY_DLPACK.replace("@MAJOR@", str(major)).replace("@MINOR@", str(minor))
     path.write_text(text, encoding="utf-8")
     return path.parents[1]
 
 
-USES_FOREIGN = "#ifndef FOREIGN_DLPACK\n#error foreign copy is not in use\n#endif\nint unused;\n"
+USES_THIRD_PARTY = (
+    "#ifndef THIRD_PARTY_DLPACK\n#error third-party copy is not in use\n#endif\nint unused;\n"
+)
 
 
 @pytest.mark.parametrize("minor", [2, 3, 9])
 def test_third_party_dlpack_is_included_first(check, tmp_path, minor):
-    foreign = write_foreign_dlpack(tmp_path, 1, minor) / "dlpack" / "dlpack.h"
+    third_party = write_third_party_dlpack(tmp_path, 1, minor) / "dlpack" / "dlpack.h"
     own = (INCLUDE / DLPACK).as_posix()
-    text = f'#include "{foreign}"\n#include "{own}"\n' + include(C_API, C_ENV_API) + USES_FOREIGN
+    text = (
+        f'#include "{third_party}"\n#include "{own}"\n'
+        + include(C_API, C_ENV_API)
+        + USES_THIRD_PARTY
+    )
     assert_compiles(check(text))
 
 
 def test_third_party_dlpack_is_found_on_the_include_path(check, tmp_path):
-    foreign = write_foreign_dlpack(tmp_path, 1, 3)
-    assert_compiles(check(include(C_ENV_API, C_API, DLPACK) + USES_FOREIGN, f"-I{foreign}"))
+    third_party = write_third_party_dlpack(tmp_path, 1, 3)
+    assert_compiles(check(include(C_ENV_API, C_API, DLPACK) + USES_THIRD_PARTY, f"-I{third_party}"))
 
 
 def test_third_party_dlpack_is_included_last(check, tmp_path):
-    foreign = write_foreign_dlpack(tmp_path, 1, 3) / "dlpack" / "dlpack.h"
-    text = include(C_API, C_ENV_API) + f'#include "{foreign}"\n'
-    text += "#ifdef FOREIGN_DLPACK\n#error the first copy is the one in use\n#endif\nint unused;\n"
+    third_party = write_third_party_dlpack(tmp_path, 1, 3) / "dlpack" / "dlpack.h"
+    text = include(C_API, C_ENV_API) + f'#include "{third_party}"\n'
+    text += (
+        "#ifdef THIRD_PARTY_DLPACK\n#error the first copy is the one in use\n#endif\nint unused;\n"
+    )
     assert_compiles(check(text))
 
 
@@ -323,8 +331,8 @@ def test_third_party_dlpack_is_included_last(check, tmp_path):
     ],
 )
 def test_an_unsuitable_dlpack_is_named_in_the_error(check, tmp_path, major, minor, header, message):
-    foreign = write_foreign_dlpack(tmp_path, major, minor)
-    result = check(include(header) + "int unused;\n", f"-I{foreign}")
+    third_party = write_third_party_dlpack(tmp_path, major, minor)
+    result = check(include(header) + "int unused;\n", f"-I{third_party}")
     assert result.returncode != 0
     assert message in result.stderr
 
@@ -335,9 +343,9 @@ ACCESSOR_PROGRAM = r"""
 #include <tvm/ffi/c_api.h>
 
 static int failures = 0;
-static void expect(int holds, const char* what) {
+static void expect(int holds, const char* message) {
   if (!holds) {
-    fprintf(stderr, "%s\n", what);
+    fprintf(stderr, "%s\n", message);
     ++failures;
   }
 }

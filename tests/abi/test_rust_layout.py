@@ -106,14 +106,14 @@ def test_structs_have_the_layout_of_the_contract(compile_text):
     for name, layout in ABI["structs"].items():
         lines.append(equal(f"size_of::<{name}>()", layout["size"]))
         lines.append(equal(f"align_of::<{name}>()", layout["align"]))
-        for field, place in layout["fields"].items():
+        for field, position in layout["fields"].items():
             if f"{name}.{field}" in NOT_DECLARED:
                 continue
             union = UNIONS.get(name, {}).get(field)
             path = f"{union}.{field}" if union else field
-            lines.append(equal(f"offset_of!({name}, {path})", place["offset"]))
+            lines.append(equal(f"offset_of!({name}, {path})", position["offset"]))
             member = f"addr_of!((*MaybeUninit::<{name}>::uninit().as_ptr()).{path})"
-            lines.append(equal(f"size_of_value(unsafe {{ {member} }})", place["size"]))
+            lines.append(equal(f"size_of_value(unsafe {{ {member} }})", position["size"]))
     lines.append("const fn size_of_value<T>(_: *const T) -> usize { size_of::<T>() }")
     assert_compiles(compile_text(*lines))
 
@@ -141,7 +141,9 @@ def test_functions_have_the_prototypes_of_the_contract(compile_text):
     assert sorted(declared) == sorted(ABI["functions"])
     lines = []
     for name, entry in ABI["functions"].items():
-        type_ = function_type(entry["returns"], [one["type"] for one in entry["params"]])
+        type_ = function_type(
+            entry["returns"], [parameter["type"] for parameter in entry["params"]]
+        )
         lines.append(f"const _{name}: {type_} = Some({name});")
     assert_compiles(compile_text(*lines))
 
@@ -150,7 +152,9 @@ def test_function_types_equal_the_contract(compile_text):
     lines = []
     for name, entry in ABI["function_types"].items():
         if name.startswith(("TVMFFI", "DLPack")):
-            type_ = function_type(entry["returns"], [one["type"] for one in entry["params"]])
+            type_ = function_type(
+                entry["returns"], [parameter["type"] for parameter in entry["params"]]
+            )
             lines.append(f"fn same_{name}(value: {name}) -> {type_} {{ value }}")
     assert len(lines) == 9
     assert_compiles(compile_text(*lines))

@@ -36,7 +36,7 @@ def judged(runtime: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_example_program(environments, tmp_path, client, runtime):
+def test_program(environments, tmp_path, client, runtime):
     if missing := missing_commands(client):
         pytest.skip(f"{client.name}: no {', '.join(missing)}")
     with judged(runtime):
@@ -45,7 +45,7 @@ def test_example_program(environments, tmp_path, client, runtime):
 
 @pytest.mark.parametrize("client", [c for c in CLIENTS if c.suite], ids=lambda client: client.name)
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_client_test_suite(environments, tmp_path, client, runtime):
+def test_suite(environments, tmp_path, client, runtime):
     with judged(runtime):
         python = environments(client, runtime)
         unpacked = source(client.suite, python)

@@ -44,11 +44,11 @@ def _one_worker() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def peer_python() -> Path:
+def incumbent_python() -> Path:
     """Return the interpreter of an environment that contains only the incumbent."""
     try:
         with _one_worker():
-            return make_environment(BUILD / "peer-venv", [INCUMBENT_REQUIREMENT])
+            return make_environment(BUILD / "incumbent-venv", [INCUMBENT_REQUIREMENT])
     except SetupError as error:
         pytest.skip(f"no environment with {INCUMBENT_REQUIREMENT}: {error}")
 
@@ -62,33 +62,37 @@ def ours() -> Implementation:
 
 
 @pytest.fixture(scope="session")
-def peer(peer_python: Path) -> Implementation:
+def incumbent(incumbent_python: Path) -> Implementation:
     """Return the incumbent's installed package."""
 
-    def ask(option: str) -> str:
-        command = [peer_python, "-m", "tvm_ffi.config", option]
+    def config_value(option: str) -> str:
+        command = [incumbent_python, "-m", "tvm_ffi.config", option]
         return run_program(command, without_search_paths()).strip()
 
-    folders = tuple(dict.fromkeys([ask("--includedir"), ask("--dlpack-includedir")]))
-    library = Path(ask("--libdir")) / "libtvm_ffi.so"
-    return Implementation("peer", folders, INCUMBENT_REQUIREMENT, library)
+    folders = tuple(
+        dict.fromkeys([config_value("--includedir"), config_value("--dlpack-includedir")])
+    )
+    library = Path(config_value("--libdir")) / "libtvm_ffi.so"
+    return Implementation("incumbent", folders, INCUMBENT_REQUIREMENT, library)
 
 
 @pytest.fixture(scope="session")
-def exchange_libraries(ours: Implementation, peer: Implementation) -> dict[str, tuple[Path, Path]]:
+def exchange_libraries(
+    ours: Implementation, incumbent: Implementation
+) -> dict[str, tuple[Path, Path]]:
     """Return two copies of the library of each implementation."""
     with _one_worker():
-        return build_libraries(BUILD / "exchange", ours, peer)
+        return build_libraries(BUILD / "exchange", ours, incumbent)
 
 
 @pytest.fixture(scope="session")
 def exchange(
-    exchange_libraries: dict[str, tuple[Path, Path]], peer_python: Path
+    exchange_libraries: dict[str, tuple[Path, Path]], incumbent_python: Path
 ) -> Callable[..., Outcomes]:
     """Return a function that runs rows with two libraries on one of the runtimes."""
     interpreters = {
         "ours": (Path(sys.executable), dict(os.environ)),
-        "peer": (peer_python, without_search_paths()),
+        "incumbent": (incumbent_python, without_search_paths()),
     }
 
     @functools.cache

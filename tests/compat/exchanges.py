@@ -22,9 +22,9 @@ class Outcomes:
     """Outcomes of the rows of one pair of libraries."""
 
     errors: dict[str, str | None]
-    """By name of the row; None when all is well."""
+    """Messages by name of the row; None if the row succeeded."""
     runtimes: list[str]
-    """The files of libtvm_ffi that were in the process."""
+    """The libtvm_ffi files that the process had loaded."""
 
 
 def run_rows(
@@ -54,7 +54,7 @@ def _run_until_crash(
         check=False,
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert answers, f"the worker said nothing:\n{done.stderr}"
+    assert answers, f"the worker printed no outcome:\n{done.stderr}"
     outcomes.runtimes = answers.pop(0)["runtimes"]
     outcomes.errors.update({answer["row"]: answer["error"] for answer in answers})
     if len(answers) < len(rows):

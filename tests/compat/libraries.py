@@ -31,7 +31,7 @@ class Implementation:
     name: str
     include_folders: tuple[str, ...]
     version: str
-    """Changes when the headers do."""
+    """A digest that changes with the headers."""
     library: Path
 
 
@@ -56,7 +56,7 @@ def version_of_headers(folders: Sequence[str]) -> str:
 
 
 def build_libraries(
-    folder: Path, ours: Implementation, peer: Implementation
+    folder: Path, ours: Implementation, incumbent: Implementation
 ) -> dict[str, tuple[Path, Path]]:
     """Return two copies of each library, which can be loaded together as separate libraries."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,9 +65,9 @@ def build_libraries(
             implementation.name: [
                 pool.submit(_compile, folder, source, implementation) for source in SOURCES
             ]
-            for implementation in (peer, ours)  # longest compilation first
+            for implementation in (incumbent, ours)  # longest compilation first
         }
-        other = {ours.name: peer, peer.name: ours}
+        other = {ours.name: incumbent, incumbent.name: ours}
         return {
             name: _link(folder, name, [job.result() for job in jobs], other[name])
             for name, jobs in objects.items()

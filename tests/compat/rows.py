@@ -20,14 +20,14 @@ class Step:
     """A call of an exported function."""
 
     side: int
-    """0 for the library on the left, 1 for the one on the right."""
+    """0 for the left library, 1 for the right one."""
     function: str
     args: tuple[Any, ...]
-    """Arguments behind the value; ``...`` stands for those of the case."""
+    """Arguments after the value; ``...`` is replaced by the arguments of the case."""
     moves: bool = False
-    """Whether the value is given away, as an rvalue reference."""
+    """True if the value is passed as an rvalue reference."""
     raises: bool = False
-    """Whether the call has to fail; its error is the next value."""
+    """True if the call must fail; its error is the next value."""
 
 
 @dataclass(frozen=True)

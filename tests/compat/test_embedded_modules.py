@@ -62,5 +62,5 @@ def test_this_runtime_rebuilds_the_module_tree(library):
     assert run_program([sys.executable, "-c", SCRIPT, library], os.environ) == SHOWN
 
 
-def test_the_incumbent_rebuilds_the_module_tree(library, peer_python):
-    assert run_program([peer_python, "-c", SCRIPT, library], without_search_paths()) == SHOWN
+def test_the_incumbent_rebuilds_the_module_tree(library, incumbent_python):
+    assert run_program([incumbent_python, "-c", SCRIPT, library], without_search_paths()) == SHOWN

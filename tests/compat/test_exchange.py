@@ -15,9 +15,9 @@ import pytest
 
 from .rows import CONTROL_ROWS, ROWS
 
-PAIRS = [("ours", "peer"), ("peer", "ours"), ("peer", "peer"), ("ours", "ours")]
+PAIRS = [("ours", "incumbent"), ("incumbent", "ours"), ("incumbent", "incumbent"), ("ours", "ours")]
 all_pairs = pytest.mark.parametrize(("left", "right"), PAIRS, ids=map("-".join, PAIRS))
-both_runtimes = pytest.mark.parametrize("runtime", ["ours", "peer"])
+both_runtimes = pytest.mark.parametrize("runtime", ["ours", "incumbent"])
 
 
 @both_runtimes
@@ -30,9 +30,9 @@ def test_exchange(exchange, runtime, left, right, row):
 
 @both_runtimes
 @all_pairs
-def test_both_libraries_use_the_same_runtime(exchange, ours, peer, runtime, left, right):
+def test_both_libraries_use_the_same_runtime(exchange, ours, incumbent, runtime, left, right):
     """Both libraries, each linked with the other implementation, bind to the process's runtime."""
-    expected = {"ours": ours, "peer": peer}[runtime].library
+    expected = {"ours": ours, "incumbent": incumbent}[runtime].library
     used = [path for path in exchange(runtime, left, right).runtimes if "libtvm_ffi.so" in path]
     assert used == [str(expected.resolve())]
 
@@ -53,12 +53,14 @@ NOTICED = {
 
 @pytest.mark.parametrize("name", NOTICED)
 def test_control_rows_fail(exchange, name):
-    outcomes = exchange("ours", "ours", "peer", CONTROL_ROWS)
+    outcomes = exchange("ours", "ours", "incumbent", CONTROL_ROWS)
     assert NOTICED[name] in outcomes.errors[name]
 
 
 def test_rows_after_a_crash_run(exchange):
-    assert exchange("ours", "ours", "peer", CONTROL_ROWS).errors["row after the others"] is None
+    assert (
+        exchange("ours", "ours", "incumbent", CONTROL_ROWS).errors["row after the others"] is None
+    )
 
 
 def unique_symbols(library):

@@ -92,6 +92,6 @@ def test_this_runtime_loads_the_export(library):
     assert run_program([sys.executable, "-c", SCRIPT, str(library)], os.environ) == SHOWN
 
 
-def test_the_incumbent_loads_the_export(library, peer_python):
+def test_the_incumbent_loads_the_export(library, incumbent_python):
     environment = without_search_paths()
-    assert run_program([peer_python, "-c", SCRIPT, str(library)], environment) == SHOWN
+    assert run_program([incumbent_python, "-c", SCRIPT, str(library)], environment) == SHOWN

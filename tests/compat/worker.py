@@ -124,8 +124,8 @@ def run_case(libraries: list[ctypes.CDLL], row: dict[str, Any], case: list[Any])
             value = run_step(libraries[step["side"]], step, value, case)
         except StepError as error:
             side = ("left", "right")[step["side"]]
-            place = f"step {number}, {step['function']} on the {side}, case {case}"
-            raise StepError(f"{place}: {error}") from None
+            location = f"step {number}, {step['function']} on the {side}, case {case}"
+            raise StepError(f"{location}: {error}") from None
     value.release()
 
 

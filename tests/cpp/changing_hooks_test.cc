@@ -83,8 +83,9 @@ AnyDict DictOf(int64_t size) {
 }
 
 // Returns the message that `call` throws while the hooks run `hashed` and `compared`.
-std::string Meanwhile(const std::function<void()>& hashed, const std::function<void()>& compared,
-                      const std::function<void()>& call) {
+std::string ThrownWithHooks(const std::function<void()>& hashed,
+                            const std::function<void()>& compared,
+                            const std::function<void()>& call) {
   when_hashed = hashed;
   when_compared = compared;
   std::string thrown = Thrown(call);
@@ -118,7 +119,7 @@ TEST_CASE("an equality hook that changes the dict of the search is an error") {
           })}) {
       for (int call = 0; call < 4; ++call) {
         AnyDict dict = DictOf(size);
-        std::string thrown = Meanwhile(
+        std::string thrown = ThrownWithHooks(
             nullptr, [&] { change(&dict); },
             [&] {
               if (call == 0) static_cast<void>(dict.count(Key(1)));
@@ -136,9 +137,9 @@ TEST_CASE("an equality hook that changes the dict of the search is an error") {
 TEST_CASE("a hash hook that changes the dict of the search is an error") {
   AnyDict dict = DictOf(40);
   auto add = [&] { dict.Set(Key(500), 1); };
-  CHECK_EQ(Meanwhile(add, nullptr, [&] { static_cast<void>(dict.count(Key(1))); }), kHashed);
+  CHECK_EQ(ThrownWithHooks(add, nullptr, [&] { static_cast<void>(dict.count(Key(1))); }), kHashed);
   auto clear = [&] { dict.clear(); };
-  CHECK_EQ(Meanwhile(clear, nullptr, [&] { dict.Set(Key(1), 1); }), kHashed);
+  CHECK_EQ(ThrownWithHooks(clear, nullptr, [&] { dict.Set(Key(1), 1); }), kHashed);
   CHECK_EQ(dict.size(), size_t{0});
 }
 
@@ -156,7 +157,7 @@ TEST_CASE("a hash hook that changes a growing dict is an error") {
         for (int i = 0; i < 3; ++i) dict.Set(Key(next++), 1);
       }
     };
-    CHECK_EQ(Meanwhile(grow, nullptr, [&] { dict.Set(Key(100), 1); }), kHashed);
+    CHECK_EQ(ThrownWithHooks(grow, nullptr, [&] { dict.Set(Key(100), 1); }), kHashed);
     CHECK_EQ(static_cast<int64_t>(dict.size()), before + 3);
     CheckWhole(dict);
   }
@@ -169,7 +170,7 @@ TEST_CASE("a pair that replaces another during a key comparison is noticed") {
       dict.erase(Key(size - 1));
       dict.Set(Key(size - 1), "other");  // in the same slot
     };
-    CHECK_EQ(Meanwhile(nullptr, replace, [&] { dict.Set(Key(size - 1), 1); }), kCompared);
+    CHECK_EQ(ThrownWithHooks(nullptr, replace, [&] { dict.Set(Key(size - 1), 1); }), kCompared);
     CHECK_EQ(dict[Key(size - 1)].cast<std::string>(), "other");
     CheckWhole(dict);
   }
@@ -183,7 +184,7 @@ TEST_CASE("a hash hook that changes the dict of an erasure is an error") {
   auto clear = [&] {
     if (++num_hashes == 2) dict.clear();
   };
-  CHECK_EQ(Meanwhile(clear, nullptr, [&] { dict.erase(Key(5)); }), kHashed);
+  CHECK_EQ(ThrownWithHooks(clear, nullptr, [&] { dict.erase(Key(5)); }), kHashed);
   CHECK_EQ(dict.size(), size_t{0});
   hash_factor = 1;
 }
@@ -195,8 +196,8 @@ TEST_CASE("a hook may read the dict and change other dicts") {
     AnyDict same = dict;
     other.Set(static_cast<int64_t>(other.size()), same.size());
   };
-  CHECK_EQ(Meanwhile(look, look, [&] { dict.Set(Key(5), "five"); }), "");
-  CHECK_EQ(Meanwhile(look, look, [&] { dict.Set(Key(50), "fifty"); }), "");
+  CHECK_EQ(ThrownWithHooks(look, look, [&] { dict.Set(Key(5), "five"); }), "");
+  CHECK_EQ(ThrownWithHooks(look, look, [&] { dict.Set(Key(50), "fifty"); }), "");
   CHECK_EQ(dict[Key(5)].cast<std::string>(), "five");
   CHECK_EQ(dict.size(), size_t{41});
   CHECK(other.size() > 2);
@@ -206,16 +207,18 @@ TEST_CASE("a hook may read the dict and change other dicts") {
 TEST_CASE("a hook that drops or replaces the table of the search is an error") {
   for (int64_t size : {3, 40}) {
     AnyDict dict = DictOf(size);
-    CHECK_EQ(
-        Meanwhile(nullptr, [&] { dict = AnyDict(); }, [&] { dict.Set(Key(1), 1); }), kCompared);
+    CHECK_EQ(ThrownWithHooks(
+                 nullptr, [&] { dict = AnyDict(); }, [&] { dict.Set(Key(1), 1); }),
+             kCompared);
     Map<Any, Any> map;
     for (int64_t i = 0; i < size; ++i) map.Set(Key(i), i);
     auto grow = [&] {
       for (int64_t i = 0; i < 100; ++i) map.Set(Key(1000 + i), i);
     };
-    CHECK_EQ(Meanwhile(nullptr, grow, [&] { static_cast<void>(map.Get(Key(1))); }), kCompared);
+    CHECK_EQ(ThrownWithHooks(nullptr, grow, [&] { static_cast<void>(map.Get(Key(1))); }),
+             kCompared);
     CHECK_EQ(map.size(), static_cast<size_t>(size + 100));
-    CHECK_EQ(Meanwhile(nullptr, [&] { map = {}; }, [&] { map.Set(Key(1), 1); }), kCompared);
+    CHECK_EQ(ThrownWithHooks(nullptr, [&] { map = {}; }, [&] { map.Set(Key(1), 1); }), kCompared);
     CHECK_EQ(map.size(), size_t{0});
   }
 }
@@ -230,11 +233,11 @@ TEST_CASE("a hook may replace the map variable of a look-up") {
     for (int64_t id : {int64_t{1}, int64_t{1000}}) {
       map = kept;
       std::optional<Any> found;
-      CHECK_EQ(Meanwhile(replace, replace, [&] { found = map.Get(Key(id)); }), "");
+      CHECK_EQ(ThrownWithHooks(replace, replace, [&] { found = map.Get(Key(id)); }), "");
       CHECK_EQ(found.has_value(), id < size);
     }
     map = kept;
-    CHECK_EQ(Meanwhile(nullptr, replace, [&] { map.erase(Key(1)); }),
+    CHECK_EQ(ThrownWithHooks(nullptr, replace, [&] { map.erase(Key(1)); }),
              "RuntimeError: the table changed while `__any_hash__` or `__any_equal__` of a key was "
              "running");
     CHECK_EQ(map.size(), size_t{0});
@@ -247,7 +250,8 @@ TEST_CASE("a hook that drops a table with a weak reference is an error") {
   Map<Any, Any> map{{Key(1), 1}, {Key(2), 2}};
   WeakObjectPtr<Object> weak(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(map));
   auto drop = [&] { map = Map<Any, Any>(); };
-  CHECK_EQ(Meanwhile(nullptr, drop, [&] { static_cast<void>(map.count(Key(2))); }), kCompared);
+  CHECK_EQ(ThrownWithHooks(nullptr, drop, [&] { static_cast<void>(map.count(Key(2))); }),
+           kCompared);
   CHECK(weak.expired());
 }
 
@@ -258,10 +262,10 @@ TEST_CASE("a hook that drops the key of the search is an error") {
   ObjectRef key = Key(39).cast<ObjectRef>();
   auto drop = [&] { key = ObjectRef(); };
   auto count = [&] { static_cast<void>(map.count(key)); };
-  CHECK_EQ(Meanwhile(drop, nullptr, count),
+  CHECK_EQ(ThrownWithHooks(drop, nullptr, count),
            "RuntimeError: the key was dropped while `__any_hash__` of a key was running");
   key = Key(39).cast<ObjectRef>();
-  CHECK_EQ(Meanwhile(nullptr, drop, count),
+  CHECK_EQ(ThrownWithHooks(nullptr, drop, count),
            "RuntimeError: the key was dropped while `__any_equal__` of a key was running");
 }
 
@@ -275,7 +279,7 @@ std::string ConvertedWhileEmptied(Container container) {
     if constexpr (std::is_same_v<Container, List<Any>>) container.reserve(1000);
   };
   size_t size = 0;
-  std::string thrown = Meanwhile(empty, empty, [&] { size = value.cast<T>().size(); });
+  std::string thrown = ThrownWithHooks(empty, empty, [&] { size = value.cast<T>().size(); });
   return thrown.empty() ? std::to_string(size) : thrown;
 }
 
@@ -312,7 +316,8 @@ TEST_CASE("a hook may change the dict that is being converted") {
   Any value = dict;
   Map<ObjectRef, double> converted;
   auto clear = [&] { dict.clear(); };
-  CHECK_EQ(Meanwhile(clear, clear, [&] { converted = value.cast<Map<ObjectRef, double>>(); }), "");
+  CHECK_EQ(ThrownWithHooks(clear, clear, [&] { converted = value.cast<Map<ObjectRef, double>>(); }),
+           "");
   CHECK_EQ(converted.size(), size_t{40});
 }
 
@@ -327,7 +332,7 @@ TEST_CASE("a hook may change the dict in which a mismatch is searched for") {
   };
   bool differs = false;
   auto compare = [&] { differs = StructuralEqual::GetFirstMismatch(lhs, rhs).has_value(); };
-  CHECK_EQ(Meanwhile(clear, nullptr, compare), "");
+  CHECK_EQ(ThrownWithHooks(clear, nullptr, compare), "");
   CHECK(differs);
   CHECK_EQ(rhs.size(), size_t{0});
 }
@@ -338,7 +343,7 @@ TEST_CASE("an error of a hook leaves a growing table unchanged") {
   auto fail = [&] {
     if (++num_hashes == 4) throw Error("ValueError", "no hash", "");
   };
-  CHECK_EQ(Meanwhile(fail, nullptr, [&] { dict.Set(Key(100), 1); }), "ValueError: no hash");
+  CHECK_EQ(ThrownWithHooks(fail, nullptr, [&] { dict.Set(Key(100), 1); }), "ValueError: no hash");
   CHECK_EQ(dict.size(), size_t{7});
   CheckWhole(dict);
 }
@@ -360,7 +365,7 @@ TEST_CASE("an error of a hook leaves the chains of a crowded table unchanged") {
     while (thrown.empty()) {
       Any key = Key(static_cast<int64_t>(random()));
       num_hashes = 0;
-      thrown = Meanwhile(fail, nullptr, [&] { dict.Set(key, key); });
+      thrown = ThrownWithHooks(fail, nullptr, [&] { dict.Set(key, key); });
     }
     CHECK_EQ(thrown, "ValueError: no hash");
     CheckWhole(dict);
@@ -409,7 +414,7 @@ TEST_CASE("the dict is consistent after arbitrary changes by hooks") {
     for (int step = 0; step < 40; ++step) {
       int64_t id = below(num_ids);
       bool erases = below(3) == 0;
-      std::string thrown = Meanwhile(change, change, [&] {
+      std::string thrown = ThrownWithHooks(change, change, [&] {
         if (erases) {
           dict.erase(Key(id));
         } else {

@@ -65,8 +65,8 @@ std::string Elf(const std::vector<Section>& sections, const std::string& tail = 
   return bytes + tail;
 }
 
-std::string Fatbin(uint64_t behind, const std::string& tail) {
-  return "\x50\xed\x55\xba" + Little(1, 2) + Little(16, 2) + Little(behind, 8) + tail;
+std::string Fatbin(uint64_t body_size, const std::string& tail) {
+  return "\x50\xed\x55\xba" + Little(1, 2) + Little(16, 2) + Little(body_size, 8) + tail;
 }
 
 }  // namespace

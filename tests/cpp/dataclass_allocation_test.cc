@@ -82,8 +82,8 @@ class Sample {
 };
 
 template <typename Call>
-void CheckEveryRequest(const char* what, Call call) {
-  CheckEveryRequest(what, &NodeObj::alive, call);
+void CheckEveryRequest(const char* label, Call call) {
+  CheckEveryRequest(label, &NodeObj::alive, call);
 }
 
 TEST_CASE("repr") {

@@ -382,7 +382,7 @@ TEST_CASE("the first error is reported") {
   RefusingObj::refuse = false;
 }
 
-TEST_CASE("deep nesting costs no machine stack") {
+TEST_CASE("deep nesting needs no machine stack") {
   Nested nested(200000, 1, [](const Any& part) { return MakeNode(part, nullptr); });
   Any copy = DeepCopy(nested.value());
   CHECK_EQ(NodeObj::alive, 400000);

@@ -15,7 +15,7 @@ namespace {
 // Runs `call` with the n-th memory request failing, for n = 0, 1, ... until none fails; `call` must
 // return true then.  Each failure must throw and leave the number of live objects unchanged.
 template <typename Call>
-void CheckEveryRequest(const char* what, const int* alive, Call call) {
+void CheckEveryRequest(const char* label, const int* alive, Call call) {
   int alive_before = *alive;
   for (bool stays : {false, true}) {
     for (int n = 0;; ++n) {
@@ -34,7 +34,7 @@ void CheckEveryRequest(const char* what, const int* alive, Call call) {
       }
       requests_until_failure = kNever;
       bool is_right = has_thrown == has_failed && answer != has_thrown && *alive == alive_before;
-      CHECK_MESSAGE(is_right, what << ", request " << n);
+      CHECK_MESSAGE(is_right, label << ", request " << n);
       if (!is_right) return;
       if (!has_failed) break;
     }

@@ -127,17 +127,17 @@ TEST_CASE("the result replaces the previous content of the slot") {
 
 // Otherwise GCC before 14 moves each result.
 TEST_CASE("a result is constructed in the caller's variable") {
-  static uintptr_t place;
-  Function note =
-      Function::FromPacked([](PackedArgs, Any* rv) { place = reinterpret_cast<uintptr_t>(rv); });
+  static uintptr_t result_address;
+  Function note = Function::FromPacked(
+      [](PackedArgs, Any* rv) { result_address = reinterpret_cast<uintptr_t>(rv); });
   Any called = note(1);
-  CHECK_EQ(place, reinterpret_cast<uintptr_t>(&called));
+  CHECK_EQ(result_address, reinterpret_cast<uintptr_t>(&called));
   TVMFFISafeCallType symbol = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
-    place = reinterpret_cast<uintptr_t>(result);
+    result_address = reinterpret_cast<uintptr_t>(result);
     return 0;
   };
   Any invoked = Function::InvokeExternC(nullptr, symbol, 1);
-  CHECK_EQ(place, reinterpret_cast<uintptr_t>(&invoked));
+  CHECK_EQ(result_address, reinterpret_cast<uintptr_t>(&invoked));
 }
 
 TEST_CASE("unpack_call can be used directly") {

@@ -22,10 +22,10 @@ using namespace tvm::ffi;
 // weight of the letter of the first half at the same position.
 std::string CollidingKey(int number) {
   std::string key(8, '\0');
-  for (size_t place = 0; place < 4; ++place, number /= 15) {
+  for (size_t position = 0; position < 4; ++position, number /= 15) {
     int digit = number % 15;
-    key[place] = static_cast<char>('z' - 2 * digit);
-    key[place + 4] = static_cast<char>('A' + digit);
+    key[position] = static_cast<char>('z' - 2 * digit);
+    key[position + 4] = static_cast<char>('A' + digit);
   }
   return key;
 }

@@ -116,7 +116,7 @@ constexpr char kText[] =
 
 }  // namespace
 
-TEST_CASE("text shows each container at one moment") {
+TEST_CASE("text shows a consistent state of each container") {
   Nested nested;
   HostLock lock;
   nested.ExpectRivals();
@@ -125,7 +125,7 @@ TEST_CASE("text shows each container at one moment") {
   CHECK_EQ(most_open, 1);  // no lock is acquired while another is held
 }
 
-TEST_CASE("copies are of each container at one moment") {
+TEST_CASE("copies have a consistent state of each container") {
   Nested nested;
   HostLock lock;
   nested.ExpectRivals();
@@ -135,7 +135,7 @@ TEST_CASE("copies are of each container at one moment") {
   CHECK_EQ(most_open, 1);
 }
 
-TEST_CASE("hashes are of each container at one moment") {
+TEST_CASE("hashes use a consistent state of each container") {
   int64_t recursive = RecursiveHash(Nested().root());
   uint64_t structural = StructuralHash::Hash(Nested().root());
   for (bool is_recursive : {true, false}) {
@@ -149,7 +149,7 @@ TEST_CASE("hashes are of each container at one moment") {
   }
 }
 
-TEST_CASE("equality is of each container at one moment") {
+TEST_CASE("equality compares a consistent state of each container") {
   for (bool is_recursive : {true, false}) {
     for (bool is_left : {true, false}) {
       Nested nested;
@@ -189,7 +189,7 @@ TEST_CASE("the first mismatch is found in the original state of the containers")
   CHECK_EQ((*paths).get<0>()->ToSteps().size(), 3);
 }
 
-TEST_CASE("JSON has each List at one moment") {
+TEST_CASE("JSON has a consistent state of each List") {
   Nested nested(/*with_dict=*/false);
   HostLock lock;
   nested.ExpectRivals();
@@ -198,7 +198,7 @@ TEST_CASE("JSON has each List at one moment") {
   CHECK(nested.is_empty());
 }
 
-TEST_CASE("a JSON graph has each container at one moment") {
+TEST_CASE("a JSON graph has a consistent state of each container") {
   String expected = json::Stringify(ToJSONGraph(Nested().root()));
   Nested nested;
   HostLock lock;
@@ -207,7 +207,7 @@ TEST_CASE("a JSON graph has each container at one moment") {
   CHECK(nested.is_empty());
 }
 
-TEST_CASE("visits and mutations see each container at one moment") {
+TEST_CASE("visits and mutations see a consistent state of each container") {
   Nested nested;
   int num_strings = 0;
   HostLock lock;

@@ -209,9 +209,9 @@ TEST_CASE("invalid text is rejected") {
 
 TEST_CASE("memory use is bounded by the number of bytes") {
   for (uint64_t huge : {uint64_t{1} << 32, uint64_t{1} << 61, ~uint64_t{0}}) {
-    for (size_t place = 0; place < 96; place += 8) {
+    for (size_t offset = 0; offset < 96; offset += 8) {
       std::string bytes = kDiamondBytes;
-      bytes.replace(place, 8, Word(huge));
+      bytes.replace(offset, 8, Word(huge));
       bytes_requested = 0;
       CHECK(Fault(bytes).substr(0, 3) != "not");
       CHECK(bytes_requested < 16384);  // mostly the error's backtrace

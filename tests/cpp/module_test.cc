@@ -34,7 +34,7 @@ class TableModule : public ModuleObj {
 
   const char* kind() const { return "table"; }
   Optional<Function> GetFunction(const String& name) {
-    ++asked;
+    ++num_look_ups;
     auto found = numbers_.find(name);
     if (found == numbers_.end()) return std::nullopt;
     return Function::FromTyped([this, number = found->second] { return number + offset; });
@@ -50,7 +50,7 @@ class TableModule : public ModuleObj {
 
   int64_t offset = 0;
   static inline std::atomic<int> alive{0};
-  static inline std::atomic<int> asked{0};
+  static inline std::atomic<int> num_look_ups{0};
 
  private:
   std::map<std::string, int64_t> numbers_;
@@ -229,9 +229,9 @@ TEST_CASE("every module is searched once, however many paths lead to it") {
     above->ImportModule(right);
     below = above;
   }
-  TableModule::asked = 0;
+  TableModule::num_look_ups = 0;
   CHECK(!Has(below, "none"));
-  CHECK_EQ(TableModule::asked.load(), 121);  // 3 for each diamond, and the last
+  CHECK_EQ(TableModule::num_look_ups.load(), 121);  // 3 for each diamond, and the last
   CHECK_EQ(CallNumber(below, "f"), 7);
 }
 

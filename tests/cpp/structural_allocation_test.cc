@@ -35,8 +35,8 @@ Any Sample() {
 
 // Callbacks and visits report a failed allocation as MemoryError.
 template <typename Call>
-void CheckEveryRequest(const char* what, Call call) {
-  CheckEveryRequest(what, &CountedObj::alive, [&] {
+void CheckEveryRequest(const char* label, Call call) {
+  CheckEveryRequest(label, &CountedObj::alive, [&] {
     try {
       return call();
     } catch (const Error& error) {

@@ -39,7 +39,7 @@ class VarObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO("test.structural.Var", VarObj, Object);
 };
 
-// A variable with a field of its own class.
+// A variable with a field of the same class.
 class BufferObj : public VarObj {
  public:
   Any shape;

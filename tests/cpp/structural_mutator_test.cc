@@ -323,7 +323,8 @@ TEST_CASE("callbacks may change arrays and maps") {
     };
     std::string result = MutateWhileItChanges(items, mode, change_items);
     CHECK_EQ(Show(items), "[Let(1) 0 0 0]");
-    // In place, the callback has changed a copy-on-write original, and the variable holds a copy.
+    // In place, the mutation changes the original and reports no new value; the variable holds the
+    // copy that the callback made.
     CHECK_EQ(result, mode == InplaceMode::kAllow ? Show(items) : "[Let(11) Let(12)]");
     Table table{{1, Let(1)}, {2, Let(2)}};
     auto change_table = [&] {

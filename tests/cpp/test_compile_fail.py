@@ -12,9 +12,9 @@ The cases are in ``compile_fail/*.cc``::
     // REJECTED
     the program that does not
 
-``{name}`` in an expression is replaced by the compilers' wordings of one error, see `WORDS`. The
-programs of a compiler share a precompiled header that includes every public header.  Each compiler
-and each language standard reads the headers once.
+``{name}`` in an expression is replaced by the compilers' words for one error, see `DIAGNOSTICS`.
+The programs of a compiler share a precompiled header that includes every public header.  Each
+compiler and each language standard reads the headers once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 INCLUDE = HERE.parents[1] / "include"
 HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.glob("tvm/**/*.h"))
 
-WORDS = {
+DIAGNOSTICS = {
     "deleted": r"(use of|uses|invokes a|call to|selected) deleted|explicitly deleted",
     "private": r"is private|is inaccessible|is a private member|private constructor",
     "protected": r"is protected|is a protected member|is inaccessible",
@@ -61,7 +61,7 @@ def parse(path):
     head, *rest = CASE.split(path.read_text(encoding="utf-8"))
     shared = head.partition("// SHARED\n")[2]
     for name, words, body in zip(rest[0::3], rest[1::3], rest[2::3]):
-        expected = re.sub(r"\{(\w+)\}", lambda mark: f"(?:{WORDS[mark[1]]})", words)
+        expected = re.sub(r"\{(\w+)\}", lambda mark: f"(?:{DIAGNOSTICS[mark[1]]})", words)
         common, accepted, rejected = PROGRAM.split(body)
         yield Case(
             name,

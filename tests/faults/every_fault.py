@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Let each request for memory and each system call of two sessions fail once, and print a table.
+"""Fault injection: each memory request and system call of two sessions fails once.
 
-The sessions are memory_session.py and system_session.py.  Each step has a process of its own.  The
-exit status is 1 if a process died or something came out wrong.
+Prints a table.  The sessions are memory_session.py and system_session.py; each step runs in its own
+process.  The exit status is 1 if a process crashed or a result was wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-# Steps with so many requests that the sessions fail some of them only, though `every` says 1.
+# Steps with so many requests that only every n-th request fails, even if `every` is 1.
 LONG_STEPS = {"inspect": 50, "side_file": 10, "describe": 5}
 MEMORY_KINDS = ("native", "python")
 MEMORY_STEPS = (
@@ -29,7 +29,7 @@ SYSTEM_STEPS = ("load", "inspect", "build", "find", "export")
 
 
 class Outcome(NamedTuple):
-    """What became of a kind of failures in a step."""
+    """Outcome of one kind of failures in a step."""
 
     kind: str
     step: str
@@ -38,14 +38,14 @@ class Outcome(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a process said."""
+    """Output of a process."""
 
     outcomes: list[Outcome]
     problems: list[str]
 
 
 def compile_preloaded(name: str, folder: Path) -> Path:
-    """Return a library for LD_PRELOAD, made from its source beside this file."""
+    """Return a library for LD_PRELOAD, built from its source in this folder."""
     library = folder / f"{name}.so"
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-O1", "-shared", "-fPIC"]
     command += [str(HERE / f"{name}.c"), "-o", str(library), "-ldl"]
@@ -54,7 +54,7 @@ def compile_preloaded(name: str, folder: Path) -> Path:
 
 
 def run_session(script: str, preloaded: Path, *arguments: str) -> Result:
-    """Run a session, or a part of it."""
+    """Run a session, or some of its steps."""
     done = subprocess.run(
         [sys.executable, str(HERE / script), *arguments],
         env={**os.environ, "LD_PRELOAD": str(preloaded)},
@@ -90,7 +90,7 @@ def run_all(folder: Path, kernels: Path, every: int) -> Iterator[Result]:
 
 
 def compile_kernels(folder: Path) -> Path:
-    """Return the library of the Python tests' kernels."""
+    """Return the kernel library of the Python tests."""
     from tvm_ffi import libinfo
 
     sources = HERE.parent / "python" / "kernels"
@@ -103,7 +103,7 @@ def compile_kernels(folder: Path) -> Path:
 
 
 def main() -> int:
-    """Run all, and print what came of it."""
+    """Run both sessions and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="folder for what is compiled")
     parser.add_argument("--every", type=int, default=1, help="only each n-th failure")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A system that refuses one call, at a chosen place; for LD_PRELOAD.
+ * Fault injection for system calls: one chosen call fails; for LD_PRELOAD.
  *
- * What may be refused is a set of kinds of calls, counted together in all threads of the process
- * that asked for it; programs that it starts are left alone.  Calls of the dynamic loader itself do
- * not come by here. */
+ * A test selects kinds of calls, which are counted together in all threads of the process; child
+ * programs are not affected.  Calls of the dynamic loader itself do not pass through this library.
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -22,14 +22,14 @@
 #include <unistd.h>
 
 enum {
-  kOpen = 1,   /* a file that is there, for reading */
+  kOpen = 1,   /* an existing file, for reading */
   kCreate = 2, /* a file for writing */
-  kRead = 4,   /* also of folders */
+  kRead = 4,   /* files and folders */
   kWrite = 8,
   kMap = 16,
   kChange = 32,     /* names, modes, sizes of files and folders */
-  kDescribe = 64,   /* the answer is about a file: stat, access */
-  kDescriptor = 128 /* all that need a new descriptor but files: pipes, copies */
+  kDescribe = 64,   /* queries about a file: stat, access */
+  kDescriptor = 128 /* calls that create descriptors other than files: pipes, copies */
 };
 
 enum { kNever = -1 };
@@ -37,13 +37,13 @@ enum { kNever = -1 };
 static int refused_kinds;
 static int refused_errno;
 static long until_refusal = kNever;
-static long piece; /* most bytes that a read or write moves; 0: as many as asked for */
+static long piece; /* most bytes that a read or write transfers; 0: as many as requested */
 static pid_t asking;
 static char refused_call[256]; /* its name and path */
 
-/* ---- what the test calls --------------------------------------------------------------------- */
+/* ---- functions for tests --------------------------------------------------------------------- */
 
-/* Let the call after `successes` more of these kinds fail with an errno. */
+/* Lets the call of these kinds after `successes` more calls fail with an errno. */
 void faults_refuse(int kinds, long successes, int error) {
   refused_kinds = kinds;
   refused_errno = error;
@@ -52,19 +52,19 @@ void faults_refuse(int kinds, long successes, int error) {
   __atomic_store_n(&until_refusal, successes, __ATOMIC_SEQ_CST);
 }
 
-/* The call that was refused since, or an empty text; no others will be. */
+/* Returns the call that failed since fail_call, or an empty string; disables further failures. */
 const char* faults_allow(void) {
   __atomic_store_n(&until_refusal, kNever, __ATOMIC_SEQ_CST);
   return refused_call;
 }
 
-/* Let reads and writes move a few bytes at a time, as slow devices do; 0: no longer. */
+/* Limits reads and writes to a few bytes at a time, like a slow device; 0: no limit. */
 void faults_move_pieces(long size) {
   asking = getpid();
   piece = size;
 }
 
-/* ---- refusing -------------------------------------------------------------------------------- */
+/* ---- failing calls --------------------------------------------------------------------------- */
 
 static int is_refused(int kind, const char* name, const char* path) {
   if ((refused_kinds & kind) == 0) return 0;
@@ -77,7 +77,7 @@ static int is_refused(int kind, const char* name, const char* path) {
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-/* Defines a function that is refused as a kind, or handed on. */
+/* Defines a function that fails if its kind is selected, and otherwise calls the C library's. */
 #define REFUSABLE(kind, result, failure, name, parameters, arguments, path) \
   result name parameters {                                                  \
     static __typeof__(&name) next;                                          \

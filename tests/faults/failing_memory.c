@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory that runs out once, at a chosen request of one thread; for LD_PRELOAD.
+ * Fault injection for memory: one chosen request of one thread fails; for LD_PRELOAD.
  *
- * Two kinds of requests are counted, one at a time: those to the C library, which is also where
- * operator new and Python's large blocks come from, and those to Python's allocators for objects
- * and memory. Reallocations that shrink always succeed, as everywhere. */
+ * Two kinds of requests are counted, one at a time: those to the C library, which also serves
+ * operator new and Python's large blocks, and those to Python's allocators for objects and memory.
+ * Reallocations that shrink always succeed, as in real allocators. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ extern void* __libc_memalign(size_t alignment, size_t size);
 enum { kNative, kPython, kNumKinds };
 enum { kNever = -1 };
 
-/* How many requests of this thread succeed before one fails; kNever: all do. */
+/* The number of this thread's requests that succeed before one fails; kNever: all succeed. */
 static __thread long until_failure[kNumKinds] = {kNever, kNever};
 static __thread int has_failed;
 static __thread int shows_stack;
@@ -37,9 +37,9 @@ static int fails_now(int kind) {
   return 1;
 }
 
-/* ---- what the test calls --------------------------------------------------------------------- */
+/* ---- functions for tests --------------------------------------------------------------------- */
 
-/* Let the request after `successes` more of this kind fail; `shows` its stack on stderr. */
+/* Lets the request of this kind after `successes` more fail; `shows` prints its stack to stderr. */
 void faults_arm(int kind, long successes, int shows) {
   void* frame;
   if (shows) backtrace(&frame, 1); /* loads its library now */
@@ -48,13 +48,13 @@ void faults_arm(int kind, long successes, int shows) {
   until_failure[kind] = successes;
 }
 
-/* Whether a request has failed since; all succeed from now on. */
+/* Returns 1 if a request has failed since; all requests succeed from now on. */
 int faults_disarm(void) {
   until_failure[kNative] = until_failure[kPython] = kNever;
   return has_failed;
 }
 
-/* Bytes that the C library's heap has handed out. */
+/* Bytes allocated from the C library's heap. */
 size_t faults_heap_bytes(void) {
   struct mallinfo2 now = mallinfo2();
   return now.uordblks + now.hblkhd;
@@ -95,7 +95,7 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
 
 /* ---- Python ---------------------------------------------------------------------------------- */
 
-/* PyMemAllocatorEx, and two of the domains it is set for. */
+/* PyMemAllocatorEx, and two of the allocator domains. */
 typedef struct {
   void* context;
   void* (*malloc)(void* context, size_t size);
@@ -118,7 +118,8 @@ static void* python_calloc(void* context, size_t count, size_t size) {
   return fails_now(kPython) ? NULL : original->calloc(original->context, count, size);
 }
 
-/* Python's own blocks do not tell their size, so some of these shrink: they may fail as well. */
+/* Python's blocks do not store their size, so shrinking reallocations cannot be recognized and may
+ * fail as well. */
 static void* python_realloc(void* context, void* block, size_t size) {
   Allocator* original = context;
   return fails_now(kPython) ? NULL : original->realloc(original->context, block, size);
@@ -129,7 +130,7 @@ static void python_free(void* context, void* block) {
   original->free(original->context, block);
 }
 
-/* Count Python's requests from now on; once per process.  -1: this is no Python. */
+/* Counts Python's requests from now on; call once per process.  -1: the process is not Python. */
 int faults_watch_python(void) {
   typedef void (*Exchange)(int domain, Allocator* allocator);
   Exchange get = (Exchange)(uintptr_t)dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session in which each request for memory fails once; run with failing_memory.so preloaded.
+"""A session in which each memory request fails once; run with failing_memory.so preloaded.
 
     memory_session.py [--every N] native|python KERNELS [STEP[:REQUEST]]...
 
-Each step of the session is done once as it is.  Then it is done again and again, with its first
-request for memory failing, with its second, and so on until none is left to fail; in between it
-must succeed.  The failure may be absorbed, or it is a MemoryError.  A line is printed for each
-step, and one for each failure that came out otherwise.
+Each step first runs without a failure.  Then it runs with its first memory request failing, with
+its second, and so on until none fails; between the failures it must succeed.  A failed request may
+be absorbed, or must raise a MemoryError.  The output has a line for each step, and one for each
+failure with another outcome.
 """
 
 from __future__ import annotations
@@ -35,29 +35,30 @@ from tvm_ffi.module import CustomModule
 Result = TypeVar("Result")
 
 KINDS = ["native", "python"]
-# A leak of less than this per failure is none: tables and caches grow, and what is noted about a
-# failure here takes some of Python's blocks.
+# Smaller leaks per failure are not reported: tables and caches grow, and the records of failures in
+# this program use Python memory.
 MAX_LEAKED_BYTES = {"native": 8, "python": 256}
-# Bytes are lost that are lost in each of so many rounds: tables and bins fill once.
-# An object is lost at once.
+# Bytes count as leaked if they leak in each of this many rounds, because tables and bins fill once.
+# Leaked objects are reported after one round.
 MAX_ROUNDS = 4
 
-# What the dynamic loader says without memory, not always with the reason; and what Python says.
-WORDS_OF_OTHERS = (
+# Messages of the dynamic loader and of Python without memory; the reason is missing in some.
+KNOWN_MESSAGES = (
     "annot allocate memory",
     "can't allocate lock",
     "can't allocate read lock",
     "error return without exception set",  # CPython's parser
     "returned NULL without setting an exception",  # CPython 3.11
-    "os.PathLike object, not PosixPath",  # os.fspath, which asks for a method and takes any error
+    "os.PathLike object, not PosixPath",  # os.fspath, which looks up a method and hides any error
     "cannot create shared object descriptor",
     "cannot open shared object file",
 )
-# Steps that fill tables which are cleared now and then, or note earlier signatures of functions:
-# bytes say nothing there, objects do.
+# Steps that fill tables which are cleared occasionally, or store earlier signatures of functions:
+# their byte counts are not checked, but their objects are.
 UNEVEN_STEPS = {"load", "side_file", "describe", "registry", "modules"}
-# CPython 3.11 loses an argument when it has no memory to share it with a closure; by step.
-LOST_BY_OTHERS = {"modules": 3}
+# CPython 3.11 leaks an argument if it cannot allocate the cell that shares it with a closure;
+# objects by step.
+KNOWN_LEAKS = {"modules": 3}
 
 LONG = "a text that lies on the heap, as it fits nowhere else"
 ARRAY = np.arange(24.0).reshape(2, 3, 4)
@@ -72,7 +73,7 @@ WRAPPERS = (
         arguments=["x", "a", "workspace(8*n)", "once", "twice"],
     ),
 )
-BEHIND_WRAPPERS = """
+WRAPPED_FUNCTIONS = """
 int64_t length(const char* text) {
   int64_t size = 0;
   while (text[size] != 0) ++size;
@@ -88,9 +89,9 @@ void doubled_float64(const double* x, double a, void* room, double* once, double
 
 
 def compile_wrappers(folder: Path) -> tvm_ffi.Module:
-    """Return functions behind printed wrappers."""
+    """Return functions called through generated wrappers."""
     source, library = folder / "wrappers.c", folder / "wrappers.so"
-    source.write_text(codegen.c.source_of(WRAPPERS) + BEHIND_WRAPPERS, encoding="utf-8")
+    source.write_text(codegen.c.source_of(WRAPPERS) + WRAPPED_FUNCTIONS, encoding="utf-8")
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-O1", "-shared", "-fPIC"]
     command += [f"-I{path}" for path in libinfo.include_paths()]
     environment = {name: text for name, text in os.environ.items() if name != "LD_PRELOAD"}
@@ -108,7 +109,7 @@ def caught(cls: type[Exception], function: Callable[..., Any], *arguments: Any) 
 
 
 class Greeter(CustomModule, kind="test.faults"):
-    """A kind of module written in Python."""
+    """A module class written in Python."""
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
         """Find `greet`."""
@@ -116,7 +117,7 @@ class Greeter(CustomModule, kind="test.faults"):
 
 
 class Session:
-    """The steps; each can be done any number of times, and checks what it has got."""
+    """The steps; each can run any number of times, and checks its results."""
 
     def __init__(self, library: Path, folder: Path) -> None:
         self.path = library
@@ -152,20 +153,20 @@ class Session:
         assert module["echo"](1) == 1
 
     def prepare_load(self) -> None:
-        """Make a file that nobody has loaded."""
+        """Create a file that was not loaded before."""
         self.count += 1
         self.copy = self.folder / f"copy{self.count}.so"
         shutil.copyfile(self.path, self.copy)
 
     def call(self) -> None:
-        """Pass values of every kind."""
+        """Pass values of every type."""
         values: list[Any] = [1, 2.5, True, None, 2**80, "short", LONG, b"short", LONG.encode()]
         assert self.kernels.count(*values, ARRAY, [1, LONG], {"a": 1}, object()) == 13
         for value in values:
             assert self.kernels.echo(value) == value
 
     def tensors(self) -> None:
-        """Lend, keep, export and import arrays."""
+        """Borrow, keep, export and import arrays."""
         kept = self.kernels.echo(ARRAY)
         assert kept.shape == (2, 3, 4)
         assert self.tensor.numpy()[1, 2, 3] == 23
@@ -173,7 +174,7 @@ class Session:
         assert np.from_dlpack(self.tensor).shape == (2, 3, 4)
 
     def convert(self) -> None:
-        """Convert nested values, there and back."""
+        """Convert nested values in both directions."""
         value = {"a": [1, LONG, (2.5, None)], LONG: {"b": ARRAY}}
         made = tvm_ffi.convert(value)
         assert list(made) == ["a", LONG]
@@ -200,13 +201,13 @@ class Session:
         assert repr(self.map)
 
     def errors(self) -> None:
-        """Catch errors of native functions, and make them."""
+        """Catch errors of native functions, and create errors."""
         assert str(caught(ValueError, self.kernels["raise"], "ValueError", LONG)) == LONG
         assert core.Error("ValueError", LONG, '  File "f.c", line 1, in F\n').message == LONG
         assert caught(TypeError, self.kernels.last([1, LONG], object), 1)
 
     def callbacks(self) -> None:
-        """Be called, and raise from there."""
+        """Call Python callbacks, and raise errors in them."""
         assert self.kernels.call(lambda x: [x, LONG], 1)[1] == LONG
         original = LookupError(LONG)
 
@@ -220,25 +221,25 @@ class Session:
         assert error.message == LONG
 
     def json(self) -> None:
-        """Write and read JSON, plain and as graphs."""
+        """Write and read JSON, as text and as graphs."""
         assert self.parse(self.stringify(self.map, None))["a"][1] == LONG
         assert serialization.to_json_graph_str(self.map) == self.graph
         assert serialization.from_json_graph_str(self.graph)["a"][1] == LONG
 
     def objects(self) -> None:
-        """Make, read, change, copy, print, hash and compare objects of native types."""
+        """Create, read, change, copy, print, hash and compare objects of native types."""
         made = testing.create_object("testing.TestObjectBase", v_str=LONG)
         assert made.v_str == LONG
         self.object.v_str = LONG * 2
         self.object.v_array = [1, LONG]
         assert _ffi_api.DeepCopy(self.object).v_array[1] == LONG
-        assert repr(self.object)  # does without the content when there is no memory
+        assert repr(self.object)  # omitted without memory
         hashed = _ffi_api.RecursiveHash(self.map)
         assert hashed == _ffi_api.RecursiveHash(_ffi_api.DeepCopy(self.map))
         assert _ffi_api.StructuralEqual(self.map, _ffi_api.DeepCopy(self.map), False, False)
 
     def registry(self) -> None:
-        """Register a function and see a class for the first time."""
+        """Register a function, and use a class for the first time."""
         tvm_ffi.register_global_func("test.faults", lambda x: x, override=True)
         assert tvm_ffi.get_global_func("test.faults")(LONG) == LONG
         tvm_ffi.remove_global_func("test.faults")
@@ -246,7 +247,7 @@ class Session:
         assert self.kernels.echo(cls()) == 7
 
     def modules(self) -> None:
-        """Import modules, and ask for functions through them."""
+        """Import modules, and look up functions through them."""
         module = Greeter()
         assert module.greet("you").endswith("you")
         module.import_module(self.kernels)
@@ -261,12 +262,12 @@ class Session:
         assert module.get_function_doc("echo") == LONG
 
     def prepare_side_file(self) -> None:
-        """Make both files."""
+        """Create both files."""
         self.prepare_load()
         self.copy.with_suffix(".signatures").write_text(SIDE_FILE, encoding="utf-8")
 
     def describe(self) -> None:
-        """Give a function its signature, and call it by keywords and wrongly."""
+        """Set the signature of a function; call it by keywords and with wrong arguments."""
         self.described.describe({"echo": f"echo(value: float32[n, m] | None = None) doc '{LONG}'"})
         echo = self.described.echo
         assert echo() is None
@@ -276,7 +277,7 @@ class Session:
         assert caught(ValueError, signature.check, ARRAY)
 
     def launch_plans(self) -> None:
-        """Make, save, load and call kernels on a GPU, up to the driver, which is not there."""
+        """Create, save, load and call kernels on a GPU, up to the missing driver."""
         load = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")
         module = load(self.plan.save_to_bytes())
         assert module.get_function_doc("fill") == LONG
@@ -286,7 +287,7 @@ class Session:
         assert "driver is not available" in str(caught(RuntimeError, fill, None, 3))
 
     def wrappers(self) -> None:
-        """Call functions behind printed wrappers, which convert, make results and refuse."""
+        """Call generated wrappers: conversions, allocated results and bad input."""
         assert self.wrapped.length(LONG) == len(LONG)
         once, twice = self.wrapped.doubled(ARRAY.reshape(24), a=3)
         assert (once.shape, twice.shape) == ((24,), (48,))
@@ -294,7 +295,7 @@ class Session:
         assert caught(ValueError, self.wrapped.doubled, ARRAY)
 
     def inspect(self) -> None:
-        """Read what is in a library."""
+        """Inspect a library."""
         report = inspection.inspect_library(self.path)
         assert any(function.name == "echo" for function in report.functions)
 
@@ -306,23 +307,23 @@ class Session:
 
 
 class Outcome(NamedTuple):
-    """What became of a step in which a request failed, or none was left to fail."""
+    """Outcome of a step in which one request failed, or no request was left to fail."""
 
     has_failed: bool
     error: BaseException | None
 
     @property
     def problem(self) -> str | None:
-        """What is wrong about it."""
+        """Description of an unexpected outcome."""
         if self.error is None or (self.has_failed and isinstance(self.error, MemoryError)):
             return None
-        if any(words in str(self.error) for words in WORDS_OF_OTHERS):
+        if any(message in str(self.error) for message in KNOWN_MESSAGES):
             return None
         return f"{type(self.error).__name__}: {self.error}"
 
 
 class Memory:
-    """The allocator that was preloaded."""
+    """The preloaded allocator."""
 
     def __init__(self, kind: str) -> None:
         self.kind_name = kind
@@ -333,7 +334,7 @@ class Memory:
             raise RuntimeError("Python's allocators are not to be had")
 
     def in_use(self) -> int:
-        """Bytes on the heap, or of Python's blocks, but for notes about objects that have died."""
+        """Return the bytes in use on the heap or in Python's blocks, less records of the dead."""
         gc.collect()
         purge_object_metadata()
         if self.kind == 0:
@@ -341,32 +342,32 @@ class Memory:
         return 64 * sys.getallocatedblocks()
 
     def run(self, work: Callable[[], None], request: int, shows: bool) -> Outcome:
-        """Do the work with one request failing."""
+        """Run the work with one request failing."""
         error = None
         library, kind = self.library, self.kind
         try:
             library.faults_arm(kind, ctypes.c_long(request), shows)
             work()
         except BaseException as caught:
-            # Not with its traceback: when too many wait for the collector, the interpreter raises a
-            # MemoryError that lives for ever, and with it all that its traceback shows.
+            # Without the traceback: if too many exceptions wait for the collector, the interpreter
+            # raises an immortal MemoryError, which would keep all objects of its traceback alive.
             error = caught.with_traceback(None)
         while True:
             try:
                 has_failed = bool(library.faults_disarm())
                 break
-            except MemoryError:  # the call itself asks for memory
+            except MemoryError:  # the call itself allocates memory
                 has_failed = True
         return Outcome(has_failed, error)
 
 
 def report(*parts: object) -> None:
-    """Print a line at once, before the process may die."""
+    """Print a line and flush it, because the process may crash."""
     print(*parts, flush=True)
 
 
 class Step:
-    """One step under failures."""
+    """A step with failing memory requests."""
 
     def __init__(self, session: Session, memory: Memory, name: str) -> None:
         self.name = name
@@ -375,12 +376,12 @@ class Step:
         self.prepare = getattr(session, f"prepare_{name}", lambda: None)
 
     def do(self) -> None:
-        """Do it as it is."""
+        """Run it without a failure."""
         self.prepare()
         self.work()
 
     def fail(self, request: int, shows: bool = False) -> Outcome:
-        """Do it with one request failing, then as it is."""
+        """Run it with one request failing, then without a failure."""
         self.prepare()
         outcome = self.memory.run(self.work, request, shows)
         if outcome.problem is not None:
@@ -402,18 +403,18 @@ class Step:
             request += every
 
     def check(self, every: int) -> None:
-        """Print what became of all failures, and what was lost."""
+        """Print the outcome of all failures, and the leaks."""
         report(f"step {self.memory.kind_name} {self.name}")
         self.do()
         self.fail_everywhere(every)  # fills the caches that failures use
-        # What a step leaves; the median, as tables that were filled before may shrink meanwhile,
-        # which is not to be multiplied.
+        # Growth of one run; the median, because tables may shrink in a run, which must not be
+        # multiplied.
         left = [self.growth(lambda: [self.do() for _ in range(8)])[-1] for _ in range(3)]
         usual = max(0.0, statistics.median(left) / 8)
         for _ in range(MAX_ROUNDS):
             (failures, absorbed), objects, used = self.growth(lambda: self.fail_everywhere(every))
-            used -= int(2 * usual * failures)  # a failing one, and one that succeeds
-            loses_objects = objects > LOST_BY_OTHERS.get(self.name, 0)
+            used -= int(2 * usual * failures)  # a run with a failure and one without
+            loses_objects = objects > KNOWN_LEAKS.get(self.name, 0)
             most = MAX_LEAKED_BYTES[self.memory.kind_name] * failures + 4096
             loses_bytes = used > most and self.name not in UNEVEN_STEPS
             if loses_objects or not loses_bytes:
@@ -425,7 +426,7 @@ class Step:
             )
 
     def growth(self, work: Callable[[], Result]) -> tuple[Result, int, int]:
-        """Return the result of some work, and how many wrappers and bytes there are more."""
+        """Return the result of some work, and the growth in wrappers and bytes."""
         gc.collect()
         objects, used = live_object_count(), self.memory.in_use()
         result = work()
@@ -434,7 +435,7 @@ class Step:
 
 
 def main() -> None:
-    """Run what the arguments name."""
+    """Run the session that the arguments select."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("kernels", type=Path)
@@ -456,7 +457,7 @@ def main() -> None:
     finally:
         shutil.rmtree(folder)
     report("end")
-    os._exit(0)  # what the end of a process does is not the subject
+    os._exit(0)  # skip the shutdown of the interpreter, which is not tested
 
 
 if __name__ == "__main__":

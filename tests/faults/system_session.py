@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session in which the system refuses each call once; run with failing_calls.so preloaded.
+"""A session in which each system call fails once; run with failing_calls.so preloaded.
 
     system_session.py [--every N] [--fault NAME] KERNELS [STEP[:CALL]]...
 
-Each step is done with its first call of some kinds refused, with its second, and so on until none
-is left.  A refusal may be dealt with, or it is an exception that gives the system's reason.
-Afterwards the same step must succeed; no descriptor is left open, no child and no file left behind.
+Each step runs with its first call of some kinds failing, with its second, and so on until none
+fails.  A failure may be absorbed, or raises an exception that contains the system's message.
+Afterwards the same step must succeed, and no open descriptor, child process or file may remain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPEN, CREATE, READ, WRITE, MAP, CHANGE, DESCRIBE, DESCRIPTOR = (1 << i for i in 
 
 
 class Fault(NamedTuple):
-    """Which kinds of calls are refused, and why."""
+    """A fault: the kinds of calls that fail, and their errno."""
 
     kinds: int
     errno: int
@@ -43,7 +43,7 @@ FAULTS = {
     "broken": Fault(READ | WRITE | DESCRIBE, errno.EIO),
     "no-memory": Fault(MAP, errno.ENOMEM),
 }
-SLOW_BYTES = 1000  # what one call moves on a slow device
+SLOW_BYTES = 1000  # bytes per transfer of a slow device
 SOURCE = """
 #include <tvm/ffi/c_api.h>
 TVM_FFI_DLL_EXPORT int __tvm_ffi_f(void* self, const TVMFFIAny* args, int32_t num_args,
@@ -69,7 +69,7 @@ class Session:
         self.copy = folder / "copy.so"
 
     def prepare_load(self) -> None:
-        """Make a file that nobody has loaded."""
+        """Create a file that was not loaded before."""
         self.copy.unlink(missing_ok=True)
         shutil.copyfile(self.library, self.copy)
 
@@ -78,24 +78,24 @@ class Session:
         assert tvm_ffi.load_module(self.copy, keep_module_alive=False)["echo"](1) == 1
 
     def inspect(self) -> None:
-        """Read what is in a library."""
+        """Inspect a library."""
         report = inspection.inspect_library(self.library)
         assert any(function.name == "echo" for function in report.functions)
 
     def prepare_build(self) -> None:
-        """Forget what was built."""
+        """Remove the cached build."""
         shutil.rmtree(self.cache, ignore_errors=True)
 
     def build(self) -> None:
-        """Compile, link and keep."""
+        """Compile, link and store."""
         self.check_product(cpp.build("faults", sources=str(self.source)))
 
     def find(self) -> None:
-        """Find what was built before."""
+        """Find a cached build."""
         self.check_product(cpp.build("faults", sources=str(self.source)))
 
     def check_product(self, path: str) -> None:
-        """Look for a library with all that belongs to it."""
+        """Find a library and the files that belong to it."""
         assert b"__tvm_ffi_f" in Path(path).read_bytes()
 
     def prepare_export(self) -> None:
@@ -103,7 +103,7 @@ class Session:
         (self.folder / "exported.so").unlink(missing_ok=True)
 
     def export(self) -> None:
-        """Write a library around code."""
+        """Write a library that contains code."""
         objects = self.folder / "object.o"
         if not objects.exists():
             command = f"cc -c -fPIC -I{tvm_ffi.libinfo.find_include_path()}"
@@ -116,7 +116,7 @@ class Session:
 
 
 class System:
-    """The calls that were preloaded."""
+    """The preloaded functions."""
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL(None)
@@ -125,7 +125,7 @@ class System:
     def run(
         self, work: Callable[[], None], fault: Fault, call: int
     ) -> tuple[str, BaseException | None]:
-        """Do the work with one call refused; return which one that was."""
+        """Run the work with one call failing; return the name of the call."""
         error = None
         self.library.faults_refuse(fault.kinds, ctypes.c_long(call), fault.errno)
         try:
@@ -136,16 +136,16 @@ class System:
 
 
 def explains(error: BaseException, fault: Fault, refused: str) -> bool:
-    """Whether a message gives the system's reason."""
+    """Return True if a message contains the system's message."""
     if refused.startswith("fstat") and isinstance(error, OSError):
-        return True  # CPython's mmap goes on without the size, and reports what comes of that
+        return True  # CPython's mmap ignores the failed size query, and reports a later error
     if isinstance(error, OSError) and error.errno == fault.errno:
         return True
     return os.strerror(fault.errno) in str(error)
 
 
 def left_behind() -> list[str]:
-    """Return what the process holds that it should not."""
+    """Return descriptors and children that the process should not have."""
     left = [f"descriptor {path.name}" for path in Path("/proc/self/fd").iterdir()]
     try:
         os.waitpid(-1, os.WNOHANG)
@@ -156,7 +156,7 @@ def left_behind() -> list[str]:
 
 
 class Step:
-    """One step with calls refused."""
+    """A step with failing calls."""
 
     def __init__(self, session: Session, system: System, name: str) -> None:
         self.name = name
@@ -166,19 +166,19 @@ class Step:
         self.folder = session.folder
 
     def do(self) -> None:
-        """Do it as it is."""
+        """Run it without a failure."""
         self.prepare()
         self.work()
 
     def files(self) -> set[str]:
-        """Return what is there; a working folder stays if its removal is what was refused."""
+        """Return the existing files, without a working folder whose removal failed."""
         paths = (path.relative_to(self.folder) for path in self.folder.rglob("*"))
         return {str(path) for path in paths if not any(part[0] == "." for part in path.parts)}
 
     def refuse(self, name: str, call: int) -> tuple[str, bool]:
-        """Do it with one call refused, then as it is.
+        """Run it with one call failing, then without a failure.
 
-        Returns which call that was, and whether it was dealt with.
+        Returns the name of the call, and True if the failure was absorbed.
         """
         fault = FAULTS[name]
         self.prepare()
@@ -202,12 +202,12 @@ class Step:
         return refused, is_dealt_with
 
     def report(self, name: str, call: int, refused: str, problem: str | None) -> None:
-        """Print what is wrong."""
+        """Print the problem."""
         if problem is not None:
             print(f"PROBLEM {name} {self.name}:{call} {refused} {problem}", flush=True)
 
     def check(self, name: str, every: int) -> None:
-        """Print what became of all refusals."""
+        """Print the outcome of all failures."""
         self.do()
         expected_files, expected = self.files(), left_behind()
         failures = absorbed = call = 0
@@ -223,7 +223,7 @@ class Step:
         self.report(name, 0, "", differences(set(left_behind()), set(expected)))
 
     def check_slowly(self) -> None:
-        """Do it with calls that move few bytes at a time."""
+        """Run it with calls that transfer few bytes at a time."""
         self.prepare()
         self.system.library.faults_move_pieces(ctypes.c_long(SLOW_BYTES))
         try:
@@ -234,12 +234,12 @@ class Step:
 
 
 def differences(now: set[str], expected: set[str]) -> str | None:
-    """Say what is there, and was not before."""
+    """Report files that did not exist before."""
     return f"left behind: {sorted(now - expected)}" if now - expected else None
 
 
 def main() -> None:
-    """Run what the arguments name."""
+    """Run the session that the arguments select."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kernels", type=Path)
     parser.add_argument("--every", type=int, default=1, help="refuse each n-th call only")

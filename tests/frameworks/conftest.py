@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments of the frameworks, and the table of what became of each."""
+"""Fixtures for the frameworks' environments, and the summary of outcomes."""
 
 from outcomes import environments, pytest_runtest_makereport, pytest_terminal_summary
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which frameworks are tried, what each needs, and the program that uses it."""
+"""Table of frameworks: requirements of each, and the program that uses it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from published import TORCH, TVM_NEEDS, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
-_BUILD = ("ninja", "rich")  # what tvm_ffi.cpp wants
+_BUILD = ("ninja", "rich")  # required by tvm_ffi.cpp
 
 
 def _jax(release: str) -> Software:
@@ -28,7 +28,7 @@ FRAMEWORKS = [
         PROGRAMS / "use_torch.py",
         needs=(TORCH, "numpy>=2.0"),
         commands=("c++",),
-        timeout_s=1200,  # a program over torch's C++ headers takes minutes on a busy machine
+        timeout_s=1200,  # a program with torch's C++ headers takes minutes on a busy machine
     ),
     Software(
         "TensorFlow",

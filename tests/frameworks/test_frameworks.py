@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Array frameworks and graph compilers, each in an environment of its own, calling our functions.
+"""Array frameworks and graph compilers, each in its own environment, calling tvm_ffi functions.
 
-`make test-frameworks` runs this; the first time it downloads some gigabytes.
+Run by `make test-frameworks`; the first run downloads several gigabytes.
 """
 
 from __future__ import annotations

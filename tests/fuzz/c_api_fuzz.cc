@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a sequence of calls of the C functions.  The calls are valid: addresses are those of
-// living objects and terminated texts.  All else may be wrong: types of arguments, their number,
-// names, flags, indices, sizes, what callbacks answer, and what they do to the values of others.
+// Fuzz target of the C API: arbitrary bytes as a sequence of calls.  Addresses are valid: they are
+// those of live objects and terminated strings.  All else may be invalid: types and number of
+// arguments, names, flags, indices, sizes, results of callbacks, and their changes to other values.
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/map.h>
@@ -19,7 +19,7 @@ namespace fuzz {
 static size_t most_bytes = SIZE_MAX;  // of one allocation
 }
 
-// The address sanitizer ends the process for what it cannot give; here that is an answer.
+// AddressSanitizer ends the process for very large allocations; they fail with an error here.
 void* operator new(size_t size) {
   void* space = size > fuzz::most_bytes ? nullptr : std::malloc(size == 0 ? 1 : size);
   if (space == nullptr) throw std::bad_alloc();
@@ -35,8 +35,8 @@ void operator delete[](void* space, size_t) noexcept { std::free(space); }
 namespace fuzz {
 namespace {
 
-// Names of global functions that are called: all but those that take addresses, open files, or
-// change types for the rest of the process.
+// Names of global functions to call: all except those that take addresses, open files, or change
+// types for the rest of the process.
 const std::vector<std::string>& GlobalNames() {
   static const auto* names = [] {
     auto* found = new std::vector<std::string>();
@@ -56,11 +56,11 @@ const std::vector<std::string>& GlobalNames() {
   return *names;
 }
 
-// The Lists and Dicts of a session, which may come to contain themselves.  They are not kept alive:
-// what is released too early shall be seen.
+// The Lists and Dicts of a session, which may contain themselves.  No references are kept, so that
+// a premature release is detected.
 class Changeable {
  public:
-  // Remembers what can be reached from a value.
+  // Records the containers that can be reached from a value.
   void Remember(Any value) {
     size_t limit = std::exchange(most_bytes, SIZE_MAX);  // a List may hold a million values
     std::vector<Any> reached{std::move(value)};
@@ -77,7 +77,7 @@ class Changeable {
     most_bytes = limit;
   }
 
-  // Empties what still lives, so that no cycle is left.
+  // Empties the live containers, so that no cycle remains.
   void Clear() {
     for (const WeakObjectPtr<Object>& object : objects_) {
       ObjectPtr<Object> living = object.lock();
@@ -118,7 +118,7 @@ class Session : public Hooks {
     changeable_.Clear();
   }
 
-  // What functions and hooks of this program do when they are called.
+  // Behaviour of the functions and hooks of this program.
   int OnCall(const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) override {
     if (++num_calls_ > 300 || ++depth_ > 20) {
       TVMFFIErrorSetRaisedFromCStr("RuntimeError", "enough");
@@ -165,9 +165,9 @@ class Session : public Hooks {
     (this->*kCalls[in_.Below(std::size(kCalls))])();
   }
 
-  // ---- Checks of every call -------------------------------------------------------------------
+  // ---- Checks after every call ----------------------------------------------------------------
 
-  // -1 comes with an error, 0 without.
+  // A result of -1 comes with an error, 0 without.
   bool Succeeded(int code) {
     FUZZ_REQUIRE(code == 0 || code == -1);
     TVMFFIObjectHandle error = nullptr;
@@ -180,7 +180,7 @@ class Session : public Hooks {
     return false;
   }
 
-  // Calls make(&result); keeps the value, or requires that nothing was written.
+  // Calls make(&result); stores the value, or requires that nothing was written.
   template <typename Make>
   void Keep(Make make) {
     TVMFFIAny result = Garbage();
@@ -188,7 +188,7 @@ class Session : public Hooks {
     Put(result);
   }
 
-  // The same for functions that make objects; NULL is no object.
+  // Same as MakeValue for functions that create objects; NULL is not an object.
   template <typename Make>
   void KeepObject(Make make) {
     static char untouched;
@@ -207,7 +207,7 @@ class Session : public Hooks {
 
   Any& Slot() { return values_[in_.Below(kNumSlots)]; }
 
-  // A borrowed value: a slot, or one of the kinds that only views have.
+  // A borrowed value: a slot, or a type that only views have.
   TVMFFIAny Argument() {
     static const TVMFFIByteArray kBytes{"bytes\0with NUL", 14};
     switch (in_.Below(8)) {
@@ -226,7 +226,7 @@ class Session : public Hooks {
     }
   }
 
-  // Owners of views must live while the function is called, whatever it does to the slots.
+  // Owners of views must live during the call, whatever it does to the slots.
   struct Arguments {
     std::vector<Any> owners;
     std::vector<TVMFFIAny> views;
@@ -241,7 +241,7 @@ class Session : public Hooks {
     return arguments;
   }
 
-  // ---- Making values --------------------------------------------------------------------------
+  // ---- Creating values ------------------------------------------------------------------------
 
   void MakePlain() {
     constexpr int32_t kKinds[] = {kTVMFFINone,  kTVMFFIInt,      kTVMFFIBool,
@@ -309,7 +309,7 @@ class Session : public Hooks {
     bool is_taken = Succeeded(choice.Take(alignment, contiguous, &tensor));
     if (!is_taken) return choice.Release();
     Any value = AnyOfOwned(tensor);
-    // What is outside of its memory may be held, but not read.
+    // A tensor may describe memory out of its bounds, but the memory must not be read.
     if (choice.is_readable) Slot() = value;
   }
 
@@ -349,7 +349,7 @@ class Session : public Hooks {
     std::string name = std::string("fuzz.") + static_cast<char>('a' + in_.Below(4));
     TVMFFIByteArray bytes = Bytes(name);
     TVMFFIMethodInfo info{bytes, Bytes(in_.Text()), Bytes(in_.Text()), in_.Integer(), View(callee)};
-    int allow_override = 1;  // a name that is taken is also printed
+    int allow_override = 1;  // an existing name is also printed
     Succeeded(in_.Below(2) == 0
                   ? TVMFFIFunctionSetGlobal(&bytes, View(callee).v_obj, allow_override)
                   : TVMFFIFunctionSetGlobalFromMethodInfo(&info, allow_override));
@@ -358,7 +358,7 @@ class Session : public Hooks {
 
   // ---- Types ----------------------------------------------------------------------------------
 
-  // A key of a type of ours, which may be new; the arguments fit each other.
+  // A type key of this program, which may be new; the arguments are consistent.
   int32_t OwnType() {
     std::string key = std::string("fuzz.T") + static_cast<char>('a' + in_.Below(8));
     TVMFFIByteArray bytes = Bytes(key);
@@ -388,7 +388,7 @@ class Session : public Hooks {
   }
   static int SetNothing(void*, const TVMFFIAny*) { return 0; }
 
-  // Names are few, because what is registered stays.
+  // Few names, because registrations are permanent.
   void RegisterParts() {
     int32_t type = in_.Below(4) == 0 ? static_cast<int32_t>(in_.Below(4)) + 100000 : OwnType();
     TVMFFIByteArray name = Bytes(kTexts[in_.Below(std::size(kTexts))]);
@@ -429,7 +429,7 @@ class Session : public Hooks {
     }
   }
 
-  // ---- The rest -------------------------------------------------------------------------------
+  // ---- Other functions ------------------------------------------------------------------------
 
   void UseDataType() {
     DLDataType dtype{in_.Byte(), in_.Byte(), static_cast<uint16_t>(in_.Integer())};
@@ -494,7 +494,7 @@ class Session : public Hooks {
     if (view.type_index == kTVMFFIObject || object == nullptr) {
       return Keep([&](TVMFFIAny* out) { return TVMFFIAnyViewToOwnedAny(&view, out); });
     }
-    // Moves out of a slot twice: the second time there is nothing.
+    // Moves out of a slot twice: the second time it is empty.
     TVMFFIObjectIncRef(object);
     TVMFFIAny reference = PointerValue(kTVMFFIObjectRValueRef, &object);
     Keep([&](TVMFFIAny* out) { return TVMFFIAnyViewToOwnedAny(&reference, out); });

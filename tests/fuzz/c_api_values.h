@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values for the sequences of calls: short spellings, what every value must be, and tensors.
+// Values for the sequences of calls: constructors, invariants of values, and tensors.
 #ifndef TVM_FFI_TESTS_FUZZ_C_API_VALUES_H_
 #define TVM_FFI_TESTS_FUZZ_C_API_VALUES_H_
 
@@ -19,7 +19,7 @@ namespace fuzz {
 
 using namespace tvm::ffi;
 
-// Texts that mean something to somebody: names, formats, numbers, hooks.
+// Strings that are significant somewhere: names, formats, numbers, hooks.
 inline const char* const kTexts[] = {"",          "a",      "key",        "[1,{\"a\":null}]",
                                      "float32x4", "cuda:1", "\xff\xfe",   "a text of many bytes",
                                      "123",       "fuzz.a", "fuzz.Node1", "__ffi_repr__"};
@@ -54,7 +54,7 @@ inline bool IsGarbage(const TVMFFIAny& value) {
   return std::memcmp(&value, &garbage, sizeof(value)) == 0;
 }
 
-// What the ABI says about the 16 bytes of every owned value.
+// Checks the ABI's rules for the 16 bytes of every owned value.
 inline void RequireWellFormed(const TVMFFIAny& value) {
   if (value.type_index >= kTVMFFIStaticObjectBegin) {
     FUZZ_REQUIRE(value.zero_padding == 0 && value.v_obj != nullptr);
@@ -75,7 +75,7 @@ inline void RequireWellFormed(const TVMFFIAny& value) {
   if (value.type_index == kTVMFFIDataType) FUZZ_REQUIRE(value.v_uint64 >> 32 == 0);
 }
 
-// A tensor whose description may be absurd, but points to memory that is there.
+// A tensor whose metadata may be invalid, but points to valid memory.
 class TensorChoice {
  public:
   explicit TensorChoice(Input* in) : tensor_(new Owned) {
@@ -102,7 +102,7 @@ class TensorChoice {
   int Take(int32_t alignment, int32_t contiguous, TVMFFIObjectHandle* out) {
     return TVMFFITensorFromDLPack(&tensor_->managed, alignment, contiguous, out);
   }
-  // What nobody has taken.
+  // Releases the tensor if no call has taken it.
   void Release() { delete tensor_; }
 
   bool is_readable;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the targets in Python are run: `check(data)` is called with bytes that reach new code.
+"""Coverage-guided fuzzing of Python targets: `check(data)` gets bytes that reach new code.
 
-A target states what every answer must be with `assert`, and lets through the exceptions that its
-reader documents and no others.  The tests call the same `check` with the seeds.
+A target asserts the properties of every result, and lets through the exceptions that its reader
+documents and no others.  The tests call the same `check` with the seeds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 
 def instrumented(name: str) -> AbstractContextManager[Any]:
-    """Return a block whose imports are watched, when the module `name` is run as a program."""
+    """Return a context whose imports are instrumented if the module `name` is run as a program."""
     if name != "__main__":
         return nullcontext()
     import atheris
@@ -22,7 +22,7 @@ def instrumented(name: str) -> AbstractContextManager[Any]:
 
 
 def watched(name: str) -> Callable[[Any], Any]:
-    """Return a decorator for functions of a target itself whose branches are worth reaching."""
+    """Return a decorator for functions of the target itself whose branches should be covered."""
     if name != "__main__":
         return lambda function: function
     import atheris

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any bytes as device code that launch plans are made for: what it tells, or ValueError."""
+"""Fuzz target of device images in Python: arbitrary bytes have attributes, or raise ValueError."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ with coverage_guided.instrumented(__name__):
 
 @coverage_guided.watched(__name__)
 def check(data: bytes) -> None:
-    """Read what the code says about itself."""
+    """Read the attributes of the image."""
     try:
         image = DeviceImage(data)
     except ValueError:

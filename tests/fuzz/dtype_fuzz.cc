@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the text of a data type and of a device, and as a data type that is printed.
+// Fuzz target of dtypes and devices: arbitrary bytes as their text, and as a dtype to print.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/device.h>
 #include <tvm/ffi/dtype.h>
@@ -21,11 +21,12 @@ bool Read(std::string_view text, DLDataType* dtype) {
   return TVMFFIDataTypeFromString(&bytes, dtype) == 0;
 }
 
-// What is printed is read as the same type, but for bits that the names of two types do not tell.
+// The printed text is read as the same type, except for bits that two types print in the same way.
 void RequireReadable(const DLDataType& dtype) {
   Any text;
   if (TVMFFIDataTypeToString(&dtype, reinterpret_cast<TVMFFIAny*>(&text)) != 0) {
-    return RequireFailed({"ValueError", "RuntimeError"});  // no name, or nobody who knows it
+    return RequireFailed(
+        {"ValueError", "RuntimeError"});  // not a custom name, or without a registered function
   }
   String name = text.cast<String>();
   DLDataType again;
@@ -37,7 +38,7 @@ void RequireReadable(const DLDataType& dtype) {
 void RequireText(std::string_view text) {
   DLDataType dtype;
   if (!Read(text, &dtype)) {
-    // A custom type needs a function that nobody has registered here.
+    // A custom type needs a global function, which is not registered here.
     bool is_custom = text.substr(0, 7) == "custom[";
     return RequireFailed({"ValueError", is_custom ? "RuntimeError" : "ValueError"});
   }
@@ -47,7 +48,7 @@ void RequireText(std::string_view text) {
   String printed = name.cast<String>();
   DLDataType again;
   FUZZ_REQUIRE(Read({printed.data(), printed.size()}, &again));
-  // By contract the text of one scalable lane, -1 in 16 bits, is that of one lane.
+  // In the contract, one scalable lane (-1 in 16 bits) prints as one lane.
   FUZZ_REQUIRE(again.code == dtype.code);
   FUZZ_REQUIRE(again.lanes == (dtype.lanes == 0xFFFF ? 1 : dtype.lanes));
   FUZZ_REQUIRE(again.bits == dtype.bits || dtype.code == kDLOpaqueHandle);
@@ -63,7 +64,7 @@ void RequireDevice(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A copy without anything behind it.
+  // A copy without any bytes after it.
   std::string text(reinterpret_cast<const char*>(data), size);
   RequireText(text);
   RequireDevice(text);

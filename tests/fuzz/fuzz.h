@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets share.  A target turns bytes into input, calls one reader, and states what
-// every answer must be: a reader either succeeds with a result that holds together, or fails with
-// one of the kinds of error that it documents.
+// Shared functions of the fuzz targets.  A target turns bytes into input, calls one reader, and
+// checks the result: a reader either succeeds with a consistent result, or fails with one of the
+// kinds of errors that it documents.
 #ifndef TVM_FFI_TESTS_FUZZ_FUZZ_H_
 #define TVM_FFI_TESTS_FUZZ_FUZZ_H_
 
@@ -16,11 +16,11 @@
 
 namespace fuzz {
 
-// A broken promise ends the program, which is how libFuzzer learns of it.
-inline void RequireAt(bool holds, const char* file, int line, std::string_view what) {
+// A failed check ends the program, which libFuzzer reports.
+inline void RequireAt(bool holds, const char* file, int line, std::string_view condition) {
   if (holds) return;
-  std::fprintf(stderr, "%s:%d: broken: %.*s\n", file, line, static_cast<int>(what.size()),
-               what.data());
+  std::fprintf(stderr, "%s:%d: broken: %.*s\n", file, line, static_cast<int>(condition.size()),
+               condition.data());
   std::abort();
 }
 
@@ -34,7 +34,7 @@ inline void RequireKind(const tvm::ffi::Error& error,
   RequireAt(false, __FILE__, __LINE__, "kind of error: " + error.kind() + ": " + error.message());
 }
 
-// Takes decisions off the bytes; zeros when they are used up.
+// Takes decisions from the bytes; zeros when they are used up.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}
@@ -51,7 +51,7 @@ class Input {
     for (int i = 0; i < num_bytes; ++i) value = value << 8 | Byte();
     return value;
   }
-  // Often one that borders on something.
+  // Often a value at a boundary.
   int64_t Integer() {
     constexpr int64_t kEdges[] = {
         0,         -1,  1,   2,     INT32_MAX,        INT32_MIN,        INT64_MAX,
@@ -62,7 +62,7 @@ class Input {
     if (choice < 128) return static_cast<int8_t>(Byte());
     return static_cast<int64_t>(Number(1 + choice % 8));
   }
-  // Any bytes, fewer than 64.
+  // Arbitrary bytes, fewer than 64.
   std::string_view Text() {
     size_t size = Byte() % 64u;
     if (size > left_) size = left_;

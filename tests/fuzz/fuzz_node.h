@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object types with two fields, whose hooks do what the input says: the classes of somebody
-// hostile.
+// Object types with two fields, whose hooks run operations chosen by the input, like hostile
+// classes.
 #ifndef TVM_FFI_TESTS_FUZZ_FUZZ_NODE_H_
 #define TVM_FFI_TESTS_FUZZ_FUZZ_NODE_H_
 
@@ -12,7 +12,7 @@
 
 namespace fuzz {
 
-// Where functions and hooks of this program end up.
+// Called by all functions and hooks of this program.
 struct Hooks {
   virtual ~Hooks() { current = nullptr; }
   virtual int OnCall(const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) = 0;
@@ -35,7 +35,7 @@ inline int CallHooks(void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* 
   }
 
 FUZZ_NODE(Tree, TreeNode);
-FUZZ_NODE(Key, UniqueInstance);     // hooks of keys in maps
+FUZZ_NODE(Key, UniqueInstance);     // hooks of map keys
 FUZZ_NODE(Structural, TreeNode);    // hooks of structural equality, hash, visits and mutations
 FUZZ_NODE(Content, ConstTreeNode);  // hooks of copies, comparison, text and JSON
 FUZZ_NODE(Variable, FreeVar);
@@ -83,7 +83,7 @@ inline Any NewNode(uint32_t which, const Any& first, const Any& second) {
   return kMakers[which](first, second);
 }
 
-// Appends the fields of a value that is a Node.
+// Appends the fields if the value is a Node.
 template <typename Node>
 void AppendFieldsOf(const Any& value, std::vector<Any>* out) {
   if (const Node* node = value.as<Node>()) out->insert(out->end(), {node->first, node->second});

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any bytes as a library that `tvm-ffi inspect` reads: a report, or `LibraryFileError`."""
+"""Fuzz target of `tvm-ffi inspect`: arbitrary bytes give a report, or `LibraryFileError`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ with coverage_guided.instrumented(__name__):
     from tvm_ffi.inspection import LibraryFileError, compare_libraries
     from tvm_ffi.inspection._read import _report
 
-# Bytes that a report may have for each byte of the library.
+# Largest size of a report, per byte of the library.
 _MOST_OUTPUT = 300
 
 
 def check(data: bytes) -> None:
-    """Read the bytes, which no file holds."""
+    """Inspect the bytes in memory."""
     if not data:
         return
     try:

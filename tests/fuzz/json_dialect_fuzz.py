@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON texts of all shapes, for two readers: what Python's takes, ours takes as the same value."""
+"""Fuzz target of the JSON dialect: text that Python's reader accepts has the same value in ours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHARACTERS = (
 
 @coverage_guided.watched(__name__)
 def check(data: bytes) -> None:
-    """Read a text twice; the first byte may say to damage it."""
+    """Read a text with both readers; the first byte may select a modification."""
     choices = iter(data)
     damage = next(choices, 0)
     text = _text(choices, 4)
@@ -36,18 +36,18 @@ def check(data: bytes) -> None:
         text = text[:place] + '[]{},:"0\\e- '[damage % 12] + text[place + damage % 2 :]
     try:
         expected = json.loads(text, parse_int=_integer, parse_float=_number)
-        str(expected).encode()  # halves of surrogate pairs are no text
+        str(expected).encode()  # halves of surrogate pairs are not text
     except (ValueError, RecursionError):
         return
     try:
         parsed = _parse(text)
     except ValueError as error:
-        # In a member that another one of the same name replaces.
+        # In a member that a later member of the same name replaces.
         if "surrogate" in str(error) and "\\ud" in text:
             return
         raise
     value = json.loads(_stringify(parsed, None))
-    # Text tells -0.0 from 0.0 and 1 from 1.0, and finds NaN equal to itself.
+    # Text distinguishes -0.0 from 0.0 and 1 from 1.0, and NaN equals itself.
     assert repr(value) == repr(expected), (text, value, expected)
 
 
@@ -75,7 +75,7 @@ def _string(choices: Iterator[int]) -> str:
 
 
 def _integer(digits: str) -> Any:
-    """Return what ours makes of an integer that 64 bits do not hold."""
+    """Return our reader's value of an integer beyond 64 bits."""
     number = int(digits)
     return number if -(2**63) <= number < 2**63 else _number(digits)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as JSON text.  What is read can be written, and is then read as the same.
+// Fuzz target of JSON text: values that are read can be written and read again.
 #include <tvm/ffi/extra/json.h>
 
 #include "fuzz.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// "MESSAGE: line 1 column 2 (char 1)", inside of the text.
+// "MESSAGE: line 1 column 2 (char 1)", with a position inside the text.
 void RequirePosition(std::string_view message, size_t text_size) {
   size_t place = message.rfind(" (char ");
   FUZZ_REQUIRE(message.substr(0, place).find(": line ") != std::string_view::npos);
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Any again = json::Parse(written, &message);
   FUZZ_REQUIRE(message.empty());
   FUZZ_REQUIRE(json::Stringify(again) == written);
-  // Blanks between the parts change nothing.
+  // White space between tokens changes nothing.
   again = json::Parse(json::Stringify(value, data[0] % 5), &message);
   FUZZ_REQUIRE(message.empty());
   FUZZ_REQUIRE(json::Stringify(again) == written);

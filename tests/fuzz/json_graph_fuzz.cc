@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a JSON graph: as text when the first is a brace, else as choices of what the nodes
-// are.  A graph that is read can be written, and is then read and written as the same.
+// Fuzz target of JSON graphs: the bytes are text if the first is a brace, or else select nodes.  A
+// graph that is read can be written, and read and written again with the same result.
 #include <tvm/ffi/extra/json.h>
 #include <tvm/ffi/extra/serialization.h>
 #include <tvm/ffi/function.h>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// Keys of all types of the runtime, and one of none.
+// Keys of all types of the runtime, and an unknown one.
 const std::vector<String>& TypeKeys() {
   static const auto* keys = [] {
     auto* found = new std::vector<String>{"no.such.type"};
@@ -24,7 +24,7 @@ const std::vector<String>& TypeKeys() {
   return *keys;
 }
 
-// Names of fields, type keys and texts that mean something to some type.
+// Names of fields, type keys and strings that are significant for some type.
 const char* const kTexts[] = {"",           "kind",
                               "key",        "parent",
                               "step",       "depth",
@@ -84,13 +84,13 @@ Any MakeGraph(fuzz::Input* input) {
   return json::Object{{"root_index", root}, {"nodes", nodes}};
 }
 
-// A type that is not registered is said to be an internal error, as by the incumbent.
+// An unregistered type is an internal error, as in the incumbent.
 void RequireGraphError(const Error& error) {
   if (error.message().substr(0, 17) == "Cannot find type ") return;
   fuzz::RequireKind(error, {"ValueError", "TypeError", "RuntimeError"});
 }
 
-// What is read may be what no graph can say: a hook or a constructor made it.
+// A hook or constructor may create values that no graph can represent.
 bool Write(const Any& value, String* text) {
   try {
     *text = json::Stringify(ToJSONGraph(value));

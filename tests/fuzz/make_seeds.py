@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the seeds of the fuzz targets: small, well-formed input of each form that a reader knows.
+"""Write the seeds of the fuzz targets: small, well-formed input of each form that a reader accepts.
 
-``python tests/fuzz/make_seeds.py`` writes them to ``seeds/TARGET/NAME``; libraries are made by the
-compiler.  Input that a target once failed for is kept there as well, under the name of the cause.
+``python tests/fuzz/make_seeds.py`` writes them to ``seeds/TARGET/NAME``; the compiler builds the
+libraries.  Inputs that once failed are kept there as well, named after the cause.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ SCHEMA = {
 
 
 def main() -> None:
-    """Write all of them."""
+    """Write all seeds."""
     library = compiled_library()
     seeds: dict[str, bytes] = {
         "cuda_image/cubin": cubin(),
@@ -185,7 +185,7 @@ def cubin_with_kernel() -> bytes:
 
 
 def launch_plan() -> LaunchPlan:
-    """Return a plan that looks at tensors and numbers, and calculates."""
+    """Return a plan that reads tensors and numbers, and computes."""
     return make_launch_plan(
         "fill(x: T*[n, m] on cuda, k: int = 3, a: float = 1.0) -> T[n, 2*m] "
         "where T in (int8, float32)",
@@ -198,7 +198,7 @@ def launch_plan() -> LaunchPlan:
 
 
 def launch_program() -> bytes:
-    """Return what a plan is for the runtime."""
+    """Return the runtime form of a launch plan."""
     plan = launch_plan()
     return program_of(plan, plan.launches[0].images)
 

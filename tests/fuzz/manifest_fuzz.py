@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz target: build-cache manifests with arbitrary bytes are valid in every field, or rejected."""
+"""Fuzz target of build-cache manifests: arbitrary bytes are valid in every field, or rejected."""
 
 from __future__ import annotations
 

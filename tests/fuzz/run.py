@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run fuzz targets, each for a time, and print what they did in this run and in all earlier ones.
+"""Run fuzz targets, each for a time, and print the executions of this run and all earlier ones.
 
-What a target finds to be interesting stays in a corpus, so that the next run begins there.  Input
-that breaks a promise is written to ``found`` beside the corpus, and the exit status is 1.  A line
-for each run is added to ``executions.tsv`` there.
+Interesting inputs stay in a corpus, at which the next run begins.  Failing inputs are written to
+``found`` beside the corpus, and the exit status is 1.  Each run adds a line to ``executions.tsv``
+there.
 """
 
 from __future__ import annotations
@@ -41,21 +41,22 @@ PYTHON = {
     "state": 1024,
     "type_schema": 1024,
 }
-# With the entropic schedule half of the time or more goes into the choice of what to change next;
-# what is reached in the same time is less.
+# The entropic schedule spends half of the time or more on the choice of the next input, and reaches
+# less code in the same time.
 OPTIONS = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-entropic=0"]
 HISTORY = "executions.tsv"
 ENVIRONMENT = {
-    # Backtraces are most of what a failure costs; memory that is used again soon is in a cache.
+    # Backtraces are most of the cost of a failure; a small quarantine keeps reused memory in the
+    # cache.
     "TVM_TRACEBACK_LIMIT": "1",
-    # Too large a request is answered, as a system without so much memory would.
+    # An allocation that is too large returns NULL, as on a system without enough memory.
     "ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=64:quarantine_size_mb=16",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
 
 
 class Outcome(NamedTuple):
-    """What a target did."""
+    """Outcome of a target."""
 
     target: str
     executions: int
@@ -65,12 +66,12 @@ class Outcome(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """One word for the table."""
+        """Return one word for the table."""
         return "ok" if self.exit_status == 0 else f"FAILED ({self.exit_status})"
 
 
 def main() -> int:
-    """Run what the arguments name."""
+    """Run the targets that the arguments select."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="folder of the native build")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
@@ -92,7 +93,7 @@ def main() -> int:
 
 
 def run(target: str, build: Path, seconds: int) -> Outcome:
-    """Run a target; its messages are printed when it fails."""
+    """Run a target; its messages are printed if it fails."""
     corpus, found = build / "corpus" / target, build / "found"
     for folder in (corpus, found):
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +121,7 @@ def run(target: str, build: Path, seconds: int) -> Outcome:
 
 
 def run_measured(command: list[str]) -> tuple[int, float, str]:
-    """Return a program's exit status, its processor time and what it wrote."""
+    """Return a program's exit status, its processor time and its output."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             command, env={**os.environ, **ENVIRONMENT}, stdout=log, stderr=subprocess.STDOUT
@@ -133,7 +134,7 @@ def run_measured(command: list[str]) -> tuple[int, float, str]:
 
 
 def executions_so_far(build: Path) -> Counter[str]:
-    """Return how often each target was executed in all runs."""
+    """Return the number of executions of each target in all runs."""
     so_far: Counter[str] = Counter()
     for line in (build / HISTORY).read_text().splitlines():
         target, executions, *_ = line.split("\t")

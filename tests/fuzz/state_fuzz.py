@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Odd arguments for what pickles call: constructors and `__setstate__` of our classes.
+"""Fuzz target of pickles: invalid arguments for constructors and `__setstate__` of our classes.
 
-Pickles are trusted: they may run anything.  But what they call must not be able to damage memory,
-whatever it is called with: it works, or raises an exception that is no sign of a defect.
+Pickles are trusted: they may run anything.  But the functions that they call must not corrupt
+memory for any arguments: they succeed, or raise an exception that does not indicate a defect.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PLAIN = (
 
 @coverage_guided.watched(__name__)
 def check(data: bytes) -> None:
-    """Call what a sample's pickle would call, with other arguments."""
+    """Call the functions that a sample's pickle calls, with other arguments."""
     choices = iter(data)
     sample = _SAMPLES[next(choices, 0) % len(_SAMPLES)]
     make, arguments, *rest = sample.__reduce_ex__(2)
@@ -70,7 +70,7 @@ def check(data: bytes) -> None:
 
 @contextlib.contextmanager
 def _allowed() -> Iterator[None]:
-    """Let exceptions through, but for those that tell of a defect."""
+    """Suppress exceptions, except those that indicate a defect."""
     try:
         yield
     except Exception as error:
@@ -89,7 +89,7 @@ def _use(value: Any) -> None:
 
 @coverage_guided.watched(__name__)
 def _changed(value: Any, choices: Iterator[int]) -> Any:
-    """Return the value with parts of it replaced."""
+    """Return the value with some of its children replaced."""
     choice = next(choices, 0)
     if choice % 4 == 1:
         return _value(choices, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any bytes as the JSON text of a type: a schema that can be written again, or an error."""
+"""Fuzz target of type schemas: arbitrary bytes as JSON give a valid schema, or an error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The repository as the lint tests see it."""
+"""Fixtures for the lint tests: the repository and its files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def files() -> list[Path]:
-    """Return all files that people wrote, relative to the root of the repository."""
+    """Return all hand-written files, relative to the root of the repository."""
     return sorted(path.relative_to(ROOT) for path in _walk(ROOT))
 
 
@@ -33,6 +33,6 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    if (folder / "pyvenv.cfg").exists():  # an environment, whatever its name
+    if (folder / "pyvenv.cfg").exists():  # a virtual environment, whatever its name
         return False
     return folder.name == ".ci" or not (folder.name in NOT_OURS or folder.name.startswith("."))

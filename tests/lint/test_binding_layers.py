@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The binding's folders and modules: who may know whom, and the one order of conversion."""
+"""Layers of the binding: imports between its folders and modules, and the order of conversion."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from graphlib import CycleError, TopologicalSorter
 import pytest
 
 ROOT = "tvm_ffi._binding"
-# Each folder may use those before it, and C declarations that stand beside the folders.
+# Each folder may use earlier folders, and C declarations next to the folders.
 FOLDERS = ["object", "convert", "values", "tensor", "call", "containers", "types"]
-# Loads the others, and is loaded by the package only.
+# Imports all other modules; only the package imports it.
 LOADER = f"{ROOT}.load"
 
-# `from A import b, c` and `import A` of Cython, wherever they stand; names may be in parentheses.
+# `from A import b, c` and `import A` in Cython, also in functions; names may be in parentheses.
 CYTHON_FROM = re.compile(
     r"^[ \t]*from[ \t]+([\w.]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n#]*)", re.MULTILINE
 )
@@ -31,7 +31,7 @@ def cython_imports(text):
 
 
 def python_imports(text, package):
-    """Return the same of a Python file in this package."""
+    """Return the pairs (module, names) of a Python file in this package."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)
@@ -57,7 +57,7 @@ def binding(repository):
 
 @pytest.fixture(scope="module")
 def graph(repository, binding):
-    """Return for each module of the binding the other modules that it imports, in any function."""
+    """Return {module: other modules of the binding that it imports, also in functions}."""
     source = repository / "src"
     files = {
         path: module_of(path, source)
@@ -78,7 +78,7 @@ def graph(repository, binding):
 
 
 def folder_of(module):
-    """Return the name of a module's folder, or None for declarations beside the folders."""
+    """Return the name of a module's folder, or None for declarations next to the folders."""
     name = module.removeprefix(f"{ROOT}.").split(".")[0]
     return name if name in FOLDERS else None
 
@@ -108,7 +108,7 @@ def test_cython_files_import_no_compiled_name_of_their_own_module(binding, folde
         assert f"{ROOT}.{folder}" not in modules
 
 
-def test_no_folder_knows_one_above_it(graph):
+def test_folders_import_only_earlier_folders(graph):
     upward = {
         f"{module} -> {other}"
         for module, others in graph.items()
@@ -120,18 +120,18 @@ def test_no_folder_knows_one_above_it(graph):
     assert upward == set()
 
 
-def test_declarations_beside_the_folders_know_none_of_them(graph):
+def test_declarations_next_to_the_folders_import_no_folder(graph):
     beside = [module for module in graph if folder_of(module) is None and module != LOADER]
     assert len(beside) >= 5
     assert {module: graph[module] for module in beside if graph[module]} == {}
 
 
-def test_nothing_in_the_binding_needs_its_loader(graph):
+def test_no_module_of_the_binding_imports_its_loader(graph):
     assert [module for module, others in graph.items() if LOADER in others] == []
 
 
-def test_no_module_of_the_binding_needs_itself(graph):
-    """Imports in functions count: an import that waits for a call is still a circle."""
+def test_imports_of_the_binding_have_no_cycles(graph):
+    """Imports in functions count as well."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -153,7 +153,7 @@ def test_the_table_of_hooks_describes_each_field(binding):
 
 
 def test_each_precedence_belongs_to_one_rule_and_one_documented_step(repository, binding):
-    """Two rules once shared a number, and which came first depended on who was imported first."""
+    """Cause: two rules shared a number, and the import order decided which came first."""
     text = (binding / "convert/precedence.pxd").read_text(encoding="utf-8")
     declared = re.findall(r"^    ([A-Z]\w+)", text.partition("cdef enum")[2], re.MULTILINE)
     assert declared.pop() == "NUM_PRECEDENCES"

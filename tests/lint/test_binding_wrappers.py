@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handles change hands in one place, so that what calls borrow stays alive: wrappers.md."""
+"""Handles of wrappers change in one file, so that borrowed objects stay alive: wrappers.md."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ import re
 
 import pytest
 
-# The place, and what may stand elsewhere: the name that a new, unseen wrapper has been given.
+# The file that changes handles.  Other files may only set the handle of a new wrapper.
 HOME = "object/object.pxi"
 ASSIGNMENT = re.compile(r"(\(<\w+>\w+\)|\b\w+)\.chandle(?:[ \t]*,.*)?[ \t]*=(?!=)")
 ADDRESS = re.compile(r"&[\w.()<>]*\.chandle\b")
 RELEASE = re.compile(r"(?:DecRef|release_object)\([\w.()<>]*\.chandle\)")
 
 
-def changes_of_seen_wrappers(text):
-    """Return the lines that change the handle of a wrapper which was not made just before."""
+def changes_of_existing_wrappers(text):
+    """Return the lines that change the handle of a wrapper that is not new."""
     lines = text.split("\n")
     for i, line in enumerate(lines):
         found = ASSIGNMENT.search(line)
         if found is None:
             continue
         recent = "\n".join(lines[max(0, i - 12) : i])
-        # Of a class that has no `__new__` of its own, which could give what has been seen.
+        # A class without a `__new__` method, which could return an existing wrapper.
         is_new = re.search(rf"\b{re.escape(found[1])} = ([\w.]+)\.__new__\(\1\)", recent)
         if is_new is None:
             yield line.strip()
 
 
-def test_what_the_search_finds():
+def test_the_search_for_changed_handles():
     new = "cdef CObject made = CObject.__new__(CObject)\nmade.chandle = owned\n"
-    assert list(changes_of_seen_wrappers(new)) == []
-    assert list(changes_of_seen_wrappers("self.chandle = owned")) == ["self.chandle = owned"]
-    assert list(changes_of_seen_wrappers("if a.chandle == b.chandle:")) == []
-    assert list(changes_of_seen_wrappers("(<CObject>a).chandle = b")) == [
+    assert list(changes_of_existing_wrappers(new)) == []
+    assert list(changes_of_existing_wrappers("self.chandle = owned")) == ["self.chandle = owned"]
+    assert list(changes_of_existing_wrappers("if a.chandle == b.chandle:")) == []
+    assert list(changes_of_existing_wrappers("(<CObject>a).chandle = b")) == [
         "(<CObject>a).chandle = b"
     ]
 
@@ -47,27 +47,27 @@ def sources(repository):
     }
 
 
-def test_handles_are_changed_in_one_place(sources):
-    found = {name: list(changes_of_seen_wrappers(text)) for name, text in sources.items()}
+def test_handles_are_changed_in_one_file(sources):
+    found = {name: list(changes_of_existing_wrappers(text)) for name, text in sources.items()}
     elsewhere = {name: lines for name, lines in found.items() if lines and name != HOME}
     assert elsewhere == {}
 
 
-def test_addresses_of_handles_are_for_moving_alone(sources):
+def test_addresses_of_handles_are_only_used_for_moves(sources):
     found = {name: ADDRESS.findall(text) for name, text in sources.items()}
     assert {name: lines for name, lines in found.items() if lines} == {
         "values/handle.pxi": ["&obj.chandle"],
     }
 
 
-def test_no_wrapper_loses_its_reference_elsewhere(sources):
+def test_no_other_file_releases_the_reference_of_a_wrapper(sources):
     found = [name for name, text in sources.items() if RELEASE.search(text)]
     assert found == [HOME]
 
 
-# Compiled classes of wrappers, and why they need not say what their methods read.
-READ_NOTHING = {
-    "LinkedObject": "reports its values, of which it has references of its own",
+# Compiled wrapper classes without `declare_readable_types`, with the reason.
+UNDECLARED = {
+    "LinkedObject": "owns references to the values that it reports",
     "StateOwner": "compares the address with that of its module",
     "CContainerBase": "has no methods",
     "Method": "derives from Function",
@@ -75,11 +75,11 @@ READ_NOTHING = {
 }
 
 
-def test_compiled_classes_say_what_their_methods_read(sources):
-    """What they do not say, nobody checks before a wrapper gets an object."""
-    classes, said = {"CObject"}, set()
+def test_compiled_classes_declare_the_types_that_their_methods_read(sources):
+    """The types of an undeclared class are not checked when a wrapper receives an object."""
+    classes, declared = {"CObject"}, set()
     for text in sources.values():
-        said.update(re.findall(r"^ *declare_readable_types\((\w+),", text, re.M))
+        declared.update(re.findall(r"^ *declare_readable_types\((\w+),", text, re.M))
     bases = {
         found[1]: found[2]
         for text in sources.values()
@@ -90,51 +90,55 @@ def test_compiled_classes_say_what_their_methods_read(sources):
         if not more:
             break
         classes |= more
-    assert classes - {"CObject"} - said == set(READ_NOTHING)
+    assert classes - {"CObject"} - declared == set(UNDECLARED)
 
 
-# What classes that are not known by name make, for a variable of a compiled class.
-GIVEN = re.compile(
+# Objects created by classes in variables, assigned to a variable of a compiled class.
+NEW_OBJECT = re.compile(
     r"^ *(?:cdef (?!object )\w+ )?(\w+) = (.*(?:\b_?(?!str|bytes)[a-z]\w*\.__new__|\.tp_new)\(.*)$",
     re.M,
 )
 
 
-def test_what_a_class_gives_is_no_none(sources):
-    """None passes for an instance of any compiled class, and its memory would be written to."""
-    given = [
-        f"{name}: {found[2]}" for name, text in sources.items() for found in GIVEN.finditer(text)
+def test_new_objects_are_checked_for_none(sources):
+    """None passes as an instance of any compiled class, and its memory would be written."""
+    lines_found = [
+        f"{name}: {found[2]}"
+        for name, text in sources.items()
+        for found in NEW_OBJECT.finditer(text)
     ]
-    assert len(given) == 5
-    assert [line for line in given if "?>" not in line] == []
+    assert len(lines_found) == 5
+    assert [line for line in lines_found if "?>" not in line] == []
 
 
-# What may run code of others, which may empty a wrapper and free what it held.
-TAKEN = re.compile(r"^\s+(?:cdef [\w.* ]+[ *])?(\w+) = (?:<[^>]+>)*(?:handle_of\(|[^=]*\.chandle$)")
+# Calls that may run third-party code, which may empty a wrapper and free its object.
+HANDLE_READ = re.compile(
+    r"^\s+(?:cdef [\w.* ]+[ *])?(\w+) = (?:<[^>]+>)*(?:handle_of\(|[^=]*\.chandle$)"
+)
 RUNS_CODE = re.compile(r"\.clear\(\)|\.append\(|\.__new__\(|\bgetattr\(|[a-z]\w*\.pop\(")
-# Wrappers that nobody else has.
+# Wrappers that only the function can access.
 PRIVATE = re.compile(r"\b(own|made|plain|unseen)\b")
 
 
 def handles_that_outlive_code(text):
-    """Return the names of handles that are used after what may run code of others, and where."""
+    """Return the function and name of each handle that is used after a call of third-party code."""
     for function in re.split(r"^(?= *(?:cdef|cpdef|def) .*\()", text, flags=re.M):
         name = re.match(r" *(?:cdef|cpdef|def) [^(]*?(\w+)\(", function)
-        taken: dict[str, bool] = {}
+        handles: dict[str, bool] = {}
         for line in function.split("\n"):
             code = line.split("#")[0]
-            for handle, is_stale in taken.items():
+            for handle, is_stale in handles.items():
                 if is_stale and re.search(rf"\b{handle}\b(?! = )", code):
                     yield f"{name[1] if name else '?'}: {handle}"
-                    taken[handle] = False
-            found = TAKEN.search(code)
+                    handles[handle] = False
+            found = HANDLE_READ.search(code)
             if found and not PRIVATE.search(code):
-                taken[found[1]] = False
+                handles[found[1]] = False
             elif RUNS_CODE.search(code):
-                taken = dict.fromkeys(taken, True)
+                handles = dict.fromkeys(handles, True)
 
 
-def test_what_the_search_for_old_handles_finds():
+def test_the_search_for_old_handles():
     lines = [
         "cdef int f(CObject owner):",
         "    header = <char*>owner.chandle",
@@ -149,6 +153,6 @@ def test_what_the_search_for_old_handles_finds():
     assert list(handles_that_outlive_code(again.format("values.clear()"))) == []
 
 
-def test_no_handle_is_used_after_what_may_run_code(sources):
+def test_no_handle_is_used_after_a_call_of_third_party_code(sources):
     found = {name: sorted(set(handles_that_outlive_code(text))) for name, text in sources.items()}
     assert {name: uses for name, uses in found.items() if uses} == {}

@@ -23,8 +23,7 @@ C_HOST_CALL = "tvm/ffi/extra/c_host_call.h"
 C_HEADERS = {DLPACK: set(), C_API: {DLPACK}, C_ENV_API: {C_API}, C_HOST_CALL: {C_ENV_API}}
 C_STANDARD_LIBRARY = {"stdbool.h", "stddef.h", "stdint.h"}
 
-# The folders of runtime/extra and the other folders that each may use; a folder follows the folders
-# that it uses.
+# The folders of runtime/extra and the other folders that each may use, which precede it.
 EXTRA_FOLDERS = {
     "walk": set(),
     "reflection": set(),

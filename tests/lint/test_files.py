@@ -41,7 +41,7 @@ def test_sources_are_short_enough_to_read(repository, files):
     assert long - LONG_ON_PURPOSE == set()
 
 
-# The package as a whole, and tests that use all of it for a long time.
+# The package as a whole, and long tests that use all of it.
 NOT_MIRRORED = {"package", "stress"}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What FlashInfer's own compiler needs on machines without a GPU, for the programs that use it.
+"""Environment of FlashInfer's compiler on machines without a GPU, for the programs that use it.
 
-It imports FlashInfer, when the environment is as that wants it; it needs the compiler of CUDA, but
-no GPU and no driver.
+Importing this module imports FlashInfer, after setting the environment variables that it reads; it
+requires a CUDA compiler, but no GPU and no driver.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tvm_ffi
 
 
 def libraries_of_the_toolkit() -> list[str]:
-    """Return where nvcc's own libraries are; FlashInfer looks in `lib64` beside it alone."""
+    """Return the folder of nvcc's libraries; FlashInfer searches only `lib64` next to it."""
     options = ["--dryrun", "-x", "cu", "/dev/null"]
     printed = subprocess.run(["nvcc", *options], capture_output=True, text=True, check=True).stderr
     found = re.search(r"^#\$ TOP=(.*)$", printed, re.MULTILINE)
@@ -29,7 +29,7 @@ def libraries_of_the_toolkit() -> list[str]:
 
 
 def stand_in_for_the_driver() -> str:
-    """Return a folder with an empty libcuda, and load that: modules are linked with it."""
+    """Return a folder with an empty libcuda, and load it: modules are linked with it."""
     folder = Path(tempfile.mkdtemp())
     library = folder / "libcuda.so"
     options = ["-shared", "-x", "c", "/dev/null", "-Wl,-soname,libcuda.so.1", "-o", library]
@@ -39,7 +39,7 @@ def stand_in_for_the_driver() -> str:
 
 
 def has_driver() -> bool:
-    """Return whether there is a driver."""
+    """Return True if there is a driver."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -48,7 +48,7 @@ def has_driver() -> bool:
 
 
 def built(specification: Any) -> Any:
-    """Return a module of FlashInfer, compiled against the headers of the runtime that is there."""
+    """Return a FlashInfer module, compiled against the headers of the installed runtime."""
     headers = f"-isystem {tvm_ffi.libinfo.find_include_path()} "
     lines = [entry["command"] for entry in specification.get_compile_commands()]
     assert [headers in line for line in lines] == [True, True], lines

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of each test with others' software, as a table behind the tests.
+"""Outcomes of the tests with third-party software, as a table in the test summary.
 
-A folder of tests takes part by importing the hooks and the fixture in its ``conftest.py``.
+A folder of tests uses it by importing the hooks and the fixture in its ``conftest.py``.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ RUNTIMES = ("ours", "incumbent")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one test ended."""
+    """Outcome of one test."""
 
     word: str
     """passed, failed or skipped."""
     reason: str = ""
-    """Why it did not pass."""
+    """The reason for a failure or skip."""
 
 
 @pytest.fixture(scope="session")
 def environments():
-    """Return a function that gives the interpreter for a software, or skips the test."""
+    """Return a function that returns the interpreter for a software, or skips the test."""
     made: dict[tuple[str, str], Path | SetupError | AssertionError] = {}
 
     def get(software: Software, runtime: str = "ours") -> Path:
@@ -67,7 +67,7 @@ def _outcome_of(report: pytest.TestReport, call: pytest.CallInfo[None]) -> Outco
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Print a line for each test, with both runtimes side by side where both were tried."""
+    """Print a line for each test, with both runtimes side by side if both were tested."""
     outcomes = config.stash.get(OUTCOMES, {})
     if outcomes and "TVM_FFI_PUBLISHED" in os.environ:
         terminalreporter.section("with the software of others")
@@ -76,7 +76,7 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def last_line(text: str) -> str:
-    """Return the last line that says something; what programs print last is why they ended."""
+    """Return the last non-empty line: the last output of a program explains its failure."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""
 
@@ -84,7 +84,7 @@ def last_line(text: str) -> str:
 def lines_of(outcomes: dict[str, Outcome]) -> list[str]:
     """Return the table of outcomes, by the names of tests.
 
-    These are ``test_WHAT[SOFTWARE]``, or ``test_WHAT[RUNTIME-SOFTWARE]`` where runtimes are
+    The names are ``test_NAME[SOFTWARE]``, or ``test_NAME[RUNTIME-SOFTWARE]`` where runtimes are
     compared.
     """
     rows: dict[str, dict[str, Outcome]] = {}
@@ -104,8 +104,8 @@ def lines_of(outcomes: dict[str, Outcome]) -> list[str]:
 
 def _row_of(test_name: str) -> tuple[str, str]:
     test, _, parameters = test_name.rstrip("]").partition("[")
-    what = test.removeprefix("test_").replace("_", " ")
+    name = test.removeprefix("test_").replace("_", " ")
     runtime, _, software = parameters.partition("-")
     if runtime not in RUNTIMES:
         runtime, software = "ours", parameters
-    return (f"{software}: {what}" if software else what), runtime
+    return (f"{software}: {name}" if software else name), runtime

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Software that others publish, and environments in which programs of ours use it.
+"""Published third-party software, and environments in which test programs use it.
 
-An environment is made once and kept in the folder ``TVM_FFI_PUBLISHED``, which the targets of the
-Makefile name; there the wheel of this package is, too.
+An environment is created once and kept in the folder ``TVM_FFI_PUBLISHED``, set by the targets of
+the Makefile; that folder also contains the wheel of this package.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from scratch_environment import SetupError, make_environment, run_program, witho
 
 BUILD = Path(os.environ.get("TVM_FFI_PUBLISHED", "build/published")).resolve()
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-TORCH = "torch==2.13.0"  # exactly: a CPU build; other requirements bring a CUDA build of gigabytes
-# What these packages ask for, without the incumbent.
+TORCH = "torch==2.13.0"  # exact version of a CPU build: others are CUDA builds of gigabytes
+# Requirements of these packages, without the incumbent.
 TVM_NEEDS = (
     "numpy", "ml_dtypes", "psutil", "cloudpickle", "typing_extensions", "scipy", "packaging",
 )  # fmt: skip
@@ -38,17 +38,17 @@ class Software:
     name: str
     program: Path
     packages: tuple[str, ...] = ()
-    """Installed without what they ask for, which would be the incumbent or another torch."""
+    """Packages installed without their dependencies, such as the incumbent or another torch."""
     needs: tuple[str, ...] = ()
-    """Installed with what they ask for."""
+    """Packages installed with their dependencies."""
     built: str | None = None
-    """Built from its source distribution against the runtime that is there, after all others."""
+    """Built from its source distribution against the installed runtime, after all others."""
     commands: tuple[str, ...] = ()
     """Compilers that the program runs."""
     suite: str | None = None
     """Source distribution with tests, which run after the program."""
     incumbent: str = "apache-tvm-ffi==0.1.15.post2"
-    """The release with which it is compared, where it is; one that its metadata admits."""
+    """The incumbent release for the comparison, which its metadata must allow, if there is one."""
     timeout_s: int = 600
 
 
@@ -64,16 +64,16 @@ def interpreter(software: Software, runtime: str = "ours") -> Path:
     Parameters
     ----------
     software : Software
-        What is installed.
+        The software to install.
     runtime : {"ours", "incumbent"}
-        Which runtime.
+        The runtime to install.
 
     Raises
     ------
     SetupError
-        If something of others cannot be had, for example without a package index.
+        If third-party software cannot be obtained, for example without a package index.
     AssertionError
-        If this package cannot be installed, or the software not be built with it.
+        If this package cannot be installed, or the software cannot be built with it.
     """
     folder = BUILD / f"{software.name} on {runtime}".replace(" ", "-")
     variables = without_search_paths()
@@ -86,7 +86,7 @@ def interpreter(software: Software, runtime: str = "ours") -> Path:
     if software.packages:
         run_program([python, *PIP, "--no-deps", *software.packages], variables)
     if software.built:
-        copied = folder / "source"  # builds leave files, which know the environment
+        copied = folder / "source"  # builds leave files that contain paths of the environment
         shutil.rmtree(copied, ignore_errors=True)
         shutil.copytree(source(software.built, python), copied)
         _must_succeed([python, *PIP, "--no-deps", "--no-build-isolation", copied])
@@ -106,12 +106,12 @@ def source(requirement: str, python: Path) -> Path:
     Raises
     ------
     SetupError
-        If it cannot be had.
+        If it cannot be obtained.
     """
     folder = BUILD / "sources" / requirement
     if not folder.is_dir():
         options = ("--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--quiet")
-        build = ("scikit-build-core", "cmake", "ninja")  # pip asks the build system for metadata
+        build = ("scikit-build-core", "cmake", "ninja")  # pip runs the build system for metadata
         run_program([python, *PIP, *build], without_search_paths())
         archives = folder.with_suffix(".archives")
         download = [python, "-m", "pip", "download", *options, "--dest", archives, requirement]
@@ -124,17 +124,17 @@ def source(requirement: str, python: Path) -> Path:
 
 
 def missing_commands(software: Software) -> list[str]:
-    """Return the compilers that the program would run and this machine does not have."""
+    """Return the compilers that the program runs and this machine lacks."""
     return [command for command in software.commands if shutil.which(command) is None]
 
 
 def run(software: Software, python: Path, *arguments: str | Path, folder: Path) -> str:
-    """Run an interpreter in an empty folder and return what it printed.
+    """Run an interpreter in an empty folder and return its output.
 
     Raises
     ------
     AssertionError
-        If it fails; the text ends with what it printed.
+        If it fails; the message ends with the output.
     """
     done = subprocess.run(
         [python, *arguments],
@@ -145,18 +145,18 @@ def run(software: Software, python: Path, *arguments: str | Path, folder: Path) 
         },
         cwd=folder, capture_output=True, text=True, timeout=software.timeout_s, check=False,
     )  # fmt: skip
-    if done.returncode != 0:  # an assertion would put words of its own behind the program's
+    if done.returncode != 0:  # an `assert` statement would append text to the program's output
         raise AssertionError(f"status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
 def run_program_of(software: Software, python: Path, folder: Path) -> None:
-    """Run the program; one that ends well prints ``done`` last.
+    """Run the program; a successful one prints ``done`` last.
 
     Raises
     ------
     AssertionError
-        If it fails, or ended earlier.
+        If it fails, or ends early.
     """
     printed = run(software, python, software.program, folder=folder)
     assert printed.splitlines()[-1:] == ["done"], printed

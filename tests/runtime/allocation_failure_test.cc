@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every request for memory fails once: the call reports MemoryError, keeps what it must and loses
-// nothing (under AddressSanitizer a lost block is a failure).
-// Linked with --wrap=posix_memalign as well.
+// Every memory request of the C API fails once: the call reports MemoryError, preserves its state
+// and leaks nothing (AddressSanitizer reports leaks). Linked with --wrap=posix_memalign as well.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
@@ -28,9 +27,9 @@ namespace {
 enum class Exhaustion { kOnce, kFromThenOn };
 
 // Runs `call` with the n-th request failing, for n = 1, 2, ... until none fails.  The call returns
-// a code of the C API; after a success, `release` gives back what it made.
+// a code of the C API; after a success, `release` releases its result.
 template <typename Call, typename Release>
-int CheckEveryRequest(const char* what, Call call, Release release) {
+int CheckEveryRequest(const char* label, Call call, Release release) {
   int requests = 0;
   for (Exhaustion exhaustion : {Exhaustion::kOnce, Exhaustion::kFromThenOn}) {
     for (int n = 0;; ++n) {
@@ -47,8 +46,8 @@ int CheckEveryRequest(const char* what, Call call, Release release) {
       }
       RaisedError raised = TakeRaised();
       CHECK_MESSAGE((code == -1 && raised.kind == "MemoryError"),
-                    what << ", request " << n << ": code " << code << ", " << raised.kind << ": "
-                         << raised.message);
+                    label << ", request " << n << ": code " << code << ", " << raised.kind << ": "
+                          << raised.message);
     }
   }
   return requests;
@@ -62,7 +61,7 @@ int DoNothing(void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return 0; }
 
 }  // namespace
 
-TEST_CASE("strings bytes and big ints") {
+TEST_CASE("strings bytes and big integers") {
   TVMFFIByteArray text = LongText();
   const uint64_t words[] = {0, 1};
   TVMFFIByteArray big = {reinterpret_cast<const char*>(words), sizeof(words)};
@@ -83,14 +82,14 @@ TEST_CASE("strings bytes and big ints") {
            1);
 }
 
-TEST_CASE("closure stays with the caller of a failed creation") {
+TEST_CASE("a closure stays with the caller of a failed creation") {
   int deletions = 0;
   TVMFFIObjectHandle function = nullptr;
   auto deleter = [](void* self) { ++*static_cast<int*>(self); };
   CheckEveryRequest(
       "function", [&] { return TVMFFIFunctionCreate(&deletions, &DoNothing, deleter, &function); },
       [&] { TVMFFIObjectDecRef(function); });
-  CHECK_EQ(deletions, 2);  // once per mode: for the call that succeeded
+  CHECK_EQ(deletions, 2);  // once per mode: for the successful call
   CheckEveryRequest(
       "opaque",
       [&] {
@@ -100,7 +99,7 @@ TEST_CASE("closure stays with the caller of a failed creation") {
   CHECK_EQ(deletions, 4);
 }
 
-TEST_CASE("tensor stays with the caller of a failed import") {
+TEST_CASE("a tensor stays with the caller of a failed import") {
   LegacySource legacy({2, 3});
   VersionedSource versioned({2, 3});
   TVMFFIObjectHandle tensor = nullptr;
@@ -111,7 +110,7 @@ TEST_CASE("tensor stays with the caller of a failed import") {
   CHECK_EQ(versioned.deletions, 2);
 }
 
-TEST_CASE("failed export and view keep no reference") {
+TEST_CASE("a failed export and a failed view keep no reference") {
   VersionedSource source({2, 3}, {3, 1});
   TVMFFIObjectHandle tensor = nullptr, view = nullptr;
   CHECK_EQ(source.Import(0, 0, &tensor), 0);
@@ -126,7 +125,7 @@ TEST_CASE("failed export and view keep no reference") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("CPU tensor allocation loses nothing") {
+TEST_CASE("CPU tensor allocation leaks nothing") {
   int64_t shape[] = {8};
   DLTensor prototype = {};
   prototype.device = {kDLCPU, 0};
@@ -140,7 +139,7 @@ TEST_CASE("CPU tensor allocation loses nothing") {
            3);
 }
 
-TEST_CASE("tensor of an allocator is released when it cannot be wrapped") {
+TEST_CASE("a tensor of an allocator is released if it cannot be wrapped") {
   static VersionedSource* source;
   VersionedSource tensor_of_allocator({2});
   source = &tensor_of_allocator;
@@ -155,11 +154,12 @@ TEST_CASE("tensor of an allocator is released when it cannot be wrapped") {
   int requests = CheckEveryRequest(
       "wrapping", [&] { return TVMFFIEnvTensorAlloc(&prototype, &tensor); },
       [&] { TVMFFIObjectDecRef(tensor); });
-  CHECK_EQ(source->deletions, 2 * (requests + 1));  // every tensor it made, in both modes
+  CHECK_EQ(source->deletions,
+           2 * (requests + 1));  // every tensor that the allocator created, in both modes
   CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(nullptr, 0, nullptr), 0);
 }
 
-TEST_CASE("stream table is unchanged when it cannot grow") {
+TEST_CASE("the stream table is unchanged if it cannot grow") {
   int stream = 0;
   int32_t device_id = 0;
   CheckEveryRequest(
@@ -169,7 +169,7 @@ TEST_CASE("stream table is unchanged when it cannot grow") {
   CHECK(TVMFFIEnvGetStream(kDLCUDA, 1) == nullptr);
 }
 
-TEST_CASE("function table loses nothing when a registration fails") {
+TEST_CASE("the function table leaks nothing if a registration fails") {
   TVMFFIObjectHandle function = nullptr;
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &function), 0);
   int round = 0;
@@ -177,7 +177,7 @@ TEST_CASE("function table loses nothing when a registration fails") {
   TVMFFIMethodInfo info = {};
   info.metadata = info.doc = LongText();
   info.method = ViewOf(function);
-  for (int i = 0; i < 20; ++i) {  // also through growth of the list of entries
+  for (int i = 0; i < 20; ++i) {  // also during growth of the list of entries
     name = std::string(kLongText) + std::to_string(round++);
     info.name = Bytes(name);
     CheckEveryRequest(
@@ -191,7 +191,7 @@ TEST_CASE("function table loses nothing when a registration fails") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("failed registration keeps the entry it would replace") {
+TEST_CASE("a failed registration keeps the entry that it would replace") {
   TVMFFIObjectHandle first = nullptr, second = nullptr;
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &first), 0);
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &second), 0);
@@ -221,7 +221,7 @@ TEST_CASE("failed registration keeps the entry it would replace") {
   TVMFFIObjectDecRef(second);
 }
 
-TEST_CASE("types register after failed attempts") {
+TEST_CASE("types can be registered after failed attempts") {
   int32_t type = 0;
   {
     TVMFFIByteArray key = LongText();
@@ -240,7 +240,7 @@ TEST_CASE("types register after failed attempts") {
     CheckEveryRequest(
         "field",
         [&] {
-          int pause = requests_until_failure;  // the name is ours
+          int pause = requests_until_failure;  // the name belongs to this test
           requests_until_failure = kNever;
           name = std::string(kLongText) + std::to_string(fields);
           field.name = Bytes(name);
@@ -260,8 +260,8 @@ TEST_CASE("types register after failed attempts") {
   TVMFFIObjectDecRef(function);
 }
 
-// Cause: a type took its index, and was in the table, before the last request for memory.
-TEST_CASE("types take no index in failed attempts") {
+// Cause: a type took its index, and was in the table, before the last memory request.
+TEST_CASE("failed type registrations take no index") {
   TVMFFIByteArray key = Bytes("test.memory.TwoChildren");
   int32_t parent = TVMFFITypeGetOrAllocIndex(&key, -1, 1, 2, 0, kTVMFFIObject);
   std::string child = std::string("test.memory.") + kLongText;
@@ -283,7 +283,7 @@ TEST_CASE("types take no index in failed attempts") {
   CHECK(indices == std::vector<int64_t>{parent + 1, parent + 2});
 }
 
-TEST_CASE("attributes are not kept by failed attempts") {
+TEST_CASE("failed attribute registrations keep no attribute") {
   TVMFFIByteArray column = LongText();
   TVMFFIAny text = RawStr(kLongText);
   int32_t type = 70;
@@ -295,7 +295,7 @@ TEST_CASE("attributes are not kept by failed attempts") {
   CHECK_EQ(TextOf(registered->data[70]), kLongText);
 }
 
-TEST_CASE("data type text needs no memory it cannot report") {
+TEST_CASE("dtype text allocates no memory without reporting failures") {
   TVMFFIByteArray scalable = Bytes("float8_e4m3b11fnuzxvscalex16");
   DLDataType dtype;
   CheckEveryRequest("parse", [&] { return TVMFFIDataTypeFromString(&scalable, &dtype); }, [] {});
@@ -304,7 +304,7 @@ TEST_CASE("data type text needs no memory it cannot report") {
       "print", [&] { return TVMFFIDataTypeToString(&dtype, &text); }, [&] { Release(text); });
 }
 
-TEST_CASE("built in functions report it") {
+TEST_CASE("built-in functions report a failed request") {
   TVMFFIAny result;
   for (const char* name : {"ffi.GetRegisteredTypeKeys", "ffi.Shape"}) {
     CheckEveryRequest(
@@ -323,7 +323,7 @@ TEST_CASE("built in functions report it") {
   }
 }
 
-TEST_CASE("errors fail by return code alone when created") {
+TEST_CASE("creating an error fails by return code alone") {
   TVMFFIByteArray text = LongText();
   TVMFFIObjectHandle context = NewOpaque(nullptr, nullptr);
   for (int n = 0;; ++n) {
@@ -334,7 +334,7 @@ TEST_CASE("errors fail by return code alone when created") {
         TVMFFIErrorCreateWithCauseAndExtraContext(&text, &text, &text, nullptr, context, &error);
     requests_until_failure = kNever;
     if (code == 0) {
-      CHECK(n >= 4);  // the object and three texts
+      CHECK(n >= 4);  // the object and three strings
       TVMFFIObjectDecRef(error);
       break;
     }
@@ -356,16 +356,16 @@ TEST_CASE("raising always leaves an error") {
       requests_until_failure = kNever;
       RaisedError raised = TakeRaised();
       if (!has_failed) break;
-      // A request of the backtrace may fail without harm.
+      // A failed request of the backtrace may be absorbed.
       CHECK((raised.kind == "MemoryError" ||
              (raised.kind == "ValueError" && raised.message == kLongText)));
     }
   }
 }
 
-// Cause: the MemoryError that is left when there is no memory for an error is one object, and what
-// a thread added to its backtrace was in the errors of others, or freed under their hands.
-TEST_CASE("MemoryError that threads share keeps its backtrace") {
+// Cause: the preallocated MemoryError is one shared object, and backtrace updates of a thread
+// changed the error of other threads, or freed its text during their use.
+TEST_CASE("the shared MemoryError keeps its backtrace") {
   auto raise_and_add = [](int) {
     for (int round = 0; round < 200; ++round) {
       stays_exhausted = true;
@@ -393,12 +393,12 @@ extern "C" __attribute__((noinline, visibility("default"))) std::string FrameWit
   return Text(*text);
 }
 
-// A frame that could not be described for want of memory used to stay unknown to its thread.
-TEST_CASE("backtrace is whole again when memory returns") {
+// Cause: a frame that could not be described without memory remained unknown to its thread.
+TEST_CASE("backtraces are complete again when memory is available") {
   stays_exhausted = false;
   auto backtrace_after_failure = [](int n) {
     std::string text;
-    std::thread([&] {  // what is known about frames belongs to the thread
+    std::thread([&] {  // symbols of frames are cached per thread
       for (int failing : {n, kNever}) text = FrameWithAName(failing);
     })
         .join();
@@ -409,7 +409,7 @@ TEST_CASE("backtrace is whole again when memory returns") {
   for (int n = 0; n < 40; ++n) CHECK_EQ(backtrace_after_failure(n), whole);
 }
 
-TEST_CASE("failed backtrace update keeps the old text") {
+TEST_CASE("a failed backtrace update keeps the old text") {
   TVMFFIByteArray kind = Bytes("ValueError"), old_text = Bytes("old\n"), new_text = LongText();
   TVMFFIObjectHandle error = nullptr;
   CHECK_EQ(TVMFFIErrorCreate(&kind, &kind, &old_text, &error), 0);
@@ -425,8 +425,8 @@ TEST_CASE("failed backtrace update keeps the old text") {
   TVMFFIObjectDecRef(error);
 }
 
-// They used to register themselves, from files that a static link leaves out.
-TEST_CASE("static link has the built in functions") {
+// Cause: the functions were registered by initialisers in object files that a static link drops.
+TEST_CASE("a static link contains the built-in functions") {
   for (const char* name : {"ffi.String", "ffi.ModuleLoadFromFile", "ffi.Array", "ffi.Map",
                            "ffi.MakeFieldGetter", "ffi._RegisterFFIInit"}) {
     TVMFFIObjectHandle function = GetGlobal(name);

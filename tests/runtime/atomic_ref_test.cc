@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that find a reference locked let the one run that holds it.
+// Threads that wait for a locked reference yield to the thread that holds the lock.
 #include "../../runtime/core/atomic_ref.h"
 
 #include <doctest/doctest.h>
@@ -17,8 +17,9 @@ namespace {
 std::atomic<int> num_yields{0};
 }
 
-// In front of the C library's, for the whole program.  It asks the kernel itself, because finding
-// the other one would wait for the loader, which tests of the same program hold.
+// Precedes the C library's function, for the whole program.  It makes the system call itself,
+// because a look-up of the other function waits for the loader's lock, which tests of the program
+// hold.
 extern "C" int sched_yield() {
   ++num_yields;
   return static_cast<int>(syscall(SYS_sched_yield));
@@ -38,7 +39,7 @@ void WaitForAYield() {
   }
 }
 
-// The holder of the lock comes here: its first access to the object, the increment, faults.
+// The holder of the lock is suspended here: its first access to the object, the increment, faults.
 void OnFault(int, siginfo_t*, void*) {
   is_held = true;
   WaitForAYield();
@@ -47,9 +48,9 @@ void OnFault(int, siginfo_t*, void*) {
 
 }  // namespace
 
-// Cause: a thread that found the lock taken looked again and again until its time slice was over,
-// which kept the holder from running when there were more threads than processors.
-TEST_CASE("who finds the reference locked yields") {
+// Cause: a thread that found the lock taken spun until the end of its time slice, and the holder
+// could not run if there were more threads than processors.
+TEST_CASE("a thread that finds the reference locked yields") {
   void* page = mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   object = static_cast<TVMFFIObject*>(page);
   object->combined_ref_count = TVM_FFI_REF_COUNT_INITIAL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of native stacks.  The program exports its functions, so that they have names.
+// Text of native backtraces.  The program exports its functions, so that backtraces name them.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 #include "threads.h"
 #include "values.h"
 
-// Named functions of our own on the stack, kept apart from their callers.
+// Named functions on the stack, not inlined into their callers.
 #define FRAME extern "C" __attribute__((noinline, visibility("default")))
 
 static std::string captured;
@@ -43,7 +43,7 @@ FRAME void RaisingFrame() {
   TVMFFIErrorSetRaisedFromCStr("ValueError", "m");
   captured += "";
 }
-// Named like the functions of a Python interpreter, where its traceback takes over.
+// Named like functions of a Python interpreter, at which the Python traceback continues.
 FRAME void PyObject_TestBoundary(int cross_boundary) {
   OuterFrame(cross_boundary);
   captured += "";
@@ -78,7 +78,7 @@ TEST_CASE("most recent call comes first") {
   CHECK_EQ(LineOf(lines, "OuterFrame"), 1u);
 }
 
-TEST_CASE("frame given by name comes first and replaces its own") {
+TEST_CASE("a frame given by name comes first and replaces the caller's frame") {
   CallerOfNamedFrame();
   std::vector<std::string> lines = Lines(captured);
   CHECK_EQ(lines[0], "  File \"model.cc\", line 42, in NamedByCaller");
@@ -86,7 +86,7 @@ TEST_CASE("frame given by name comes first and replaces its own") {
   CHECK_EQ(LineOf(lines, "CallerOfNamedFrame"), 1u);
 }
 
-TEST_CASE("machinery of the library is left out") {
+TEST_CASE("internal frames of the library are omitted") {
   RaisingFrame();
   RaisedError raised = TakeRaised();
   CHECK_EQ(LineOf(Lines(raised.backtrace), "RaisingFrame"), 0u);
@@ -94,7 +94,7 @@ TEST_CASE("machinery of the library is left out") {
   CHECK_EQ(raised.backtrace.find("tvm::ffi::"), std::string::npos);
 }
 
-TEST_CASE("walk ends at the ffi boundary unless asked to cross it") {
+TEST_CASE("the walk ends at the FFI boundary unless asked to cross it") {
   FrameBeyondTheBoundary(0);
   std::vector<std::string> lines = Lines(captured);
   CHECK_EQ(LineOf(lines, "OuterFrame"), 1u);
@@ -105,7 +105,7 @@ TEST_CASE("walk ends at the ffi boundary unless asked to cross it") {
   CHECK_EQ(LineOf(lines, "FrameBeyondTheBoundary"), 2u);  // the boundary itself is not shown
 }
 
-TEST_CASE("text is per thread and overwritten by the next call") {
+TEST_CASE("the text is per thread and overwritten by the next call") {
   const TVMFFIByteArray* first = TVMFFIBacktrace("a.cc", 1, "a", 0);
   const TVMFFIByteArray* second = TVMFFIBacktrace("b.cc", 2, "b", 0);
   CHECK(first == second);
@@ -119,8 +119,8 @@ TEST_CASE("text is per thread and overwritten by the next call") {
   });
 }
 
-TEST_CASE("frame limit comes from the environment") {
-  // The limit is read once: in a child that has not asked for a backtrace yet.
+TEST_CASE("the frame limit comes from the environment") {
+  // The limit is read once, so this needs a child process that has not read it yet.
   static const char* program = "/proc/self/exe";
   ChildEnd end = RunInChild([] {
     setenv("TVM_TRACEBACK_LIMIT", "1", 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers of any width: the canonical form, and lending the words back.
+// Integers of any width: canonical form, and borrowed access to the words.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -28,7 +28,7 @@ std::vector<uint64_t> WordsOf(const TVMFFIAny& any) {
 
 }  // namespace
 
-TEST_CASE("value that fits one word is a plain int") {
+TEST_CASE("a value that fits one word is a plain int") {
   struct Case {
     std::vector<uint64_t> words;
     int64_t value;
@@ -50,13 +50,13 @@ TEST_CASE("value that fits one word is a plain int") {
   for (const Case& c : cases) CHECK(SameBytes(FromWords(c.words), Int(c.value)));
 }
 
-TEST_CASE("wider value keeps the fewest words") {
+TEST_CASE("a wider value keeps the fewest words") {
   struct Case {
     std::vector<uint64_t> words;
     std::vector<uint64_t> canonical;
   };
   const Case cases[] = {
-      {{kTop, 0}, {kTop, 0}},                  // 2^63: without the zero word it were negative
+      {{kTop, 0}, {kTop, 0}},                  // 2^63: without the zero word it would be negative
       {{kTop, 0, 0, 0}, {kTop, 0}},            //
       {{kTop - 1, kOnes}, {kTop - 1, kOnes}},  // -2^63 - 1
       {{kTop - 1, kOnes, kOnes}, {kTop - 1, kOnes}},
@@ -75,7 +75,7 @@ TEST_CASE("wider value keeps the fewest words") {
   }
 }
 
-TEST_CASE("big int object holds count and words at the documented offsets") {
+TEST_CASE("a big int object holds count and words at the documented offsets") {
   TVMFFIAny any = FromWords({1, 2, 3});
   auto* words = reinterpret_cast<const uint64_t*>(any.v_obj);
   CHECK_EQ(any.v_obj->type_index, 78);
@@ -88,14 +88,14 @@ TEST_CASE("big int object holds count and words at the documented offsets") {
   Release(any);
 }
 
-TEST_CASE("content of a plain int is its own payload") {
+TEST_CASE("the content of a plain int is its payload") {
   TVMFFIAny any = Int(-2);
   TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&any);
   CHECK(content.data == any.v_bytes);
   CHECK_EQ(content.size, 8u);
 }
 
-TEST_CASE("part of a word is a value error and leaves none") {
+TEST_CASE("a fraction of a word is a value error and returns no content") {
   const char bytes[9] = {};
   for (size_t size : {size_t{1}, size_t{7}, size_t{9}}) {
     TVMFFIByteArray input = {bytes, size};

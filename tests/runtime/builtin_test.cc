@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global functions of the runtime: how they check their arguments, and what the constructors of
-// plain objects make.  Their metadata is compared with the contract by
-// test_global_function_metadata.py.
+// Global functions of the runtime: argument checks, and results of the constructors of plain
+// objects.  test_global_function_metadata.py compares their metadata with the contract.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -34,7 +33,7 @@ int Answer(void* self, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
 
 }  // namespace
 
-TEST_CASE("wrong count names the signature") {
+TEST_CASE("a wrong argument count names the signature") {
   CHECK_RAISES(Call("ffi.FunctionRemoveGlobal", {}), "TypeError",
                "Mismatched number of arguments when calling: `ffi.FunctionRemoveGlobal(0: str) -> "
                "bool`. Expected 1 but got 0 arguments");
@@ -46,7 +45,7 @@ TEST_CASE("wrong count names the signature") {
                "Expected 0 but got 2 arguments");
 }
 
-TEST_CASE("wrong type names argument expectation and value") {
+TEST_CASE("a wrong type names argument, expected type and value") {
   CHECK_RAISES(Call("ffi.FunctionRemoveGlobal", {Int(1)}), "TypeError",
                "Mismatched type on argument #0 when calling: `ffi.FunctionRemoveGlobal(0: str) -> "
                "bool`. Expected `str` but got `int`");
@@ -64,11 +63,11 @@ TEST_CASE("wrong type names argument expectation and value") {
   TVMFFIObjectDecRef(opaque);
 }
 
-TEST_CASE("argument of an unregistered type is named as such") {
+TEST_CASE("an argument of an unregistered type is named in the error") {
   CHECK_RAISES(Call("ffi.String", {PlainAny(40, 0)}), "TypeError", "<unregistered type>");
 }
 
-TEST_CASE("string accepts every form of text") {
+TEST_CASE("the string function accepts every form of string") {
   TVMFFIAny heap = Ask("ffi.String", {RawStr("longer than seven")});
   CHECK_EQ(heap.type_index, 65);
   CHECK_EQ(TextOf(heap), "longer than seven");
@@ -79,7 +78,7 @@ TEST_CASE("string accepts every form of text") {
   CHECK(SameBytes(Ask("ffi.String", {small}), small));
 }
 
-TEST_CASE("bytes accepts every form of bytes") {
+TEST_CASE("the bytes function accepts every form of bytes") {
   TVMFFIByteArray content = Bytes(std::string_view("\0\1\2", 3));
   TVMFFIAny small = Ask("ffi.Bytes", {Pointer(kTVMFFIByteArrayPtr, &content)});
   TVMFFIAny expected = PlainAny(12, 0x020100);
@@ -92,7 +91,7 @@ TEST_CASE("bytes accepts every form of bytes") {
   Release(heap);
 }
 
-TEST_CASE("shape holds its extents in place") {
+TEST_CASE("a shape holds its extents inline") {
   TVMFFIAny shape = Ask("ffi.Shape", {Int(2), Bool(true), Int(INT64_MAX)});
   CHECK_EQ(shape.type_index, 69);
   const TVMFFIShapeCell* cell = TVMFFIShapeGetCellPtr(shape.v_obj);
@@ -107,7 +106,7 @@ TEST_CASE("shape holds its extents in place") {
   Release(empty);
 }
 
-TEST_CASE("shape refuses what is no int") {
+TEST_CASE("shape rejects values other than ints") {
   CHECK_RAISES(Call("ffi.Shape", {Int(2), RawStr("3")}), "ValueError", "extent 1");
   CHECK_RAISES(Call("ffi.Shape", {PlainAny(kTVMFFIFloat, 0)}), "ValueError", "extent 0");
 }
@@ -128,7 +127,7 @@ TEST_CASE("sentinels are two objects per process") {
   Release(alive);
 }
 
-TEST_CASE("function from pointers behaves like the C function") {
+TEST_CASE("a function from pointers behaves like the C function") {
   static int deletions;
   deletions = 0;
   int answer = 9;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The C ABI as a C program uses it: register a function, call it, handle its error, and the
- * inline accessors of the header. */
+ * The C ABI in a C program: registers a function, calls it, handles its error, and uses the inline
+ * accessors of the header. */
 #include <stdio.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
@@ -24,7 +24,7 @@ static TVMFFIByteArray Bytes(const char* text) {
   return bytes;
 }
 
-/* Halves an even int; refuses odd ones. */
+/* Halves an even int; rejects odd ones. */
 static int Halve(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)handle;
   if (num_args != 1 || args[0].type_index != kTVMFFIInt) {

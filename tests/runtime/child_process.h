@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs what may end the process in a forked copy of it.
+// Runs a function that may end the process in a forked child.
 #ifndef TVM_FFI_TESTS_RUNTIME_CHILD_PROCESS_H_
 #define TVM_FFI_TESTS_RUNTIME_CHILD_PROCESS_H_
 
@@ -12,12 +12,12 @@
 
 struct ChildEnd {
   int exit_status;  // -1 when a signal ended the child
-  int signal;       // 0 when it exited
+  int signal;       // 0 if it exited
   std::string stderr_text;
 };
 
-// The child exits with 0 when `body` returns; checks that fail in it are
-// reported on stderr.  The caller must be the only thread.
+// The child exits with 0 if `body` returns; checks that fail in it are reported on stderr.  The
+// caller must be the only thread.
 template <typename Body>
 ChildEnd RunInChild(Body body) {
   int pipe_ends[2];
@@ -29,7 +29,7 @@ ChildEnd RunInChild(Body body) {
     dup2(pipe_ends[1], STDERR_FILENO);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
-    // The test program reports signals; here they end the process as they do elsewhere.
+    // doctest handles signals; here they end the process as usual.
     for (int caught : {SIGABRT, SIGSEGV}) signal(caught, SIG_DFL);
     body();
     _exit(0);

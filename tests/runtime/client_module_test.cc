@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules across the binary boundary: libraries built from other headers call the runtime's
-// modules, and the runtime calls theirs, by the position of a virtual function.
+// Modules across the binary boundary: libraries with other headers call the runtime's modules, and
+// the runtime calls theirs, by the vtable position of a function.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Returned like a C++ reference or value: through a hidden pointer, because of the destructor.
+// Returned like a non-trivial C++ class: through a hidden pointer, because of the destructor.
 struct OwnedReference {
   TVMFFIObject* object;
   ~OwnedReference() { TVMFFIObjectDecRef(object); }
@@ -42,7 +42,7 @@ class ClientModule {
     written = TextOf(path) + "|" + TextOf(format);
   }
   virtual OwnedReference GetWriteFormats() const {
-    TVMFFIObjectIncRef(imports);  // any array will do
+    TVMFFIObjectIncRef(imports);  // any array works
     return {imports};
   }
   virtual OwnedAny SaveToBytes() const { return {None()}; }
@@ -93,7 +93,7 @@ struct EmptyArray {
   }
 };
 
-// A module on the stack with a count that shows what is kept.
+// A module on the stack with a reference count that tests read.
 struct ClientModuleOnStack final : ClientModule {
   EmptyArray no_imports;
 
@@ -114,8 +114,8 @@ TVMFFIAny Ask(const char* global, std::vector<TVMFFIAny> args) {
 
 TVMFFIAny LoadKernelLibrary() { return Ask("ffi.ModuleLoadFromFile", {RawStr(KERNEL_LIBRARY)}); }
 
-// Calls the virtual function at `byte_offset` of the class's vtable symbol, whose first two
-// entries lie in front of what the object's vptr points at.
+// Calls the virtual function at `byte_offset` of the class's vtable symbol, whose first two entries
+// precede the address in the object's vptr.
 template <typename Result, typename... Args>
 Result CallSlot(TVMFFIObjectHandle module, size_t byte_offset, Args... args) {
   char* object = static_cast<char*>(module) - 8;
@@ -134,7 +134,7 @@ TVMFFIAny SmallText(const char* text) {
 
 }  // namespace
 
-TEST_CASE("runtime module answers through its vtable") {
+TEST_CASE("a runtime module is called through its vtable") {
   TVMFFIAny module = LoadKernelLibrary();
   TVMFFIObjectHandle handle = module.v_obj;
   TVMFFIAny add = SmallText("add"), missing = SmallText("missing");
@@ -159,7 +159,7 @@ TEST_CASE("runtime module answers through its vtable") {
   Release(module);
 }
 
-TEST_CASE("runtime module imports and forgets through its vtable") {
+TEST_CASE("a runtime module imports and clears imports through its vtable") {
   TVMFFIAny module = LoadKernelLibrary();
   ClientModuleOnStack client;
   TVMFFIObject* client_reference = &client.header;
@@ -176,7 +176,7 @@ TEST_CASE("runtime module imports and forgets through its vtable") {
   Release(module);
 }
 
-TEST_CASE("client module is asked through its vtable") {
+TEST_CASE("a client module is called through its vtable") {
   ClientModuleOnStack client;
   TVMFFIAny module = client.View();
   CHECK_EQ(TakeText(Ask("ffi.ModuleGetKind", {module})), "client");
@@ -204,7 +204,7 @@ TEST_CASE("client module is asked through its vtable") {
   CHECK_EQ(StrongCount(&client.no_imports.header), 1u);
 }
 
-TEST_CASE("client module imports and forgets through its vtable") {
+TEST_CASE("a client module imports and clears imports through its vtable") {
   ClientModuleOnStack importer, imported;
   Ask("ffi.ModuleImportModule", {importer.View(), imported.View()});
   CHECK_EQ(ClientModule::last_import, &imported.header);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library under test: ``TVM_FFI_LIBRARY`` names a file, else the package knows its own."""
+"""The library under test: the file ``TVM_FFI_LIBRARY``, or else the package's library."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ABI = json.loads(
 
 
 class ByteArray(ctypes.Structure):
-    """``TVMFFIByteArray``: a borrowed run of bytes."""
+    """``TVMFFIByteArray``: a borrowed byte string."""
 
-    # No c_char_p: reading one copies up to the first NUL, and texts may contain some.
+    # Not c_char_p: reading one copies up to the first NUL, which strings may contain.
     _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t))
 
     @classmethod
     def of(cls, text: str) -> ByteArray:
-        """Lend the UTF-8 bytes of `text`, which live as long as the result."""
+        """Return a view of the UTF-8 bytes of `text`, which live as long as the view."""
         content = ctypes.create_string_buffer(text.encode())
         array = cls(ctypes.addressof(content), len(content) - 1)
         array.content = content
@@ -45,9 +45,9 @@ class RaisedError(Exception):
 
 
 class Library:
-    """The C functions that the tests call, with text and errors as Python has them."""
+    """The C functions that the tests call, with Python strings and exceptions."""
 
-    # For tests, which cannot import this file.
+    # For test files, which cannot import this file.
     byte_array = staticmethod(ByteArray.of)
     any_value = AnyValue
     raised_error = RaisedError

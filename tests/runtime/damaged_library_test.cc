@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading damaged copies of a library, each in a child process: cut off, zeros at the end, another
-// machine, segments outside the file.  No copy may crash the process.
+// Loading damaged copies of a library, each in a child process: truncated files, zeros at the end,
+// another machine, segments outside the file.  No copy may crash the process.
 #include <doctest/doctest.h>
 #include <link.h>
 
@@ -113,13 +113,13 @@ TEST_CASE("files with zeros at the end are refused") {
     std::memset(changed.data() + size, 0, changed.size() - size);
     int loaded = outcomes.loaded;
     outcomes.Load(changed, "zeros from byte " + std::to_string(size));
-    // The last fields of the last section header may be zero in the whole file too.
+    // The last fields of the last section header may be zero in the intact file too.
     if (size <= last_header) CHECK_EQ(outcomes.loaded, loaded);
   }
   outcomes.Check();
 }
 
-TEST_CASE("files cut at any byte are refused") {
+TEST_CASE("files truncated at any byte are refused") {
   std::string content = WholeLibrary();
   Outcomes outcomes;
   for (size_t size = 0; size < content.size(); size += 128) {

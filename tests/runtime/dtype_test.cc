@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Custom data types, which go through global functions.  The table of built-in names is checked
-// by test_dtype_vectors.py.
+// Custom dtypes, which use global functions.  test_dtype_vectors.py checks the built-in names.
 #include <doctest/doctest.h>
 
 #include "raised.h"
@@ -10,7 +9,7 @@ namespace {
 
 int code_of_custom_type = 0;
 
-// Any answer but an int is a mistake of whoever registered the function.
+// A registered function that returns a wrong type.
 int AnswerCode(void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   CHECK_EQ(num_args, 1);
   if (TextOf(args[0]) == "wrong") {
@@ -83,8 +82,8 @@ TEST_CASE("custom types print through the registered function") {
   CHECK_EQ(TakeText(text), "custom[long_posit_name]8x2");
 }
 
-// The answers used to be read as an int and as text without a look at their type.
-TEST_CASE("custom type functions that answer the wrong type raise type error") {
+// Cause: the results were read as an int and as a string without a check of their type.
+TEST_CASE("custom type functions that return a wrong type raise a type error") {
   DLDataType dtype = {133, 16, 1};
   CHECK_RAISES(Parse("custom[wrong]16", &dtype), "TypeError", "dtype.get_custom_type_code");
   TVMFFIAny text = GarbageAny();

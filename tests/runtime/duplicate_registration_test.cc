@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two copies of a library in one process: the second registers nothing, warns once, and works.
+// Two copies of a library in one process: the second one registers nothing, warns once, and works.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -38,7 +38,7 @@ const TVMFFITypeInfo* CounterInfo() {
 
 }  // namespace
 
-TEST_CASE("second copy is loaded with one warning") {
+TEST_CASE("the second copy is loaded with one warning") {
   ChildEnd end = RunInChild([] {
     Open(FIRST_COPY);
     int64_t address = CallInt("test.twice.address");
@@ -49,7 +49,7 @@ TEST_CASE("second copy is loaded with one warning") {
   CHECK_EQ(end.exit_status, 0);
 }
 
-TEST_CASE("type stays as the first copy registered it") {
+TEST_CASE("the type stays as the first copy registered it") {
   ChildEnd end = RunInChild([] {
     Open(SECOND_COPY);
     const TVMFFITypeInfo* info = CounterInfo();
@@ -66,7 +66,7 @@ TEST_CASE("type stays as the first copy registered it") {
   CHECK_EQ(end.exit_status, 0);
 }
 
-TEST_CASE("copies loaded as modules") {
+TEST_CASE("copies can be loaded as modules") {
   ChildEnd end = RunInChild([] {
     for (const char* path : {FIRST_COPY, SECOND_COPY, SECOND_COPY}) {
       TVMFFIAny module = None();
@@ -77,7 +77,7 @@ TEST_CASE("copies loaded as modules") {
   CHECK_EQ(end.stderr_text, Warning(SECOND_COPY, FIRST_COPY));
 }
 
-TEST_CASE("errors remain for whoever can read them") {
+TEST_CASE("registration errors remain errors for direct callers") {
   ChildEnd end = RunInChild([] {
     Open(FIRST_COPY);
     const TVMFFITypeInfo* info = CounterInfo();

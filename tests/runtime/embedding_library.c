@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A library that embeds serialized modules, as an exporter would write it. */
+ * A library with embedded serialized modules, as an exporter writes it. */
 #include <stddef.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
@@ -24,7 +24,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_library_context(void* handle, const TVMFFIAny* 
   return 0;
 }
 
-/* Calls a function that the library imports; the argument is its name, of a few bytes. */
+/* Calls a function that the library imports; the argument is its name, in the small string form. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_call_import(void* handle, const TVMFFIAny* args, int32_t num_args,
                                              TVMFFIAny* result) {
   TVMFFIObjectHandle function = NULL;

@@ -38,7 +38,7 @@ std::string BacktraceOf(TVMFFIObjectHandle error) {
 
 }  // namespace
 
-TEST_CASE("created error holds copies of its texts") {
+TEST_CASE("a created error holds copies of its strings") {
   std::string kind = "ValueError", message = "a message long enough for the heap";
   TVMFFIByteArray k = Bytes(kind), m = Bytes(message), b = {nullptr, 0};
   TVMFFIObjectHandle error = nullptr;
@@ -53,7 +53,7 @@ TEST_CASE("created error holds copies of its texts") {
   CHECK((cell->update_backtrace != nullptr));
   CHECK(cell->cause_chain == nullptr);
   CHECK(cell->extra_context == nullptr);
-  CHECK(!IsErrorPending());  // creating is not raising
+  CHECK(!IsErrorPending());  // creating an error does not raise it
   TVMFFIObjectDecRef(error);
 }
 
@@ -72,17 +72,17 @@ TEST_CASE("cause and context are retained while the error lives") {
   TVMFFIObjectDecRef(context);
 }
 
-TEST_CASE("context replaced in the cell is released with the error") {
+TEST_CASE("a context that is replaced in the cell is released with the error") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "");
   TVMFFIObjectHandle context = NewOpaque(nullptr, nullptr);
   TVMFFIObjectIncRef(context);
-  TVMFFIErrorGetCellPtr(error)->extra_context = context;  // as C++ clients do
+  TVMFFIErrorGetCellPtr(error)->extra_context = context;  // like C++ clients
   TVMFFIObjectDecRef(error);
   CHECK_EQ(StrongCount(context), 1u);
   TVMFFIObjectDecRef(context);
 }
 
-TEST_CASE("slot is empty at first and after taking") {
+TEST_CASE("the slot is empty at first and after the error is taken") {
   CHECK(Take() == nullptr);
   TVMFFIErrorSetRaisedFromCStr("ValueError", "m");
   TVMFFIObjectHandle error = Take();
@@ -112,9 +112,9 @@ TEST_CASE("raising again replaces the pending error") {
   TVMFFIObjectDecRef(first);
 }
 
-// Cause: the earlier error went after the new one had been stored, and what a call in its
-// destructor left, or took, was in the new one's place.
-TEST_CASE("what goes with the earlier error may make calls that fail") {
+// Cause: the earlier error was released after the new one had been stored, and a call in its
+// destructor replaced or took the new error.
+TEST_CASE("destructors of the earlier error may make calls that fail") {
   auto raise = [](void*) { TVMFFIErrorSetRaisedFromCStr("KeyError", "of the destructor"); };
   auto raise_and_take = [](void*) {
     TVMFFIErrorSetRaisedFromCStr("KeyError", "of the destructor");
@@ -136,7 +136,7 @@ namespace {
 
 TVMFFIObjectHandle kept_error = nullptr;
 
-// Raises an error that does the same when it goes.
+// Raises an error that does the same in its destructor.
 void RaiseAgain(void*) {
   TVMFFIObjectHandle context = NewOpaque(nullptr, &RaiseAgain);
   TVMFFIObjectHandle error = NewError("KeyError", "again", "", nullptr, context);
@@ -148,11 +148,11 @@ void RaiseAgain(void*) {
 
 }  // namespace
 
-TEST_CASE("errors that raise for ever as they go are replaced") {
+TEST_CASE("errors that raise in their destructors for ever are replaced") {
   RaiseAgain(nullptr);
   TVMFFIErrorSetRaisedFromCStr("TypeError", "later");
   CHECK_EQ(TakeRaised().message, "later");
-  CHECK_EQ(StrongCount(kept_error), 1u);  // the last of them
+  CHECK_EQ(StrongCount(kept_error), 1u);  // the last one
 }
 
 TEST_CASE("raising the pending error itself keeps it") {
@@ -164,7 +164,7 @@ TEST_CASE("raising the pending error itself keeps it") {
   TVMFFIObjectDecRef(error);
 }
 
-TEST_CASE("raising from text copies it and adds a backtrace") {
+TEST_CASE("raising from a string copies it and adds a backtrace") {
   std::string kind = "MyError", message = "what happened";
   TVMFFIErrorSetRaisedFromCStr(kind.c_str(), message.c_str());
   kind.clear();
@@ -175,7 +175,7 @@ TEST_CASE("raising from text copies it and adds a backtrace") {
   CHECK_EQ(raised.backtrace.substr(0, 8), "  File \"");
 }
 
-TEST_CASE("raising without a message gives an empty one") {
+TEST_CASE("raising without a message gives an empty message") {
   TVMFFIErrorSetRaisedFromCStr("ValueError", nullptr);
   CHECK_EQ(TakeRaised().message, "");
 }
@@ -200,7 +200,7 @@ TEST_CASE("each thread has its own slot") {
   CHECK_EQ(TakeRaised().message, "main");
 }
 
-TEST_CASE("error that nobody took dies with its thread") {
+TEST_CASE("an error that is not taken is released with its thread") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "");
   std::thread([&] { TVMFFIErrorSetRaised(error); }).join();
   CHECK_EQ(StrongCount(error), 1u);
@@ -217,7 +217,7 @@ TEST_CASE("threads raise and take without mixing their errors") {
   });
 }
 
-TEST_CASE("backtrace is replaced or appended to") {
+TEST_CASE("a backtrace is replaced or appended to") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "one\n");
   Update(error, Bytes("two\n"), kTVMFFIBacktraceUpdateModeAppend);
   CHECK_EQ(BacktraceOf(error), "one\ntwo\n");
@@ -230,8 +230,8 @@ TEST_CASE("backtrace is replaced or appended to") {
   TVMFFIObjectDecRef(error);
 }
 
-// The old text used to be cleared before the new one, which may be part of it, was read.
-TEST_CASE("backtrace may be replaced by part of itself") {
+// Cause: the old text was cleared before the new one, which may be part of it, was read.
+TEST_CASE("a backtrace may be replaced by part of itself") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "first line\nsecond line\n");
   TVMFFIByteArray whole = TVMFFIErrorGetCellPtr(error)->backtrace;
   Update(error, {whole.data, 11}, kTVMFFIBacktraceUpdateModeReplace);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out at a chosen request of the thread.  For one source of a program that is
-// linked with the static library and --wrap=malloc, so that the library's own requests pass through
-// here; operator new is replaced as the language allows.
+// Fault injection: memory allocation fails at a chosen request of the thread.  Include it in one
+// source of a program that is linked with the static library and --wrap=malloc, so that the
+// library's requests pass through here; operator new is replaced.
 #ifndef TVM_FFI_TESTS_RUNTIME_FAILING_MEMORY_H_
 #define TVM_FFI_TESTS_RUNTIME_FAILING_MEMORY_H_
 
@@ -32,7 +32,7 @@ bool FailsNow() {
 extern "C" void* __real_malloc(size_t size);
 extern "C" void* __wrap_malloc(size_t size) { return FailsNow() ? nullptr : __real_malloc(size); }
 
-// Not inline: the compiler would see malloc's memory given to delete.
+// Not inline: otherwise the compiler sees memory from malloc passed to delete.
 #define NOINLINE __attribute__((noinline))
 NOINLINE void* operator new(size_t size) {
   void* space = FailsNow() ? nullptr : __real_malloc(size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that cannot report failure end the process: with status 255 and a message.
+// Functions that cannot report failure end the process with status 255 and a message.
 #include <doctest/doctest.h>
 
 #include <csignal>
@@ -29,16 +29,16 @@ void CheckEndsWith255(const char* function, const char* message_part, Body body)
 
 }  // namespace
 
-TEST_CASE("unregistered type index ends the process") {
+TEST_CASE("an unregistered type index ends the process") {
   for (int32_t index : {-1, 79, 127, 1 << 20, INT32_MAX, INT32_MIN}) {
     CheckEndsWith255("TVMFFIGetTypeInfo", std::to_string(index).c_str(), [index] {
-      // Used, so that the compiler cannot drop the call of a pure function.
+      // Used, so that the compiler cannot remove the call of a pure function.
       if (TVMFFIGetTypeInfo(index)->type_index == index) _exit(1);
     });
   }
 }
 
-TEST_CASE("contradicting type arguments end the process") {
+TEST_CASE("contradictory type arguments end the process") {
   auto check = [](const char* message, int32_t static_index, int32_t depth, int32_t child_slots,
                   int32_t parent) {
     CheckEndsWith255("TVMFFITypeGetOrAllocIndex", message, [=] {
@@ -47,11 +47,11 @@ TEST_CASE("contradicting type arguments end the process") {
   };
   check("depth 2", -1, 2, 0, kTVMFFIObject);            // the parent's depth is 0
   check("depth 0", -1, 0, 0, kTVMFFIObject);            //
-  check("depth 1", -1, 1, 0, -1);                       // without parent the depth is 0
-  check("parent", -1, 1, 0, 100000);                    // no such parent
-  check("needs a parent", -1, 0, 0, -1);                // a dynamic type has one
-  check("static index 70", 70, 1, 0, kTVMFFIObject);    // taken
-  check("static index 128", 128, 1, 0, kTVMFFIObject);  // belongs to dynamic types
+  check("depth 1", -1, 1, 0, -1);                       // without a parent the depth is 0
+  check("parent", -1, 1, 0, 100000);                    // unregistered parent
+  check("needs a parent", -1, 0, 0, -1);                // a dynamic type as a parent
+  check("static index 70", 70, 1, 0, kTVMFFIObject);    // not free
+  check("static index 128", 128, 1, 0, kTVMFFIObject);  // in the range of dynamic types
   check("greater than the parent's", 20, 1, 0, kTVMFFIObject);
   check("child_slots", -1, 1, -1, kTVMFFIObject);
   check("child_slots", -1, 1, INT32_MAX, kTVMFFIObject);  // + 1 used to overflow
@@ -60,25 +60,25 @@ TEST_CASE("contradicting type arguments end the process") {
   check("18 child slots after", 110, 1, 18, kTVMFFIObject);  // 128 is another type
 }
 
-TEST_CASE("child beyond the slots of a type that cannot overflow ends the process") {
+TEST_CASE("a child beyond the slots of a type that cannot overflow ends the process") {
   CheckEndsWith255("TVMFFITypeGetOrAllocIndex", "no slot left", [] {
     int32_t parent = Register("test.Closed", -1, 1, 1, 0, kTVMFFIObject);
     Register("test.Closed.first", -1, 2, 0, 1, parent);
     Register("test.Closed.second", -1, 2, 0, 1, parent);
   });
   CheckEndsWith255("TVMFFITypeGetOrAllocIndex", "no slot left", [] {
-    // The child asks for overflow, which its parent does not allow.
+    // The child requests overflow, which its parent does not allow.
     int32_t parent = Register("test.Closed", -1, 1, 1, 0, kTVMFFIObject);
     int32_t child = Register("test.Closed.child", -1, 2, 0, 1, parent);
     Register("test.Closed.grandchild", -1, 3, 0, 1, child);
   });
   CheckEndsWith255("TVMFFITypeGetOrAllocIndex", "no slot left", [] {
-    Register("test.ChildOfArray", -1, 2, 0, 1, kTVMFFIArray);  // built-in types are closed
+    Register("test.ChildOfArray", -1, 2, 0, 1, kTVMFFIArray);  // built-in types have no child slots
   });
 }
 
-TEST_CASE("failed registration leaves nothing behind") {
-  // Fatal in C, so look at it from inside an atexit handler of the child.
+TEST_CASE("a failed registration leaves nothing behind") {
+  // The failure is fatal in C, so an atexit handler of the child checks the table.
   ChildEnd end = RunInChild([] {
     std::atexit([] {
       int32_t index = 0;
@@ -90,7 +90,7 @@ TEST_CASE("failed registration leaves nothing behind") {
   CHECK_EQ(end.exit_status, 7);
 }
 
-TEST_CASE("null error kind aborts") {
+TEST_CASE("a null error kind aborts") {
   ChildEnd end = RunInChild([] { TVMFFIErrorSetRaisedFromCStr(nullptr, "m"); });
   CHECK_EQ(end.signal, SIGABRT);
   CHECK(end.stderr_text.find("kind is NULL") != std::string::npos);
@@ -99,7 +99,7 @@ TEST_CASE("null error kind aborts") {
   CHECK_EQ(end.signal, SIGABRT);
 }
 
-TEST_CASE("child that does nothing wrong exits normally") {
+TEST_CASE("a child without an error exits normally") {
   ChildEnd end = RunInChild([] { Register("test.Fine", -1, 1, 0, 1, kTVMFFIObject); });
   CHECK_EQ(end.exit_status, 0);
   CHECK_EQ(end.stderr_text, "");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that ends inside a C function of the library, by pthread_exit or because it is
-// cancelled. Cause of the failures that this guards against: the C library unwinds the stack with
-// an exception that nobody may keep; the boundary caught it, or was noexcept, and the process
-// ended.
+// Threads that end inside a C function of the library, by pthread_exit or by cancellation. Cause of
+// the failures: the C library unwinds the stack with an exception that must not be caught; the
+// boundary caught it, or was noexcept, and the process ended.
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -14,14 +13,14 @@ namespace {
 
 int stack_objects = 0;
 
-// On the stack of the thread, in front of what ends it.
+// On the stack of the thread, before the function that ends it.
 struct Counted {
   Counted() { ++stack_objects; }
   ~Counted() { --stack_objects; }
 };
 
 // Runs `body` on a thread that it must end.
-void* RunAndExpectTheEnd(void (*body)(), bool cancels) {
+void* RunUntilThreadExit(void (*body)(), bool cancels) {
   pthread_t thread;
   auto start = [](void* given) -> void* {
     Counted counted;
@@ -51,16 +50,16 @@ TVMFFIObjectHandle NewFunction(TVMFFISafeCallType call, void (*deleter)(void*)) 
   return function;
 }
 
-// A function whose end is the thread's.
-TVMFFIObjectHandle NewFatal() { return NewFunction(&ExitFromCall, &ExitFromDeleter); }
+// A function whose deleter ends the thread.
+TVMFFIObjectHandle NewThreadEnding() { return NewFunction(&ExitFromCall, &ExitFromDeleter); }
 
-int objects_gone = 0;
+int objects_released = 0;
 
-TVMFFIObjectHandle NewGoing() {
-  return NewOpaque(nullptr, [](void*) { ++objects_gone; });
+TVMFFIObjectHandle NewCounted() {
+  return NewOpaque(nullptr, [](void*) { ++objects_released; });
 }
 
-// Takes over cause and context.
+// Takes ownership of cause and context.
 TVMFFIObjectHandle NewError(TVMFFIObjectHandle cause, TVMFFIObjectHandle context) {
   TVMFFIByteArray kind = Bytes("ValueError"), empty = Bytes("");
   TVMFFIObjectHandle error = nullptr;
@@ -72,7 +71,7 @@ TVMFFIObjectHandle NewError(TVMFFIObjectHandle cause, TVMFFIObjectHandle context
 }
 
 void RaiseFatal() {
-  TVMFFIObjectHandle error = NewError(nullptr, NewFatal());
+  TVMFFIObjectHandle error = NewError(nullptr, NewThreadEnding());
   TVMFFIErrorSetRaised(error);
   TVMFFIObjectDecRef(error);
 }
@@ -87,24 +86,24 @@ TVMFFIObjectHandle NewFatalTensor() {
 
 void SetGlobal(TVMFFIObjectHandle function) {
   TVMFFIByteArray name = Bytes("test.forced_unwind");
-  TVMFFIFunctionSetGlobal(&name, function, 1);  // not in CHECK, which catches what it can
+  TVMFFIFunctionSetGlobal(&name, function, 1);  // not in CHECK, which catches exceptions
   TVMFFIObjectDecRef(function);
 }
 
 }  // namespace
 
-TEST_CASE("thread may exit inside a boundary") {
-  CHECK(RunAndExpectTheEnd([] { TVMFFIHandleInitOnce(&slot, &ExitFromInit); }, false) ==
+TEST_CASE("a thread may exit inside a boundary") {
+  CHECK(RunUntilThreadExit([] { TVMFFIHandleInitOnce(&slot, &ExitFromInit); }, false) ==
         &stack_objects);
   CHECK(slot == nullptr);
 }
 
-TEST_CASE("thread may be cancelled inside a boundary") {
-  CHECK(RunAndExpectTheEnd([] { TVMFFIHandleInitOnce(&slot, &WaitInInit); }, true) ==
+TEST_CASE("a thread may be cancelled inside a boundary") {
+  CHECK(RunUntilThreadExit([] { TVMFFIHandleInitOnce(&slot, &WaitInInit); }, true) ==
         PTHREAD_CANCELED);
 }
 
-TEST_CASE("slot is free afterwards") {
+TEST_CASE("the slot is usable afterwards") {
   static int target;
   auto init = [](void** result) {
     *result = &target;
@@ -114,77 +113,77 @@ TEST_CASE("slot is free afterwards") {
   CHECK_EQ(slot, static_cast<void*>(&target));
 }
 
-TEST_CASE("thread may exit inside a call") {
+TEST_CASE("a thread may exit inside a call") {
   static TVMFFIObjectHandle function = NewFunction(&ExitFromCall, nullptr);
   auto body = [] {
     TVMFFIAny result = None();
     TVMFFIFunctionCall(function, nullptr, 0, &result);
   };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("thread may exit inside a deleter") {
-  auto body = [] { TVMFFIObjectDecRef(NewFatal()); };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+TEST_CASE("a thread may exit inside a deleter") {
+  auto body = [] { TVMFFIObjectDecRef(NewThreadEnding()); };
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
 }
 
-// Cause of what follows: destructors that release references were noexcept, as destructors are
-// unless they say otherwise.
-TEST_CASE("thread may exit inside the deleter of a tensor") {
+// Cause of the tests below: destructors that release references were noexcept, as destructors are
+// by default.
+TEST_CASE("a thread may exit inside the deleter of a tensor") {
   auto body = [] { TVMFFIObjectDecRef(NewFatalTensor()); };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
 }
 
-TEST_CASE("thread may exit inside what a view holds") {
+TEST_CASE("a thread may exit during the release of a view's tensor") {
   auto body = [] {
     TVMFFIObjectHandle tensor = NewFatalTensor(), view = nullptr;
     CHECK_EQ(TVMFFITensorCreateUnsafeView(tensor, TensorOf(tensor), &view), 0);
     TVMFFIObjectDecRef(tensor);
     TVMFFIObjectDecRef(view);
   };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
 }
 
-TEST_CASE("thread may exit inside what an error holds") {
-  objects_gone = 0;
-  auto context = [] { TVMFFIObjectDecRef(NewError(NewGoing(), NewFatal())); };
-  CHECK(RunAndExpectTheEnd(context, false) == &stack_objects);
-  CHECK_EQ(objects_gone, 1);
-  auto cause = [] { TVMFFIObjectDecRef(NewError(NewFatal(), NewGoing())); };
-  CHECK(RunAndExpectTheEnd(cause, false) == &stack_objects);
-  CHECK_EQ(objects_gone, 2);
+TEST_CASE("a thread may exit during the release of an error's cause or context") {
+  objects_released = 0;
+  auto context = [] { TVMFFIObjectDecRef(NewError(NewCounted(), NewThreadEnding())); };
+  CHECK(RunUntilThreadExit(context, false) == &stack_objects);
+  CHECK_EQ(objects_released, 1);
+  auto cause = [] { TVMFFIObjectDecRef(NewError(NewThreadEnding(), NewCounted())); };
+  CHECK(RunUntilThreadExit(cause, false) == &stack_objects);
+  CHECK_EQ(objects_released, 2);
 }
 
-TEST_CASE("thread may exit inside a global function that is replaced or removed") {
+TEST_CASE("a thread may exit during the release of a replaced or removed global function") {
   static TVMFFIObjectHandle later = NewFunction(&ExitFromCall, nullptr);
   auto replaces = [] {
-    SetGlobal(NewFatal());
+    SetGlobal(NewThreadEnding());
     SetGlobal(later);
   };
-  CHECK(RunAndExpectTheEnd(replaces, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(replaces, false) == &stack_objects);
   CHECK_EQ(StrongCount(later), 2u);
   TVMFFIObjectDecRef(later);
   auto removes = [] {
-    SetGlobal(NewFatal());
+    SetGlobal(NewThreadEnding());
     TVMFFIAny result;
     CallGlobal("ffi.FunctionRemoveGlobal", {RawStr("test.forced_unwind")}, &result);
   };
-  CHECK(RunAndExpectTheEnd(removes, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(removes, false) == &stack_objects);
 }
 
-TEST_CASE("thread may exit inside a pending error that is replaced") {
+TEST_CASE("a thread may exit during the release of a replaced pending error") {
   auto by_text = [] {
     RaiseFatal();
     TVMFFIErrorSetRaisedFromCStr("ValueError", "later");
   };
-  CHECK(RunAndExpectTheEnd(by_text, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(by_text, false) == &stack_objects);
   static TVMFFIObjectHandle later = NewError(nullptr, nullptr);
   auto by_error = [] {
     RaiseFatal();
     TVMFFIErrorSetRaised(later);
   };
-  CHECK(RunAndExpectTheEnd(by_error, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(by_error, false) == &stack_objects);
   CHECK_EQ(StrongCount(later), 1u);
   TVMFFIObjectDecRef(later);
   auto by_failure = [] {
@@ -193,19 +192,20 @@ TEST_CASE("thread may exit inside a pending error that is replaced") {
     int32_t index = 0;
     TVMFFITypeKeyToIndex(&key, &index);
   };
-  CHECK(RunAndExpectTheEnd(by_failure, false) == &stack_objects);
+  CHECK(RunUntilThreadExit(by_failure, false) == &stack_objects);
 }
 
-// Cause: the list lay on the stack that was unwound, and what was in it was never released.
-TEST_CASE("what waits for its turn goes when the thread exits") {
-  objects_gone = 0;
+// Cause: the list of deferred objects was on the stack that was unwound, and its objects were not
+// released.
+TEST_CASE("deferred objects are released when the thread exits") {
+  objects_released = 0;
   auto body = [] {
-    // Of two that wait, the second goes first.
+    // The second of two deferred objects is released first.
     TVMFFIObjectHandle error =
-        NewError(NewError(NewGoing(), NewGoing()), NewError(NewGoing(), NewFatal()));
-    for (int i = 0; i < 100; ++i) error = NewError(NewError(NewGoing(), nullptr), error);
+        NewError(NewError(NewCounted(), NewCounted()), NewError(NewCounted(), NewThreadEnding()));
+    for (int i = 0; i < 100; ++i) error = NewError(NewError(NewCounted(), nullptr), error);
     TVMFFIObjectDecRef(error);
   };
-  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
-  CHECK_EQ(objects_gone, 103);
+  CHECK(RunUntilThreadExit(body, false) == &stack_objects);
+  CHECK_EQ(objects_released, 103);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++ exceptions that callbacks throw into C functions: they become the pending error, whatever
-// their type, and never leave the library.
+// C++ exceptions of callbacks in C functions: they become the pending error, whatever their type,
+// and never leave the library.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
@@ -28,7 +28,7 @@ int ThrowAfterSettingAnError(DLTensor*, DLManagedTensorVersioned**, void* contex
   throw std::out_of_range("thrown later");
 }
 
-// Plain functions, so that the call goes through a C function of the library.
+// Plain functions, so that the call passes through a C function of the library.
 int ThrowFromCustomType(void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { throw NotAnException(); }
 
 int AllocateWith(DLPackManagedTensorAllocator allocator) {
@@ -45,14 +45,14 @@ int AllocateWith(DLPackManagedTensorAllocator allocator) {
 
 }  // namespace
 
-TEST_CASE("init function may throw") {
+TEST_CASE("an init function may throw") {
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &ThrowFromInit), "InternalError", kUnknown);
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &ThrowStandardFromInit), "InternalError", "no handle");
   CHECK(slot == nullptr);
 }
 
-TEST_CASE("lock is free after an init function threw") {
+TEST_CASE("the lock is released after an init function threw") {
   static int target;
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &ThrowFromInit), "InternalError", kUnknown);
@@ -65,19 +65,19 @@ TEST_CASE("lock is free after an init function threw") {
   CHECK_EQ(slot, static_cast<void*>(&target));
 }
 
-TEST_CASE("deinit function may throw and the slot is empty") {
+TEST_CASE("a deinit function may throw and the slot is empty") {
   static int target;
   void* slot = &target;
   CHECK_RAISES(TVMFFIHandleDeinitOnce(&slot, &ThrowFromDeinit), "InternalError", kUnknown);
   CHECK(slot == nullptr);
 }
 
-TEST_CASE("allocator may throw") {
+TEST_CASE("an allocator may throw") {
   CHECK_RAISES(AllocateWith(&ThrowFromAllocator), "InternalError", kUnknown);
   CHECK_RAISES(AllocateWith(&ThrowAfterSettingAnError), "InternalError", "thrown later");
 }
 
-TEST_CASE("global function called by the runtime may throw") {
+TEST_CASE("a global function called by the runtime may throw") {
   TVMFFIByteArray name = Bytes("dtype.get_custom_type_code"), text = Bytes("custom[x]8");
   TVMFFIObjectHandle function = nullptr;
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, &ThrowFromCustomType, nullptr, &function), 0);
@@ -87,8 +87,8 @@ TEST_CASE("global function called by the runtime may throw") {
   CHECK_RAISES(TVMFFIDataTypeFromString(&text, &dtype), "InternalError", kUnknown);
 }
 
-// -2 says that the host language has an exception pending; an error of our own would hide it.
-TEST_CASE("host exception behind a callback is passed on as such") {
+// -2 means that the host language has a pending exception, which another error would hide.
+TEST_CASE("a host exception of a callback is passed on") {
   TVMFFIByteArray name = Bytes("dtype.get_custom_type_code"), text = Bytes("custom[x]8");
   TVMFFIObjectHandle function = nullptr;
   auto host_exception = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return -2; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of global functions, also while threads read and change it.
+// The table of global functions, also under concurrent access.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -65,7 +65,7 @@ std::set<std::string> Names() {
 
 }  // namespace
 
-TEST_CASE("missing name is an answer and no error") {
+TEST_CASE("a missing name is a result, not an error") {
   int unrelated;
   TVMFFIObjectHandle function = &unrelated;
   TVMFFIByteArray name = Bytes("test.missing");
@@ -74,7 +74,7 @@ TEST_CASE("missing name is an answer and no error") {
   CHECK(!IsErrorPending());
 }
 
-TEST_CASE("table and reader each hold a reference") {
+TEST_CASE("table and reader each own a reference") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   CHECK_EQ(Set("test.references", function, 0), 0);
@@ -88,7 +88,7 @@ TEST_CASE("table and reader each hold a reference") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("name is copied and may contain anything") {
+TEST_CASE("a name is copied and may contain any byte") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   std::string name("test.\0odd name\xff", 15);
@@ -102,7 +102,7 @@ TEST_CASE("name is copied and may contain anything") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("taken name needs permission to override") {
+TEST_CASE("an existing name needs permission to override") {
   int one = 1, two = 2;
   TVMFFIObjectHandle first = NewFunction(&one), second = NewFunction(&two);
   CHECK_EQ(Set("test.override", first, 0), 0);
@@ -120,7 +120,7 @@ TEST_CASE("taken name needs permission to override") {
   TVMFFIObjectDecRef(second);
 }
 
-TEST_CASE("removal answers whether there was such a name") {
+TEST_CASE("removal returns whether the name existed") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   CHECK(!Remove("test.removal"));
@@ -133,7 +133,7 @@ TEST_CASE("removal answers whether there was such a name") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("function outlives its removal while somebody holds it") {
+TEST_CASE("a function with other references outlives its removal") {
   static int deletions;
   deletions = 0;
   int answer = 5;
@@ -150,7 +150,7 @@ TEST_CASE("function outlives its removal while somebody holds it") {
   CHECK_EQ(deletions, 1);
 }
 
-TEST_CASE("deleter may use the table it is removed from") {
+TEST_CASE("a deleter may use the table from which its function is removed") {
   static bool found_itself;
   found_itself = true;
   int one = 1;
@@ -164,7 +164,7 @@ TEST_CASE("deleter may use the table it is removed from") {
   CHECK(!found_itself);
 }
 
-TEST_CASE("method info brings metadata along") {
+TEST_CASE("method info includes the metadata") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   TVMFFIMethodInfo info = MethodInfo("test.method_info", function);
@@ -175,14 +175,14 @@ TEST_CASE("method info brings metadata along") {
   CHECK_EQ(TakeText(metadata), "{\"note\":1}");
   CHECK_EQ(Set("test.method_info", function, 1), 0);
   CHECK_EQ(CallGlobal("ffi.GetGlobalFuncMetadata", {RawStr("test.method_info")}, &metadata), 0);
-  CHECK_EQ(TakeText(metadata), "");  // plain registration has none
+  CHECK_EQ(TakeText(metadata), "");  // a plain registration has none
   CHECK(Remove("test.method_info"));
   CHECK_RAISES(CallGlobal("ffi.GetGlobalFuncMetadata", {RawStr("test.method_info")}, &metadata),
                "RuntimeError", "Global Function is not found: test.method_info");
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("method info of a taken name is also reported on stderr") {
+TEST_CASE("method info of an existing name is also reported on stderr") {
   ChildEnd end = RunInChild([] {
     int one = 1;
     TVMFFIObjectHandle function = NewFunction(&one);
@@ -201,7 +201,7 @@ TEST_CASE("method info of a taken name is also reported on stderr") {
            "Remove one registration, or register one function under another name.\n");
 }
 
-TEST_CASE("names are listed while registered") {
+TEST_CASE("names are listed while they are registered") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   CHECK_EQ(Set("test.listed", function, 0), 0);
@@ -212,7 +212,7 @@ TEST_CASE("names are listed while registered") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("threads get override and remove the same name") {
+TEST_CASE("threads get, override and remove the same name") {
   static std::atomic<int> living;
   living = 0;
   struct Answer {

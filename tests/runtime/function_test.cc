@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Function objects: what a callback gets as handle, and when its closure dies.
+// Function objects: the handle that a callback receives, and the release of its closure.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -49,7 +49,7 @@ void* HandleSeenByCall(TVMFFIObjectHandle function) {
 
 }  // namespace
 
-TEST_CASE("call passes closure arguments and result") {
+TEST_CASE("a call passes closure, arguments and result") {
   Closure closure;
   TVMFFIObjectHandle function = Create(&closure, &AddToClosure, nullptr);
   TVMFFIAny args[] = {Int(40), Int(2)};
@@ -61,7 +61,7 @@ TEST_CASE("call passes closure arguments and result") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("function has the documented cell") {
+TEST_CASE("a function has the documented cell") {
   Closure closure;
   for (void* self : {static_cast<void*>(nullptr), static_cast<void*>(&closure)}) {
     TVMFFIObjectHandle function = Create(self, &NoteHandle, nullptr);
@@ -74,7 +74,7 @@ TEST_CASE("function has the documented cell") {
   }
 }
 
-TEST_CASE("safe call of the cell takes the function as handle") {
+TEST_CASE("the safe call of the cell takes the function as handle") {
   Closure closure;
   TVMFFIObjectHandle function = Create(&closure, &AddToClosure, nullptr);
   TVMFFIAny arg = Int(7), result = None();
@@ -84,14 +84,14 @@ TEST_CASE("safe call of the cell takes the function as handle") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("function without context is the callback itself and gets its own handle") {
+TEST_CASE("a function without context is the callback itself and receives its handle") {
   TVMFFIObjectHandle function = Create(nullptr, &NoteHandle, nullptr);
   CHECK((TVMFFIFunctionGetCellPtr(function)->safe_call == &NoteHandle));
   CHECK_EQ(HandleSeenByCall(function), function);
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("null closure with a deleter is passed as null") {
+TEST_CASE("a null closure with a deleter is passed as null") {
   static int deletions;
   deletions = 0;
   TVMFFIObjectHandle function = Create(nullptr, &NoteHandle, [](void* self) {
@@ -103,7 +103,7 @@ TEST_CASE("null closure with a deleter is passed as null") {
   CHECK_EQ(deletions, 1);
 }
 
-TEST_CASE("closure is deleted once when the last reference goes") {
+TEST_CASE("a closure is deleted once with the last reference") {
   Closure closure;
   TVMFFIObjectHandle function = Create(&closure, &AddToClosure, &DeleteClosure);
   TVMFFIObjectIncRef(function);
@@ -127,7 +127,7 @@ TEST_CASE("return codes pass through unchanged") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("raised error reaches the caller as the same object") {
+TEST_CASE("a raised error reaches the caller as the same object") {
   TVMFFIByteArray kind = Bytes("ValueError"), message = Bytes("m"), backtrace = {nullptr, 0};
   TVMFFIObjectHandle error = nullptr;
   CHECK_EQ(TVMFFIErrorCreate(&kind, &message, &backtrace, &error), 0);
@@ -146,7 +146,7 @@ TEST_CASE("raised error reaches the caller as the same object") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("null callback is a value error and leaves the closure to the caller") {
+TEST_CASE("a null callback is a value error and leaves the closure to the caller") {
   Closure closure;
   TVMFFIObjectHandle function = &closure;
   CHECK_RAISES(TVMFFIFunctionCreate(&closure, nullptr, &DeleteClosure, &function), "ValueError",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots that are filled once and emptied once.
+// Slots that are initialized once and deinitialized once.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -19,12 +19,12 @@ int code_to_return = 0;
 
 int Init(void** result) {
   inits.fetch_add(1);
-  target = 42;  // not atomic: whoever sees the handle must see this write
+  target = 42;  // not atomic: a thread that sees the handle must see this write
   *result = &target;
   return code_to_return;
 }
 
-// Leaves the others time to come in as well.
+// Gives the other threads time to enter.
 int InitSlowly(void** result) {
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   return Init(result);
@@ -54,7 +54,7 @@ void Reset(int code) {
 
 }  // namespace
 
-TEST_CASE("slot is filled once") {
+TEST_CASE("a slot is initialized once") {
   Reset(0);
   void* slot = nullptr;
   CHECK_EQ(TVMFFIHandleInitOnce(&slot, &Init), 0);
@@ -63,31 +63,31 @@ TEST_CASE("slot is filled once") {
   CHECK_EQ(inits.load(), 1);
 }
 
-TEST_CASE("code of the init function comes back unchanged") {
+TEST_CASE("the code of the init function is returned unchanged") {
   Reset(7);
   void* slot = nullptr;
   CHECK_EQ(TVMFFIHandleInitOnce(&slot, &Init), 7);
   CHECK(slot == nullptr);
   CHECK(!IsErrorPending());
   Reset(0);
-  CHECK_EQ(TVMFFIHandleInitOnce(&slot, &Init), 0);  // a failure may be tried again
+  CHECK_EQ(TVMFFIHandleInitOnce(&slot, &Init), 0);  // a failed initialization may be repeated
   CHECK(slot != nullptr);
 }
 
-TEST_CASE("error of the init function stays pending") {
+TEST_CASE("an error of the init function stays pending") {
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &InitRaising), "ValueError", "no handle today");
   CHECK(slot == nullptr);
 }
 
-TEST_CASE("null handle is a runtime error") {
+TEST_CASE("a null handle is a runtime error") {
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &InitNull), "RuntimeError",
                "init_func must return a non-NULL handle");
   CHECK(slot == nullptr);
 }
 
-TEST_CASE("init function may fill another slot") {
+TEST_CASE("an init function may initialize another slot") {
   static void* outer;
   static void* inner;
   outer = inner = nullptr;
@@ -103,7 +103,7 @@ TEST_CASE("init function may fill another slot") {
   CHECK_EQ(inits.load(), 1);
 }
 
-TEST_CASE("threads that arrive together initialize once") {
+TEST_CASE("threads that enter concurrently initialize once") {
   Reset(0);
   for (int round = 0; round < 20; ++round) {
     void* slot = nullptr;
@@ -116,7 +116,7 @@ TEST_CASE("threads that arrive together initialize once") {
   CHECK_EQ(inits.load(), 20);
 }
 
-TEST_CASE("empty slot has nothing to deinitialize") {
+TEST_CASE("an empty slot is not deinitialized") {
   Reset(5);
   void* slot = nullptr;
   CHECK_EQ(TVMFFIHandleDeinitOnce(&slot, &Deinit), 0);
@@ -135,7 +135,7 @@ TEST_CASE("deinit empties the slot and returns the code") {
   }
 }
 
-TEST_CASE("threads that arrive together deinitialize once") {
+TEST_CASE("threads that enter concurrently deinitialize once") {
   static std::atomic<int> calls;
   calls = 0;
   void* slot = &target;

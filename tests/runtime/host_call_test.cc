@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on behalf of a host framework.
+// Calls by a host framework.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_host_call.h>
 
@@ -21,7 +21,7 @@ int HostAllocator(DLTensor*, DLManagedTensorVersioned**, void*,
   return -1;
 }
 
-// The test library cannot print functions.
+// doctest cannot print function pointers.
 bool IsUnset(DLPackManagedTensorAllocator allocator) { return allocator == nullptr; }
 bool IsHosts(DLPackManagedTensorAllocator allocator) { return allocator == &HostAllocator; }
 
@@ -34,14 +34,14 @@ TVMFFIHostScope ScopeOf(int32_t device_id, TVMFFIStreamHandle stream) {
   return scope;
 }
 
-// What a function saw of its environment.
+// The environment that a function observed.
 struct Seen {
   TVMFFIStreamHandle stream = nullptr;
   DLPackManagedTensorAllocator allocator = nullptr;
   int calls = 0;
 };
 
-// Answers with `args[0] + 1`; fails, with or without an error, as the second argument asks.
+// Returns `args[0] + 1`; fails, with or without an error, if the second argument is set.
 int Look(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   auto* seen = static_cast<Seen*>(self);
   seen->stream = TVMFFIEnvGetStream(kDLCUDA, 3);
@@ -94,7 +94,7 @@ struct Buffer {
 
 constexpr DLDataType kFloat32{kDLFloat, 32, 1};
 
-// An owned Tensor with the numbers 0, 1, ... in the order of its memory.
+// An owned Tensor with the numbers 0, 1, ... in memory order.
 TVMFFIObjectHandle NewCounting(std::vector<int64_t> shape, std::vector<int64_t> strides = {}) {
   Buffer<float> prototype(std::move(shape), kFloat32, 0);
   TVMFFIObjectHandle tensor = nullptr;
@@ -120,7 +120,7 @@ TVMFFIAny NewArrayOf(std::vector<TVMFFIObjectHandle> tensors) {
 
 }  // namespace
 
-TEST_CASE("a host finds functions by name, and is told which name there is none of") {
+TEST_CASE("a host finds functions by name, and an unknown name is reported") {
   TVMFFIByteArray name = Bytes("ffi.GetGlobalFuncMetadata"), missing = Bytes("host.missing");
   TVMFFIObjectHandle function = nullptr, untouched = nullptr;
   CHECK_EQ(TVMFFIHostFindFunction(&name, &function), 0);
@@ -130,7 +130,7 @@ TEST_CASE("a host finds functions by name, and is told which name there is none 
   CHECK(untouched == nullptr);
 }
 
-TEST_CASE("what a host has found stays alive, and a look-up sees what is registered now") {
+TEST_CASE("a found function stays alive, and a look-up returns the current registration") {
   TVMFFIByteArray name = Bytes("host.replaced");
   Seen first, second;
   TVMFFIObjectHandle functions[] = {NewLook(&first), NewLook(&second)}, found = nullptr;
@@ -140,7 +140,7 @@ TEST_CASE("what a host has found stays alive, and a look-up sees what is registe
     for (int i = 0; i < 3; ++i) {
       CHECK_EQ(TVMFFIHostFindFunction(&name, &found), 0);
       CHECK_EQ(found, function);
-      CHECK_EQ(StrongCount(found), 2);  // the table, and for the hosts
+      CHECK_EQ(StrongCount(found), 2);  // references of the table and of the hosts
     }
   }
   CHECK_EQ(StrongCount(functions[0]), 1);
@@ -150,7 +150,7 @@ TEST_CASE("what a host has found stays alive, and a look-up sees what is registe
   CHECK_EQ(StrongCount(functions[1]), 1);
 }
 
-TEST_CASE("a slot has what is registered under its name at the moment") {
+TEST_CASE("a slot returns the current registration of its name") {
   TVMFFIByteArray name = Bytes("host.slot"), missing = Bytes("host.missing");
   Seen first, second;
   TVMFFIObjectHandle functions[] = {NewLook(&first), NewLook(&second)}, found = nullptr;
@@ -174,7 +174,7 @@ TEST_CASE("a slot has what is registered under its name at the moment") {
   CHECK_RAISES(TVMFFIHostFindSlot(&name, &slot), "ValueError", "'host.slot'");
 }
 
-TEST_CASE("a function runs with the host's stream and allocator, which are put back") {
+TEST_CASE("a function runs with the host's stream and allocator, which are then restored") {
   Seen seen;
   TVMFFIObjectHandle function = NewLook(&seen), error = nullptr;
   TVMFFIHostScope scope = ScopeOf(3, Stream(1));
@@ -197,7 +197,7 @@ TEST_CASE("a function runs with the host's stream and allocator, which are put b
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("without a scope the environment stays as it is") {
+TEST_CASE("without a scope the environment is unchanged") {
   Seen seen;
   TVMFFIObjectHandle function = NewLook(&seen), error = nullptr;
   TVMFFIAny arg = Int(1), result;
@@ -213,7 +213,7 @@ TEST_CASE("without a scope the environment stays as it is") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("a failed call hands its error over, also where the function has set none") {
+TEST_CASE("a failed call returns its error, even if the function has set none") {
   Seen seen;
   TVMFFIObjectHandle function = NewLook(&seen);
   const char* texts[] = {
@@ -231,7 +231,7 @@ TEST_CASE("a failed call hands its error over, also where the function has set n
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("a scope that describes none is refused before the function runs") {
+TEST_CASE("an invalid scope is rejected before the function runs") {
   Seen seen;
   TVMFFIObjectHandle function = NewLook(&seen), error = nullptr;
   TVMFFIAny arg = Int(1), result;
@@ -250,7 +250,7 @@ TEST_CASE("a scope that describes none is refused before the function runs") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("threads of a host do not see each other's environment") {
+TEST_CASE("threads of a host have separate environments") {
   Seen here, there;
   TVMFFIObjectHandle function = NewLook(&there);
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 3, Stream(2), nullptr), 0);
@@ -267,7 +267,7 @@ TEST_CASE("threads of a host do not see each other's environment") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("the text of an error is cut where the buffer ends") {
+TEST_CASE("the text of an error is truncated to the buffer") {
   TVMFFIObjectHandle error = NewError("ValueError", "n is 3");
   char buffer[8] = "#######";
   CHECK_EQ(TVMFFIHostErrorText(error, buffer, sizeof(buffer)), 18);
@@ -277,7 +277,7 @@ TEST_CASE("the text of an error is cut where the buffer ends") {
   TVMFFIObjectDecRef(error);
 }
 
-TEST_CASE("kinds of errors have the status that frameworks share") {
+TEST_CASE("error kinds have the status codes that frameworks share") {
   const std::pair<const char*, int32_t> rows[] = {
       {"ValueError", 3},    {"TypeError", 3},   {"KeyError", 5},
       {"MemoryError", 8},   {"IndexError", 11}, {"NotImplementedError", 12},
@@ -290,7 +290,7 @@ TEST_CASE("kinds of errors have the status that frameworks share") {
   }
 }
 
-TEST_CASE("tensors that a function returned are copied into the host's buffers") {
+TEST_CASE("returned tensors are copied into the host's buffers") {
   Buffer<float> matrix({2, 3}, kFloat32, 6), vector({2}, kFloat32, 2);
   TVMFFIAny one = OwnedAny(NewCounting({2, 3}));
   CHECK_EQ(TVMFFIHostMoveResults(&one, &matrix.tensor, 1), 0);
@@ -311,7 +311,7 @@ TEST_CASE("tensors that a function returned are copied into the host's buffers")
   CHECK_EQ(TVMFFIHostMoveResults(&nothing, &empty.tensor, 1), 0);
 }
 
-TEST_CASE("results that do not fit are refused before anything is written") {
+TEST_CASE("results that do not fit are rejected before anything is written") {
   Buffer<float> matrix({2, 3}, kFloat32, 6);
   auto refuses = [&](TVMFFIAny result, const char* kind, const char* message) {
     CHECK_RAISES(TVMFFIHostMoveResults(&result, &matrix.tensor, 1), kind, message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A library for others to import. */
+ * A library that other modules import. */
 #include <tvm/ffi/c_api.h>
 
 TVM_FFI_DLL_EXPORT int __tvm_ffi_imported(void* handle, const TVMFFIAny* args, int32_t num_args,
@@ -14,7 +14,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_imported(void* handle, const TVMFFIAny* args, i
   return 0;
 }
 
-/* Also defined by kernel_library.c: its own functions come before imported ones. */
+/* Also defined by kernel_library.c, whose own functions precede imported ones. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_add(void* handle, const TVMFFIAny* args, int32_t num_args,
                                      TVMFFIAny* result) {
   return __tvm_ffi_imported(handle, args, num_args, result);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A library of packed functions as a compiler would emit it: nothing but C symbols. */
+ * A library of packed functions as a compiler emits it, with only C symbols. */
 #include <stddef.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
@@ -52,7 +52,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi__doc_add(void* handle, const TVMFFIAny* args, i
   return num_args == 0 ? SetText("Adds two integers.", result) : -1;
 }
 
-/* 1 when the handle is NULL, as it must be for exported symbols. */
+/* Returns 1 if the handle is NULL, as it must be for exported symbols. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_handle_is_null(void* handle, const TVMFFIAny* args,
                                                 int32_t num_args, TVMFFIAny* result) {
   (void)args;
@@ -115,7 +115,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_call_import(void* handle, const TVMFFIAny* args
   return TVMFFIFunctionCall(function, NULL, 0, result);
 }
 
-/* An object whose deleter is code of this library. */
+/* Creates an object whose deleter is code of this library. */
 static int deletions = 0;
 static void DeleteStatic(void* self, int flags) {
   (void)self;

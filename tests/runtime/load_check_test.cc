@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library needs is checked before its initialisers run.  The libraries are parts of
-// needing_library.c, which say on stderr that their initialiser runs.
+// The load-time check of a library's symbols, before its initialisers run.  The libraries are parts
+// of needing_library.c; their initialisers print a line to stderr.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -19,7 +19,7 @@ int Load(const std::string& path, TVMFFIAny* module) {
   return CallGlobal("ffi.ModuleLoadFromFile", {RawStr(path.c_str())}, module);
 }
 
-// Loads the library in a process of its own and calls its function.
+// Loads the library in a child process and calls its function.
 ChildEnd Use(const std::string& name, int64_t expected) {
   return RunInChild([&] {
     TVMFFIAny module = None(), function = None(), result = None();
@@ -41,19 +41,19 @@ ChildEnd Refused(const std::string& path, const std::string& message) {
 
 }  // namespace
 
-TEST_CASE("missing function is refused before anything runs") {
+TEST_CASE("a missing function is refused before any initialiser runs") {
   ChildEnd end = Refused(Path("needing_later"), "it needs `TVMFFIOfALaterRelease");
   CHECK_EQ(end.stderr_text, "");
   CHECK_EQ(end.exit_status, 0);
 }
 
-// Its hash table is empty and does not tell where undefined symbols end.
-TEST_CASE("library without exports is checked as well") {
+// Its hash table is empty and does not determine the number of symbols.
+TEST_CASE("a library without exports is checked as well") {
   ChildEnd end = Refused(Path("needing_later_hidden"), "it needs `TVMFFIOfALaterRelease");
   CHECK_EQ(end.stderr_text, "");
 }
 
-TEST_CASE("refusal says what to do") {
+TEST_CASE("the error names a fix") {
   ChildEnd end = Refused(Path("needing_later_cpp"),
                          "it needs `tvm::ffi::Later()` (_ZN3tvm3ffi5LaterEv), which neither this "
                          "runtime (TVM FFI ABI 0.1.16) nor any library loaded with it provides; "
@@ -68,21 +68,21 @@ TEST_CASE("missing data is refused") {
   CHECK_EQ(end.stderr_text, "");
 }
 
-TEST_CASE("what a library links to may define the symbol") {
+TEST_CASE("a dependency of the library may define the symbol") {
   ChildEnd end = Use("needing_defined_elsewhere", 5);
   CHECK_EQ(end.stderr_text, "initialiser ran\ninitialiser ran\n");
 }
 
-TEST_CASE("weak symbol may be missing") {
+TEST_CASE("a weak symbol may be missing") {
   CHECK_EQ(Use("needing_weak", 7).stderr_text, "initialiser ran\n");
 }
 
-TEST_CASE("missing function of others is not looked at") {
+TEST_CASE("a missing function of a third-party library is ignored") {
   CHECK_EQ(Use("needing_foreign", 9).stderr_text, "initialiser ran\n");
 }
 
-// The loader itself maps what is missing and dies when it reads there.
-TEST_CASE("incomplete file is refused") {
+// The loader maps the missing part, and crashes when it reads it.
+TEST_CASE("an incomplete file is refused") {
   std::ifstream whole(Path("needing_weak"), std::ios::binary);
   std::stringstream content;
   content << whole.rdbuf();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runs while a library is being loaded may register types and fill slots, whatever other
-// threads do.  The loader holds its lock for as long as initialisers run; so nobody may wait for
-// the loader while holding a lock that an initialiser may want.
+// Library initialisers may register types and initialize slots, whatever other threads do.  The
+// loader holds its lock while initialisers run, so no thread may wait for the loader while it holds
+// a lock that an initialiser may acquire.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-// Not -1 and a pending error left behind.
+// Returns success instead of -1 with a pending error.
 void CheckRaised(int code) {
   CHECK_EQ(code, -1);
   TVMFFIObjectHandle error = nullptr;
@@ -53,23 +53,24 @@ void FailToRegisterAttr() {
 
 }  // namespace
 
-// First in this file: it is about what is done once in a process.  Cause: where the loader lies was
-// found under the guard of a static variable, for which the initialiser waited as well.
-TEST_CASE("names are taken twice while others take them twice") {
+// First in this file, because it tests an initialization that happens once per process.  Cause: the
+// address of the loader was determined under the guard of a static variable, for which the
+// initialiser also waited.
+TEST_CASE("threads register names twice concurrently") {
   static TVMFFIObjectHandle function = nullptr;
   auto call = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return 0; };
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, call, nullptr, &function), 0);
   static TVMFFIByteArray name = Bytes("test.lock_order.taken");
   CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 0), 0);
   auto take_again = [] { CheckRaised(TVMFFIFunctionSetGlobal(&name, function, 0)); };
-  // In an initialiser that is no error, but a warning.
+  // In an initialiser this is a warning, not an error.
   auto pass_over = [] { CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 0), 0); };
   WhileLoading(LOADING_LIBRARY, pass_over, take_again);
   TVMFFIObjectDecRef(function);
 }
 
-// Cause: the error was made under the type table's lock, and its backtrace asks the loader for
-// names.  Each thread asks anew, as what is known of code addresses is known per thread.
+// Cause: the error was created under the type table's lock, and its backtrace needs the loader's
+// lock for names.  Each thread needs it, because symbols of code addresses are cached per thread.
 TEST_CASE("types are registered while other registrations fail") {
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterField);
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterMethod);
@@ -77,8 +78,8 @@ TEST_CASE("types are registered while other registrations fail") {
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterAttr);
 }
 
-// Cause: one lock for all slots; an init function that loads a library held it.
-TEST_CASE("slots are filled while another init function loads") {
+// Cause: all slots shared a lock, and an init function that loads a library held it.
+TEST_CASE("slots are initialized while another init function loads a library") {
   static int target;
   static void* slot = nullptr;
   static void* other_slot = nullptr;

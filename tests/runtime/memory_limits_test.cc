@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that no memory has, and memory that must not grow with use.
+// Sizes that exceed all memory, and memory that must not grow with use.
 #include <doctest/doctest.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Content is not read: nothing of this size can be copied.
+// The content is not read: a string of this size cannot be copied.
 TVMFFIByteArray BytesOfSize(size_t size) {
   TVMFFIByteArray bytes;
   bytes.data = "x";
@@ -24,8 +24,8 @@ TVMFFIByteArray BytesOfSize(size_t size) {
 
 }  // namespace
 
-// Cause: the size of the block was computed with overflow, and the content copied over its end.
-TEST_CASE("text of an impossible size is refused") {
+// Cause: the size of the block overflowed, and the content was copied past its end.
+TEST_CASE("a string of an impossible size is rejected") {
   for (size_t below : {0, 1, 16, 17, 24, 40, 41, 64}) {
     TVMFFIByteArray bytes = BytesOfSize(SIZE_MAX - below);
     TVMFFIAny out = GarbageAny();
@@ -41,7 +41,7 @@ TEST_CASE("text of an impossible size is refused") {
 
 namespace {
 
-// `sub rsp, 8; call rdi; add rsp, 8; ret`, as a JIT compiler might write it.
+// `sub rsp, 8; call rdi; add rsp, 8; ret`, as a JIT compiler might emit it.
 constexpr unsigned char kStub[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
                                    0x48, 0x83, 0xc4, 0x08, 0xc3, 0xcc};
 
@@ -54,8 +54,8 @@ size_t AllocatedBytes() {
 
 }  // namespace
 
-// Cause: each code address that a backtrace met was remembered for ever.
-TEST_CASE("backtraces of new code do not use up memory") {
+// Cause: each code address of a backtrace was cached for ever.
+TEST_CASE("backtraces of new code use bounded memory") {
   constexpr size_t kCount = 100000;
   constexpr size_t kSize = kCount * sizeof(kStub);
   void* code = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

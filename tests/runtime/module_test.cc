@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules over shared libraries, which the build makes out of kernel_library.c and its
-// neighbours: loading, lookup, imports, and what keeps a library mapped.
+// Modules of shared libraries, built from kernel_library.c and similar sources: loading, look-up,
+// imports, and the lifetime of mapped libraries.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -64,7 +64,7 @@ int Import(TVMFFIObjectHandle importer, TVMFFIObjectHandle imported) {
   return CallGlobal("ffi.ModuleImportModule", {ViewOf(importer), ViewOf(imported)}, &none);
 }
 
-// The C++ object, 8 bytes in front of the handle.
+// The C++ object, 8 bytes before the handle.
 void* ObjectOf(TVMFFIObjectHandle module) { return static_cast<char*>(module) - 8; }
 
 struct TemporaryFile {
@@ -83,7 +83,7 @@ struct TemporaryFile {
 
 }  // namespace
 
-TEST_CASE("loaded module says what it is") {
+TEST_CASE("a loaded module reports its kind and properties") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   CHECK_EQ(StrongCount(module), 1u);
   CHECK_EQ(TakeText(Ask("ffi.ModuleGetKind", {ViewOf(module)})), "library");
@@ -113,7 +113,7 @@ TEST_CASE("functions of the library are found by name") {
   TVMFFIObjectDecRef(module);
 }
 
-TEST_CASE("error of a kernel reaches the caller") {
+TEST_CASE("an error of a kernel reaches the caller") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   TVMFFIAny function = Lookup(module, "fail"), result = None();
   CHECK_RAISES(TVMFFIFunctionCall(function.v_obj, nullptr, 0, &result), "ValueError",
@@ -138,7 +138,7 @@ TEST_CASE("doc and metadata come from their symbols") {
   TVMFFIObjectDecRef(module);
 }
 
-TEST_CASE("function keeps its module") {
+TEST_CASE("a function keeps its module alive") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   TVMFFIAny function = Lookup(module, "add");
   CHECK_EQ(StrongCount(module), 2u);
@@ -150,7 +150,7 @@ TEST_CASE("function keeps its module") {
   Release(function);
 }
 
-TEST_CASE("library context is the module object in front of its handle") {
+TEST_CASE("the library context is the module object that precedes its handle") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   CHECK(SameBytes(CallMember(module, "library_context"),
                   Pointer(kTVMFFIOpaquePtr, ObjectOf(module))));
@@ -164,7 +164,7 @@ TEST_CASE("library context is the module object in front of its handle") {
   TVMFFIObjectDecRef(again);
 }
 
-TEST_CASE("context symbols reach libraries loaded afterwards") {
+TEST_CASE("context symbols reach libraries that are loaded afterwards") {
   TVMFFIObjectHandle before = Load(KERNEL_LIBRARY);
   CHECK(SameBytes(CallMember(before, "context_symbol"), Pointer(kTVMFFIOpaquePtr, nullptr)));
   CHECK_EQ(TVMFFIEnvModRegisterContextSymbol("__test_context_symbol", &context_target), 0);
@@ -176,7 +176,7 @@ TEST_CASE("context symbols reach libraries loaded afterwards") {
   TVMFFIObjectDecRef(after);
 }
 
-TEST_CASE("imports answer what the module itself does not") {
+TEST_CASE("imports provide functions that the module itself lacks") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY), imported = Load(IMPORT_LIBRARY);
   CHECK(SameBytes(Lookup(module, "imported", true), None()));
   CHECK_EQ(Import(module, imported), 0);
@@ -209,21 +209,21 @@ TEST_CASE("imports are searched depth first") {
   TVMFFIObjectDecRef(bottom);
 }
 
-TEST_CASE("cyclic imports are refused") {
+TEST_CASE("cyclic imports are rejected") {
   TVMFFIObjectHandle a = Load(KERNEL_LIBRARY), b = Load(IMPORT_LIBRARY), c = Load(IMPORT_LIBRARY);
   const char* refusal = "Cyclic dependency detected during import";
   CHECK_RAISES(Import(a, a), "RuntimeError", refusal);
   CHECK_EQ(Import(a, b), 0);
   CHECK_EQ(Import(b, c), 0);
   CHECK_RAISES(Import(c, a), "RuntimeError", refusal);
-  CHECK_EQ(Import(a, c), 0);  // a diamond is no cycle
+  CHECK_EQ(Import(a, c), 0);  // a diamond is not a cycle
   CHECK_EQ(StrongCount(a), 1u);
   TVMFFIObjectDecRef(a);
   TVMFFIObjectDecRef(b);
   TVMFFIObjectDecRef(c);
 }
 
-TEST_CASE("generated code finds imports and then globals") {
+TEST_CASE("generated code finds imports and then global functions") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY), imported = Load(IMPORT_LIBRARY);
   void* context = ObjectOf(module);
   TVMFFIObjectHandle function = &context;
@@ -236,12 +236,12 @@ TEST_CASE("generated code finds imports and then globals") {
   TVMFFIObjectHandle cached = nullptr;
   CHECK_EQ(TVMFFIEnvModLookupFromImports(context, "imported", &cached), 0);
   CHECK_EQ(cached, function);
-  CHECK_EQ(StrongCount(function), 1u);  // borrowed: the module's cache owns it
+  CHECK_EQ(StrongCount(function), 1u);  // borrowed from the module's cache
   TVMFFIObjectHandle global = GetGlobal("ffi.GetInvalidObject");
   CHECK_EQ(TVMFFIEnvModLookupFromImports(context, "ffi.GetInvalidObject", &cached), 0);
   CHECK_EQ(cached, global);
   TVMFFIObjectDecRef(global);
-  // A library does not find its own functions this way.
+  // This look-up excludes the library's own functions.
   CHECK_RAISES(TVMFFIEnvModLookupFromImports(context, "count_deletions", &function), "RuntimeError",
                "count_deletions");
   CHECK_RAISES(TVMFFIEnvModLookupFromImports(nullptr, "imported", &function), "RuntimeError",
@@ -262,7 +262,7 @@ TEST_CASE("threads find the same imported function") {
   TVMFFIObjectDecRef(imported);
 }
 
-TEST_CASE("result outlives module and function and its library stays mapped") {
+TEST_CASE("a result outlives module and function and its library stays mapped") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   TVMFFIAny before = CallMember(module, "count_deletions");
   TVMFFIAny object = CallMember(module, "new_object");
@@ -276,7 +276,7 @@ TEST_CASE("result outlives module and function and its library stays mapped") {
   TVMFFIObjectDecRef(module);
 }
 
-TEST_CASE("pinned module stays until unpinned") {
+TEST_CASE("a pinned module stays until unpinned") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   for (int i = 0; i < 2; ++i) Ask("ffi.ModuleGlobalsAdd", {ViewOf(module)});
   CHECK_EQ(StrongCount(module), 2u);
@@ -285,30 +285,30 @@ TEST_CASE("pinned module stays until unpinned") {
   TVMFFIObjectDecRef(module);
 }
 
-TEST_CASE("missing file is an internal error with the path") {
+TEST_CASE("a missing file is an internal error with the path") {
   CHECK_RAISES(LoadFails("/nonexistent/kernel.so"), "InternalError",
                "Failed to load dynamic shared library /nonexistent/kernel.so");
 }
 
-TEST_CASE("file that is no library is an internal error") {
+TEST_CASE("a file that is not a library is an internal error") {
   TemporaryFile file(".so", "this is text");
   CHECK_RAISES(LoadFails(file.path), "InternalError", "Failed to load dynamic shared library");
   TemporaryFile dylib(".dylib", "this is text");  // the same loader
   CHECK_RAISES(LoadFails(dylib.path), "InternalError", "Failed to load dynamic shared library");
 }
 
-TEST_CASE("path without extension is a runtime error") {
+TEST_CASE("a path without an extension is a runtime error") {
   CHECK_RAISES(LoadFails("kernel"), "RuntimeError", "Failed to get file format from kernel");
   CHECK_RAISES(LoadFails("/dir.d/kernel"), "RuntimeError", "Failed to get file format");
   CHECK_RAISES(LoadFails(""), "RuntimeError", "Failed to get file format from");
 }
 
-TEST_CASE("unknown extension names the loader it needs") {
+TEST_CASE("an unknown extension names the missing loader") {
   CHECK_RAISES(LoadFails("kernel.xyz"), "RuntimeError",
                "Loader for `.xyz` files is not registered");
 }
 
-TEST_CASE("loader of an extension is a global function") {
+TEST_CASE("the loader of an extension is a global function") {
   auto loader = [](void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
     CHECK_EQ(num_args, 2);
     CHECK_EQ(TextOf(args[0]), "a.tst");
@@ -324,11 +324,11 @@ TEST_CASE("loader of an extension is a global function") {
   TVMFFIObjectDecRef(function);
 }
 
-TEST_CASE("system symbol may be replaced with a warning") {
+TEST_CASE("a system symbol may be replaced with a warning") {
   ChildEnd end = RunInChild([] {
     static int first, second;
     CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_test", &first), 0);
-    CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_test", &first), 0);  // no news
+    CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_test", &first), 0);  // no change
     std::fputs("|", stderr);
     CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_test", &second), 0);
   });

@@ -91,7 +91,7 @@ bool IsMissing(const LibraryCheck& file, const std::string& symbol) {
 
 }  // namespace
 
-TEST_CASE("ABI symbols are told from others by name") {
+TEST_CASE("ABI symbols are recognized by name") {
   for (const char* name :
        {"TVMFFIGetVersion", "_ZN3tvm3ffi9ReprPrintERKNS0_3AnyE", "_ZNK3tvm3ffi5Error4whatEv",
         "_ZTVN3tvm3ffi9ModuleObjE", "_ZTIN3tvm3ffi9ModuleObjE", "_ZTSN3tvm3ffi5ErrorE",
@@ -171,20 +171,20 @@ TEST_CASE("damage is named") {
   }
 }
 
-TEST_CASE("string table of zeros is damage") {
+TEST_CASE("a string table of zeros is reported as damage") {
   std::string content = ContentOf(kLibrary);
   auto size = ReadAt<uint64_t>(content, OffsetOfDynamicEntry(content, DT_STRSZ) + 8);
   std::memset(content.data() + OffsetOfTable(content, DT_STRTAB), 0, size);
   CHECK(ReadContent(content).defect.find("has no name") != std::string::npos);
 }
 
-TEST_CASE("zeros in offset of the last section header are damage") {
+TEST_CASE("zeros in the last section header are reported as damage") {
   std::string content = ContentOf(kLibrary);
   std::memset(content.data() + content.size() - 64, 0, 64);
   CHECK(ReadContent(content).defect.find("as after an interrupted download") != std::string::npos);
 }
 
-TEST_CASE("file without its last byte is incomplete") {
+TEST_CASE("a file without its last byte is incomplete") {
   std::string content = ContentOf(kLibrary), size = std::to_string(content.size());
   CHECK_EQ(ReadContent(content.substr(0, content.size() - 1)).defect,
            "the file is incomplete: expected at least " + size + " bytes, got " +

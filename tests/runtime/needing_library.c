@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that need a symbol which may be missing; the build chooses which. */
+/* A library with a symbol that may be missing, which the build selects. */
 #include <stdio.h>
 #include <tvm/ffi/c_api.h>
 
-/* Must not run where the library is refused. */
+/* Must not run if the library is refused. */
 __attribute__((constructor)) static void SayThatItRuns(void) { fputs("initialiser ran\n", stderr); }
 
 #if defined(NEEDS_LATER) || defined(NEEDS_LATER_HIDDEN) /* the latter exports nothing */
@@ -19,7 +19,7 @@ extern void* const later_vtable[];
 void* const later_vtable[] = {_ZTVN3tvm3ffi8LaterObjE};
 static int Use(void) { return later_vtable[0] == NULL; }
 #elif defined(NEEDS_DEFINED_ELSEWHERE)
-int TVMFFIDefinedElsewhere(void); /* by the part below */
+int TVMFFIDefinedElsewhere(void); /* defined by the part below */
 static int Use(void) { return TVMFFIDefinedElsewhere(); }
 #elif defined(NEEDS_DEFINING)
 int TVMFFIDefinedElsewhere(void);

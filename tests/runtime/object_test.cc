@@ -12,7 +12,7 @@
 
 namespace {
 
-// An object of our own on the stack, whose deleter notes what it is asked to do.
+// An object on the stack, whose deleter records its flags.
 struct TracedObject {
   TVMFFIObject header;
   std::vector<int> deleter_flags;
@@ -37,7 +37,7 @@ void CountOpaqueDeletion(void* tag) { opaque_deletions += *static_cast<int*>(tag
 
 }  // namespace
 
-TEST_CASE("version is that of the contract") {
+TEST_CASE("the version is that of the contract") {
   TVMFFIVersion version;
   TVMFFIGetVersion(&version);
   CHECK_EQ(version.major, 0u);
@@ -45,27 +45,27 @@ TEST_CASE("version is that of the contract") {
   CHECK_EQ(version.patch, 16u);
 }
 
-TEST_CASE("inc ref adds one strong reference") {
+TEST_CASE("IncRef adds one strong reference") {
   TracedObject object(Counts(1, 1));
   CHECK_EQ(TVMFFIObjectIncRef(&object.header), 0);
   CHECK_EQ(object.header.combined_ref_count, Counts(1, 2));
 }
 
-TEST_CASE("dec ref of a shared object only counts") {
+TEST_CASE("DecRef of a shared object only decrements") {
   TracedObject object(Counts(1, 2));
   CHECK_EQ(TVMFFIObjectDecRef(&object.header), 0);
   CHECK_EQ(object.header.combined_ref_count, Counts(1, 1));
   CHECK_EQ(object.deleter_flags.size(), 0u);
 }
 
-TEST_CASE("last reference destroys and frees in one call") {
+TEST_CASE("the last reference destroys and frees in one call") {
   TracedObject object(Counts(1, 1));
   TVMFFIObjectDecRef(&object.header);
   CHECK(object.deleter_flags == std::vector<int>{3});
   CHECK_EQ(object.count_in_deleter, Counts(1, 0));
 }
 
-TEST_CASE("last strong reference beside a weak one only destroys") {
+TEST_CASE("the last strong reference with a weak one remaining only destroys") {
   TracedObject object(Counts(2, 1));
   TVMFFIObjectDecRef(&object.header);
   CHECK(object.deleter_flags == std::vector<int>{1});
@@ -73,7 +73,7 @@ TEST_CASE("last strong reference beside a weak one only destroys") {
   CHECK_EQ(object.header.combined_ref_count, Counts(1, 0));
 }
 
-TEST_CASE("weak reference that goes during destruction leaves the memory to the last strong one") {
+TEST_CASE("a weak reference released during destruction leaves the memory to the last strong one") {
   TracedObject object(Counts(2, 1));
   object.header.deleter = [](void* self, int flags) {
     auto* traced = reinterpret_cast<TracedObject*>(self);
@@ -85,9 +85,9 @@ TEST_CASE("weak reference that goes during destruction leaves the memory to the 
   CHECK_EQ(object.header.combined_ref_count, 0u);
 }
 
-TEST_CASE("dec ref of null does nothing") { CHECK_EQ(TVMFFIObjectDecRef(nullptr), 0); }
+TEST_CASE("DecRef of null does nothing") { CHECK_EQ(TVMFFIObjectDecRef(nullptr), 0); }
 
-TEST_CASE("null deleter is skipped") {
+TEST_CASE("a null deleter is skipped") {
   TracedObject object(Counts(1, 1));
   object.header.deleter = nullptr;
   CHECK_EQ(TVMFFIObjectDecRef(&object.header), 0);
@@ -97,7 +97,7 @@ TEST_CASE("null deleter is skipped") {
   CHECK_EQ(weak.header.combined_ref_count, Counts(1, 0));
 }
 
-TEST_CASE("memory outlives the destructor while a weak reference is held") {
+TEST_CASE("memory outlives the destructor while a weak reference exists") {
   int one = 1;
   opaque_deletions = 0;
   TVMFFIObjectHandle opaque = NewOpaque(&one, &CountOpaqueDeletion);
@@ -105,14 +105,14 @@ TEST_CASE("memory outlives the destructor while a weak reference is held") {
   header->combined_ref_count += TVM_FFI_REF_COUNT_WEAK_ONE;
   TVMFFIObjectDecRef(opaque);
   CHECK_EQ(opaque_deletions, 1);
-  // Readable still: under AddressSanitizer these loads are the test.
+  // Still readable: under AddressSanitizer these loads are the test.
   CHECK_EQ(header->combined_ref_count, Counts(1, 0));
   CHECK_EQ(header->type_index, 74);
   header->deleter(header, kTVMFFIObjectDeleterFlagBitMaskWeak);
   CHECK_EQ(opaque_deletions, 1);
 }
 
-TEST_CASE("every threads references are counted") {
+TEST_CASE("references of every thread are counted") {
   TracedObject object(Counts(1, 1));
   constexpr int kThreads = 8;
   constexpr int kRounds = 2000;
@@ -124,7 +124,7 @@ TEST_CASE("every threads references are counted") {
   CHECK_EQ(object.deleter_flags.size(), 0u);
 }
 
-TEST_CASE("deleter sees what other threads wrote before they let go") {
+TEST_CASE("the deleter sees the writes of other threads before their release") {
   struct Shared {
     int writes[4] = {};
     int sum = 0;
@@ -141,7 +141,7 @@ TEST_CASE("deleter sees what other threads wrote before they let go") {
   CHECK_EQ(shared.sum, 10);
 }
 
-TEST_CASE("opaque object has the documented layout") {
+TEST_CASE("an opaque object has the documented layout") {
   int tag = 0;
   TVMFFIObjectHandle object = NewOpaque(&tag, nullptr);
   auto* header = static_cast<TVMFFIObject*>(object);
@@ -154,7 +154,7 @@ TEST_CASE("opaque object has the documented layout") {
   TVMFFIObjectDecRef(object);
 }
 
-TEST_CASE("opaque deleter runs once with the handle") {
+TEST_CASE("an opaque deleter runs once with the handle") {
   int hundred = 100;
   opaque_deletions = 0;
   TVMFFIObjectHandle object = NewOpaque(&hundred, &CountOpaqueDeletion);
@@ -165,17 +165,17 @@ TEST_CASE("opaque deleter runs once with the handle") {
   CHECK_EQ(opaque_deletions, 100);
 }
 
-TEST_CASE("opaque object refuses other types") {
+TEST_CASE("an opaque object rejects other types") {
   int one = 1;
   opaque_deletions = 0;
   TVMFFIObjectHandle object = &one;
   CHECK_RAISES(TVMFFIObjectCreateOpaque(&one, kTVMFFIModule, &CountOpaqueDeletion, &object),
                "RuntimeError", "Only kTVMFFIOpaquePyObject is supported for now");
-  CHECK_EQ(object, static_cast<void*>(&one));  // the out-parameter is untouched
-  CHECK_EQ(opaque_deletions, 0);               // ownership stayed with the caller
+  CHECK_EQ(object, static_cast<void*>(&one));  // the out-parameter is unchanged
+  CHECK_EQ(opaque_deletions, 0);               // the caller keeps ownership
 }
 
-TEST_CASE("default allocator aligns the body and precedes it with its deleter") {
+TEST_CASE("the default allocator aligns the body and precedes it with its deleter") {
   TVMFFICustomAllocator* allocator = TVMFFIGetCustomAllocator();
   CHECK(allocator != nullptr);
   for (size_t alignment : {size_t{1}, size_t{8}, size_t{64}, size_t{4096}}) {
@@ -188,12 +188,12 @@ TEST_CASE("default allocator aligns the body and precedes it with its deleter") 
   }
 }
 
-TEST_CASE("default allocator answers null for impossible sizes") {
+TEST_CASE("the default allocator returns null for impossible sizes") {
   TVMFFICustomAllocator* allocator = TVMFFIGetCustomAllocator();
   CHECK(allocator->allocate(SIZE_MAX, 8, kTVMFFIObject, allocator->context) == nullptr);
 }
 
-TEST_CASE("custom allocator is kept by address until replaced") {
+TEST_CASE("a custom allocator is stored by address until replaced") {
   TVMFFICustomAllocator* original = TVMFFIGetCustomAllocator();
   TVMFFICustomAllocator own = {[](size_t, size_t, int32_t, void*) -> void* { return nullptr; },
                                nullptr};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A library whose embedded bytes claim to be longer than their symbol: what follows them, here the
- * rest of good bytes, must not be read. */
+ * A library whose embedded bytes declare a size beyond their symbol: the bytes after the symbol,
+ * which would complete them, must not be read. */
 __asm__(
     ".section .rodata\n"
     ".globl __tvm_ffi__library_bin\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of failed calls: CHECK_RAISES(call, kind, part of the message).
+// Check of failed calls: CHECK_RAISES(call, kind, part of the message).
 #ifndef TVM_FFI_TESTS_RUNTIME_RAISED_H_
 #define TVM_FFI_TESTS_RUNTIME_RAISED_H_
 
@@ -25,7 +25,7 @@ inline bool IsErrorPending() {
   return true;
 }
 
-// Empties the slot; all fields are "<none>" when it was empty.
+// Takes the pending error; all fields are "<none>" if there is none.
 inline RaisedError TakeRaised() {
   TVMFFIObjectHandle error = nullptr;
   TVMFFIErrorMoveFromRaised(&error);
@@ -36,7 +36,7 @@ inline RaisedError TakeRaised() {
   return raised;
 }
 
-// Empties the slot and says what is wrong with the failure of a call; "" when it is as expected.
+// Takes the pending error and describes its difference from the expected one; "" if there is none.
 inline std::string Mismatch(int code, const std::string& kind, const std::string& message_part) {
   RaisedError raised = TakeRaised();
   if (code == -1 && raised.kind == kind && raised.message.find(message_part) != std::string::npos) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers a type and functions when it is loaded, as C++ libraries do.
+// Registers a type and functions when it is loaded, like C++ libraries.
 #include <tvm/ffi/reflection/registry.h>
 
 namespace {

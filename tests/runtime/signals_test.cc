@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking the host language for pending signals.
+// Checks for pending signals of the host language.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
@@ -37,25 +37,25 @@ int CheckSignals() {
 
 TEST_CASE("without a host there are no signals") { CHECK_EQ(CheckSignals(), 0); }
 
-TEST_CASE("unknown names are refused") {
+TEST_CASE("unknown names are rejected") {
   CHECK_RAISES(Register("PyErr_Print", &Check), "ValueError", "Unknown env API PyErr_Print");
   CHECK_RAISES(Register("", &Check), "ValueError", "Unknown env API");
   CHECK_EQ(CheckSignals(), 0);
 }
 
-TEST_CASE("check runs under the lock of the host") {
+TEST_CASE("the check runs under the lock of the host") {
   CHECK_EQ(Register("PyErr_CheckSignals", &Check), 0);
   CHECK_EQ(CheckSignals(), 0);
   CHECK_EQ(trace, "check ");
   CHECK_EQ(Register("PyGILState_Ensure", &Ensure), 0);
   CHECK_EQ(CheckSignals(), 0);
-  CHECK_EQ(trace, "check ");  // without a release function nothing is taken
+  CHECK_EQ(trace, "check ");  // without a release function no lock is taken
   CHECK_EQ(Register("PyGILState_Release", &ReleaseState), 0);
   CHECK_EQ(CheckSignals(), 0);
   CHECK_EQ(trace, "ensure check release3 ");
 }
 
-TEST_CASE("pending signal gives minus one and an empty slot") {
+TEST_CASE("a pending signal gives minus one and an empty slot") {
   for (int code : {-1, 1, 7}) {
     pending = code;
     CHECK_EQ(CheckSignals(), -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a body on a thread whose stack has half a MiB, where deep recursion ends soon.
+// Runs a function on a thread with a stack of half a MiB, which deep recursion overflows soon.
 #ifndef TVM_FFI_TESTS_RUNTIME_SMALL_STACK_H_
 #define TVM_FFI_TESTS_RUNTIME_SMALL_STACK_H_
 

@@ -19,7 +19,7 @@ TVMFFIStreamHandle Stream(int i) { return &marks[i]; }
 
 }  // namespace
 
-TEST_CASE("unset stream is null") {
+TEST_CASE("an unset stream is null") {
   CHECK(TVMFFIEnvGetStream(kDLCUDA, 0) == nullptr);
   TVMFFIStreamHandle original = Stream(1);
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 0, nullptr, &original), 0);
@@ -83,7 +83,7 @@ TEST_CASE("writing out of range is a value error") {
   }
 }
 
-// The table used to be a thread_local object, which is dead when atexit handlers run.
+// Cause: the table was a thread_local object, which is destroyed before atexit handlers run.
 TEST_CASE("streams may be used while the process ends") {
   ChildEnd end = RunInChild([] {
     TVMFFIEnvSetStream(kDLCUDA, 3, Stream(1), nullptr);

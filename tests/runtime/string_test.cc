@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings and bytes in their small and heap forms, and making owned values out of views.
+// Small and heap forms of strings and bytes, and conversion of views to owned values.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -36,7 +36,7 @@ TVMFFIAny ToOwned(const TVMFFIAny& view) {
 
 }  // namespace
 
-TEST_CASE("empty text is small with zero payload") {
+TEST_CASE("an empty string is small with zero payload") {
   for (const Form& form : kForms) {
     TVMFFIByteArray nothing = {nullptr, 0};
     TVMFFIAny any = GarbageAny();
@@ -45,7 +45,7 @@ TEST_CASE("empty text is small with zero payload") {
   }
 }
 
-TEST_CASE("small text keeps its length and zeroes the rest") {
+TEST_CASE("a small string keeps its length and zeroes the rest") {
   for (const Form& form : kForms) {
     TVMFFIAny any = Make(form.make, "ab");
     CHECK_EQ(any.type_index, form.small_index);
@@ -63,7 +63,7 @@ TEST_CASE("seven bytes are still small") {
   }
 }
 
-TEST_CASE("eight bytes are a heap object with content behind the cell") {
+TEST_CASE("eight bytes are a heap object with content after the cell") {
   for (const Form& form : kForms) {
     TVMFFIAny any = Make(form.make, "abcdefgh");
     CHECK_EQ(any.type_index, form.heap_index);
@@ -115,14 +115,14 @@ TEST_CASE("plain values become owned byte for byte") {
   for (const TVMFFIAny& view : views) CHECK(SameBytes(ToOwned(view), view));
 }
 
-TEST_CASE("small text becomes owned byte for byte") {
+TEST_CASE("a small string becomes owned byte for byte") {
   for (const Form& form : kForms) {
     TVMFFIAny view = Make(form.make, "abc");
     CHECK(SameBytes(ToOwned(view), view));
   }
 }
 
-TEST_CASE("object becomes owned with one reference more") {
+TEST_CASE("an object becomes owned with one more reference") {
   TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
   TVMFFIAny owned = ToOwned(ViewOf(object));
   CHECK(SameBytes(owned, ViewOf(object)));
@@ -132,7 +132,7 @@ TEST_CASE("object becomes owned with one reference more") {
   TVMFFIObjectDecRef(object);
 }
 
-TEST_CASE("raw string becomes a string of its own") {
+TEST_CASE("a raw string becomes a new string") {
   struct Case {
     const char* text;
     int32_t type_index;
@@ -144,7 +144,7 @@ TEST_CASE("raw string becomes a string of its own") {
   }
 }
 
-TEST_CASE("byte array becomes bytes of its own") {
+TEST_CASE("a byte array becomes new bytes") {
   struct Case {
     std::string_view content;
     int32_t type_index;
@@ -158,7 +158,7 @@ TEST_CASE("byte array becomes bytes of its own") {
   }
 }
 
-TEST_CASE("rvalue reference moves the object out of its slot") {
+TEST_CASE("an rvalue reference moves the object out of its slot") {
   TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
   TVMFFIObjectHandle slot = object;
   TVMFFIAny owned = ToOwned(Pointer(kTVMFFIObjectRValueRef, &slot));
@@ -168,7 +168,7 @@ TEST_CASE("rvalue reference moves the object out of its slot") {
   Release(owned);
 }
 
-TEST_CASE("rvalue reference that was moved from is an error") {
+TEST_CASE("a moved-from rvalue reference is an error") {
   TVMFFIObjectHandle slot = nullptr;
   TVMFFIAny view = Pointer(kTVMFFIObjectRValueRef, &slot);
   TVMFFIAny owned = GarbageAny();

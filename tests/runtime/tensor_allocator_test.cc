@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment's tensor allocator: which one is used, and what it may get wrong.
+// Environment tensor allocators: which one is used, and their possible errors.
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
@@ -39,7 +39,7 @@ int FailWithError(DLTensor*, DLManagedTensorVersioned**, void* context, SetError
 
 int FailSilently(DLTensor*, DLManagedTensorVersioned**, void*, SetError) { return -1; }
 
-// Leaves the thread's slot empty, whatever a test set.
+// Empties the thread's slot after a test.
 struct ScopedAllocator {
   explicit ScopedAllocator(DLPackManagedTensorAllocator allocator) {
     CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr), 0);
@@ -61,7 +61,7 @@ struct Prototype : DLTensor {
 
 }  // namespace
 
-TEST_CASE("thread allocator comes before the process wide one") {
+TEST_CASE("the thread's allocator precedes the process-wide one") {
   DLPackManagedTensorAllocator previous = &FailSilently;
   CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr));
   CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(&Allocate, 1, &previous), 0);
@@ -84,7 +84,7 @@ TEST_CASE("thread allocator comes before the process wide one") {
   CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr));
 }
 
-TEST_CASE("allocator gets the prototype and its tensor is owned by the result") {
+TEST_CASE("the allocator receives the prototype and the result owns its tensor") {
   ScopedAllocator scope(&Allocate);
   VersionedSource source({2, 3});
   next_tensor = &source;
@@ -95,12 +95,12 @@ TEST_CASE("allocator gets the prototype and its tensor is owned by the result") 
   CHECK(seen_context == nullptr);
   CHECK_EQ(TVMFFIObjectGetTypeIndex(tensor), 70);
   CHECK_EQ(TensorOf(tensor)->data, static_cast<void*>(source.elements));
-  CHECK_EQ(TensorOf(tensor)->strides[0], 3);  // filled in
+  CHECK_EQ(TensorOf(tensor)->strides[0], 3);  // default strides
   TVMFFIObjectDecRef(tensor);
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST_CASE("error of the allocator reaches the caller") {
+TEST_CASE("an error of the allocator reaches the caller") {
   ScopedAllocator scope(&FailWithError);
   Prototype prototype({2});
   TVMFFIObjectHandle tensor = &prototype;
@@ -108,14 +108,14 @@ TEST_CASE("error of the allocator reaches the caller") {
   CHECK_EQ(tensor, static_cast<void*>(&prototype));
 }
 
-TEST_CASE("allocator that fails without an error still gives one") {
+TEST_CASE("an allocator that fails without an error still gives an error") {
   ScopedAllocator scope(&FailSilently);
   Prototype prototype({2});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_RAISES(TVMFFIEnvTensorAlloc(&prototype, &tensor), "RuntimeError", "set no error");
 }
 
-TEST_CASE("allocator that returns no tensor is a runtime error") {
+TEST_CASE("an allocator that returns no tensor is a runtime error") {
   ScopedAllocator scope(&AllocateOther);
   Prototype prototype({2});
   TVMFFIObjectHandle tensor = nullptr;
@@ -134,7 +134,7 @@ TEST_CASE("CPU tensors need no allocator") {
   Prototype prototype({3, 5});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_EQ(TVMFFIEnvTensorAlloc(&prototype, &tensor), 0);
-  prototype.extents = {-1, -1};  // shape was copied
+  prototype.extents = {-1, -1};  // the shape was copied
   const DLTensor* view = TensorOf(tensor);
   CHECK_EQ(view->ndim, 2);
   CHECK_EQ(view->shape[0], 3);
@@ -144,11 +144,11 @@ TEST_CASE("CPU tensors need no allocator") {
   CHECK_EQ(view->byte_offset, 0u);
   CHECK_EQ(view->dtype.bits, 32);
   CHECK_EQ(reinterpret_cast<uintptr_t>(view->data) % 64, 0u);
-  std::memset(view->data, 0x5A, 3 * 5 * sizeof(float));  // all of it is ours
+  std::memset(view->data, 0x5A, 3 * 5 * sizeof(float));  // all of it is writable
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("CPU tensors of every width have room") {
+TEST_CASE("CPU tensors of every element width have enough memory") {
   struct Case {
     DLDataType dtype;
     int64_t elements;
@@ -170,7 +170,7 @@ TEST_CASE("CPU tensors of every width have room") {
   }
 }
 
-TEST_CASE("CPU scalar is one element") {
+TEST_CASE("a CPU scalar is one element") {
   Prototype prototype({});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_EQ(TVMFFIEnvTensorAlloc(&prototype, &tensor), 0);
@@ -179,7 +179,7 @@ TEST_CASE("CPU scalar is one element") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("CPU tensor may be lent and outlives its handle") {
+TEST_CASE("a CPU tensor may be exported and outlives its handle") {
   Prototype prototype({4});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_EQ(TVMFFIEnvTensorAlloc(&prototype, &tensor), 0);
@@ -199,7 +199,7 @@ TEST_CASE("sizes that overflow are memory errors") {
   CHECK_RAISES(TVMFFIEnvTensorAlloc(&too_large, &tensor), "MemoryError", "memory");
 }
 
-TEST_CASE("impossible prototypes are refused before the allocator sees them") {
+TEST_CASE("impossible prototypes are rejected before the allocator is called") {
   ScopedAllocator scope(&Allocate);
   seen_prototype = nullptr;
   TVMFFIObjectHandle tensor = nullptr;

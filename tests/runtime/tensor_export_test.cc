@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors lent through DLPack, and views of part of a tensor.
+// DLPack exports of tensors, and views of part of a tensor.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -39,7 +39,7 @@ uint64_t ExportedFlags(TVMFFIObjectHandle tensor) {
 
 }  // namespace
 
-TEST_CASE("legacy export points into the tensor and keeps it alive") {
+TEST_CASE("a legacy export points into the tensor and keeps it alive") {
   LegacySource source({2, 3});
   TVMFFIObjectHandle tensor = Import(&source);
   DLManagedTensor* managed = nullptr;
@@ -55,7 +55,7 @@ TEST_CASE("legacy export points into the tensor and keeps it alive") {
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST_CASE("versioned export says version one point three") {
+TEST_CASE("a versioned export has version 1.3") {
   VersionedSource source({2, 3});
   TVMFFIObjectHandle tensor = Import(&source);
   DLManagedTensorVersioned* managed = nullptr;
@@ -84,7 +84,7 @@ TEST_CASE("exports are independent of each other") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("export may be imported again") {
+TEST_CASE("an export may be imported again") {
   LegacySource source({2});
   TVMFFIObjectHandle tensor = Import(&source);
   DLManagedTensorVersioned* managed = nullptr;
@@ -98,10 +98,10 @@ TEST_CASE("export may be imported again") {
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST_CASE("read only mark survives the round trip") {
+TEST_CASE("the read-only flag survives the round trip") {
   VersionedSource writable({2});
   VersionedSource read_only({2});
-  writable.managed.flags = DLPACK_FLAG_BITMASK_IS_COPIED;  // a statement about that hand-over only
+  writable.managed.flags = DLPACK_FLAG_BITMASK_IS_COPIED;  // the flag describes only that export
   read_only.managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED;
   TVMFFIObjectHandle tensor = Import(&writable);
   CHECK_EQ(ExportedFlags(tensor), 0u);
@@ -111,7 +111,7 @@ TEST_CASE("read only mark survives the round trip") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("view of a read only tensor is read only") {
+TEST_CASE("a view of a read-only tensor is read-only") {
   VersionedSource source({2});
   source.managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
   TVMFFIObjectHandle tensor = Import(&source);
@@ -126,7 +126,7 @@ TEST_CASE("view of a read only tensor is read only") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("view copies its description and keeps the source alive") {
+TEST_CASE("a view copies its metadata and keeps the source alive") {
   VersionedSource source({4, 4});
   TVMFFIObjectHandle tensor = Import(&source);
   int64_t shape[] = {2, 2}, strides[] = {4, 1};
@@ -150,7 +150,7 @@ TEST_CASE("view copies its description and keeps the source alive") {
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST_CASE("view may be a scalar") {
+TEST_CASE("a view may be a scalar") {
   VersionedSource source({4});
   TVMFFIObjectHandle tensor = Import(&source), view = nullptr;
   int64_t nothing[] = {0};
@@ -161,7 +161,7 @@ TEST_CASE("view may be a scalar") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("view needs strides even for a scalar") {
+TEST_CASE("a view needs strides even for a scalar") {
   VersionedSource source({4});
   TVMFFIObjectHandle tensor = Import(&source), view = &source;
   int64_t shape[] = {4};
@@ -175,7 +175,7 @@ TEST_CASE("view needs strides even for a scalar") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("view refuses impossible descriptions") {
+TEST_CASE("a view rejects impossible metadata") {
   VersionedSource source({4});
   TVMFFIObjectHandle tensor = Import(&source), view = nullptr;
   int64_t shape[] = {-4}, strides[] = {1};

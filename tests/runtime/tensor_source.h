@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DLPack tensors for the tests to hand over: they count how often their deleter runs.
+// DLPack tensors of a test producer, which count the calls of their deleter.
 #ifndef TVM_FFI_TESTS_RUNTIME_TENSOR_SOURCE_H_
 #define TVM_FFI_TESTS_RUNTIME_TENSOR_SOURCE_H_
 
@@ -12,7 +12,7 @@
 
 inline DLTensor* TensorOf(TVMFFIObjectHandle tensor) { return TVMFFITensorGetDLTensorPtr(tensor); }
 
-// Lives on the stack of the test; `managed` is what a producer would hand over.
+// Lives on the stack of the test; `managed` is the struct that a producer passes.
 template <typename Managed>
 struct TensorSource {
   alignas(64) float elements[64] = {};
@@ -21,7 +21,7 @@ struct TensorSource {
   int deletions = 0;
   Managed managed = {};
 
-  // No strides stand for row-major.
+  // Null strides mean row-major.
   explicit TensorSource(std::vector<int64_t> extents, std::vector<int64_t> steps = {})
       : shape(std::move(extents)), strides(std::move(steps)) {
     DLTensor& tensor = managed.dl_tensor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors made out of DLPack structs, and what is refused.
+// Tensors made from DLPack structs, and rejected structs.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Runs the check for both structs of DLPack; `body` gets a maker of sources.
+// Runs the check for both DLPack structs; `body` receives a function that creates sources.
 #define FOR_BOTH_VERSIONS(Test) \
   Test<LegacySource>();         \
   Test<VersionedSource>()
@@ -65,7 +65,7 @@ void CheckStrides(const std::vector<int64_t>& shape, const std::vector<int64_t>&
   const int64_t* strides = TensorOf(tensor)->strides;
   CHECK(strides != nullptr);
   CHECK(std::vector<int64_t>(strides, strides + shape.size()) == expected);
-  CHECK(source.managed.dl_tensor.strides == nullptr);  // the source is not written to
+  CHECK(source.managed.dl_tensor.strides == nullptr);  // the source is not changed
   TVMFFIObjectDecRef(tensor);
 }
 
@@ -107,16 +107,16 @@ template <typename Source>
 void OnlyCompactRowMajorIsContiguous() {
   CheckContiguity<Source>({2, 3}, {3, 1}, true);
   CheckContiguity<Source>({2, 3}, {1, 2}, false);   // column-major
-  CheckContiguity<Source>({2, 3}, {4, 1}, false);   // a gap behind each row
+  CheckContiguity<Source>({2, 3}, {4, 1}, false);   // a gap after each row
   CheckContiguity<Source>({2, 3}, {3, 2}, false);   //
   CheckContiguity<Source>({2, 3}, {-3, 1}, false);  //
   CheckContiguity<Source>({2, 3}, {0, 1}, false);   // broadcast
-  CheckContiguity<Source>({1, 3}, {77, 1}, true);   // strides of extent 1 are never used
+  CheckContiguity<Source>({1, 3}, {77, 1}, true);   // strides of extent 1 are ignored
   CheckContiguity<Source>({3, 1}, {1, 77}, true);   //
   CheckContiguity<Source>({1, 1}, {-5, 9}, true);   //
   CheckContiguity<Source>({2, 1, 3}, {3, 9, 1}, true);
   CheckContiguity<Source>({2, 1, 3}, {4, 9, 1}, false);
-  CheckContiguity<Source>({0, 3}, {1, 50}, true);  // nothing is stored
+  CheckContiguity<Source>({0, 3}, {1, 50}, true);  // no elements
   CheckContiguity<Source>({3, 0}, {7, 7}, true);
 }
 
@@ -212,10 +212,10 @@ TEST_CASE("import checks contiguity on request") {
 TEST_CASE("import checks alignment on request") {
   FOR_BOTH_VERSIONS(AlignmentIsThatOfTheFirstElement);
 }
-TEST_CASE("import refuses impossible descriptions") {
+TEST_CASE("import rejects impossible metadata") {
   FOR_BOTH_VERSIONS(ImpossibleDescriptionsAreRefused);
 }
-TEST_CASE("import accepts the largest descriptions") {
+TEST_CASE("import accepts the largest metadata") {
   FOR_BOTH_VERSIONS(LargestDescriptionsAreAccepted);
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("tensor fields are at the documented offsets") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("forged major version is refused") {
+TEST_CASE("a forged major version is rejected") {
   for (uint32_t major : {0u, 2u, 9u, UINT32_MAX}) {
     VersionedSource source({2});
     source.managed.version.major = major;
@@ -244,7 +244,7 @@ TEST_CASE("any minor version is accepted") {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST_CASE("padded subbyte types are refused") {
+TEST_CASE("padded subbyte types are rejected") {
   VersionedSource source({2});
   source.managed.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   TVMFFIObjectHandle tensor = nullptr;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of data types agree with the vectors of the contract, in both directions."""
+"""Text of dtypes, compared with the vectors of the contract in both directions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DataType(ctypes.Structure):
 
 
 def parse(library: Any, text: str) -> DataType:
-    """Return what the library makes of `text`."""
+    """Return the dtype that the library reads from `text`."""
     dtype = DataType(0xAA, 0xAA, 0xAAAA)
     library.check(
         library.functions.TVMFFIDataTypeFromString(
@@ -83,8 +83,8 @@ def test_largest_lanes_are_kept(library: Any, text: str, lanes: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["int8x32768", "int8x65535", "int8xvscalex32769"])
-def test_lanes_that_would_print_as_something_else_are_refused(library: Any, text: str) -> None:
-    """Lanes are read as int16: 32768 fixed lanes would come back as scalable ones."""
+def test_lanes_that_would_print_as_another_type_are_rejected(library: Any, text: str) -> None:
+    """Lanes are read as int16: 32768 fixed lanes would be read back as scalable ones."""
     with pytest.raises(
         library.raised_error, match=r"^ValueError: Lanes value [0-9]+ is out of range"
     ):

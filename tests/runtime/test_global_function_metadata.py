@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Global functions of the library carry the type schemas of the contract."""
+"""Type schemas of the library's global functions, compared with the contract."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ABI = json.loads(
     (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
 )
 
-# What precedes the kind in the name of a loader: each library and test may have kinds of its own.
+# Prefixes of loader names, followed by a kind, which libraries and tests may define.
 LOADER = "ffi.Module.load_from_bytes."
 
 

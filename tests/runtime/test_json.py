@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON text and JSON graphs of the library agree with Python's json module."""
+"""JSON text and JSON graphs of the library, compared with Python's json module."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ VALUES = st.recursive(
 
 
 class Json:
-    """The library's functions over JSON; values in between never leave it."""
+    """The library's JSON functions; intermediate values stay in native code."""
 
     def __init__(self, library: Any) -> None:
         self.library = library
 
     def release(self, value: Any) -> None:
-        """Give up an owned value."""
+        """Release an owned value."""
         if value.type_index >= OBJECT_BEGIN:
             self.library.functions.TVMFFIObjectDecRef(ctypes.c_void_p(value.payload))
 
     @contextlib.contextmanager
     def call(self, name: str, *arguments: Any):
-        """Lend the result of a global function."""
+        """Return a view of a global function's result."""
         function = ctypes.c_void_p()
         self.library.check(
             self.library.functions.TVMFFIFunctionGetGlobal(
@@ -70,7 +70,7 @@ class Json:
 
     @contextlib.contextmanager
     def text(self, content: str):
-        """Lend a string, which may contain NUL characters."""
+        """Return a view of a string, which may contain NUL characters."""
         value = self.library.any_value()
         self.library.check(
             self.library.functions.TVMFFIStringFromByteArray(
@@ -83,13 +83,13 @@ class Json:
             self.release(value)
 
     def content(self, value: Any) -> str:
-        """Return the content of a lent string."""
+        """Return the content of a borrowed string."""
         if value.type_index >= OBJECT_BEGIN:
             self.library.functions.TVMFFIObjectIncRef(ctypes.c_void_p(value.payload))
         return self.library.take_text(value)
 
     def apply(self, text: str, *steps: Any) -> str:
-        """Return the text that the functions, one after the other, make of `text`."""
+        """Return the text after the functions were applied to `text`, one after the other."""
         with contextlib.ExitStack() as stack:
             value = stack.enter_context(self.text(text))
             for name, *more in steps:
@@ -109,7 +109,7 @@ def ffi(library: Any) -> Json:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Tell 1, 1.0 and True apart, and 0.0 and -0.0, and see NaN as equal to itself."""
+    """Distinguish 1, 1.0 and True, and 0.0 and -0.0; treat NaN as equal to itself."""
     return repr(first) == repr(second)
 
 
@@ -137,8 +137,8 @@ def test_indent_at_the_end_of_its_range(ffi, indent):
 
 
 @pytest.mark.parametrize("indent", [1001, 2**31 - 1, 2**31, 2**32 + 1, 2**63 - 1])
-def test_indent_that_is_too_large_is_a_value_error(ffi, indent):
-    """It was cut to 32 bits, and what was left of it asked for any amount of memory."""
+def test_an_indent_that_is_too_large_is_a_value_error(ffi, indent):
+    """Cause: it was truncated to 32 bits, and the rest requested an arbitrary amount of memory."""
     argument = ffi.library.any_value(INT, 0, indent)
     message = f"indent must (be at most 1000 spaces|fit 32 bits), got {indent}"
     with pytest.raises(Exception, match=message) as caught:
@@ -147,7 +147,7 @@ def test_indent_that_is_too_large_is_a_value_error(ffi, indent):
 
 
 def overflows(value: Any) -> bool:
-    """Whether Python has read a number that is too large for a float as infinity."""
+    """Return True if Python has read a number that is too large for a float as infinity."""
     if isinstance(value, list):
         return any(map(overflows, value))
     if isinstance(value, dict):
@@ -185,7 +185,7 @@ def damaged_texts(draw):
 
 
 def read_by_python(text: str) -> tuple[Any, bool]:
-    """Return the value and whether there is one."""
+    """Return (True, value), or (False, None) if the text is malformed."""
     try:
         return json.loads(text), True
     except ValueError:
@@ -193,7 +193,7 @@ def read_by_python(text: str) -> tuple[Any, bool]:
 
 
 def read_by_library(ffi: Json, text: str) -> tuple[Any, str]:
-    """Return the value as Python sees it, and the error's text."""
+    """Return the value as Python reads it, and the error's text."""
     try:
         result = ffi.apply(text, ("ffi.json.Parse",), ("ffi.json.Stringify", ffi.none))
     except ffi.library.raised_error as error:
@@ -203,7 +203,7 @@ def read_by_library(ffi: Json, text: str) -> tuple[Any, str]:
 
 @settings(relaxed, max_examples=500)
 @given(text=damaged_texts())
-def test_accepts_what_python_accepts(ffi, text):
+def test_accepts_the_text_that_python_accepts(ffi, text):
     expected, is_valid = read_by_python(text)
     value, error = read_by_library(ffi, text)
     if error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types, fields, methods and attributes that the library registers are those of the contract."""
+"""Registered types, fields, methods and attributes of the library, compared with the contract."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABI = json.loads(
     (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
 )
 TYPE_KEYS = ABI["type_keys"]
-# The numbers of dynamic types depend on the order of registration.
+# The indices of dynamic types depend on the order of registration.
 FUNCTION = TYPE_KEYS["ffi.Function"]["type_index"]
 KEY_OF_INDEX = {entry["type_index"]: key for key, entry in TYPE_KEYS.items()}
 
@@ -92,7 +92,7 @@ class AttrColumn(Structure):
     _fields_ = (("data", POINTER(AnyValue)), ("size", c_int32), ("begin_index", c_int32))
 
 
-# ---- What is registered --------------------------------------------------------------------------
+# ---- Registered types ----------------------------------------------------------------------------
 
 
 def type_info(library: Any, key: str) -> TypeInfo:
@@ -131,7 +131,7 @@ def fields_of(info: TypeInfo) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("key", TYPE_KEYS)
-def test_type(library, key):
+def test_type_indices_and_ancestors(library, key):
     expected, info = TYPE_KEYS[key], type_info(library, key)
     if expected["allocated"] == "static":
         assert info.type_index == expected["type_index"]
@@ -175,7 +175,7 @@ for name in sys.argv[2:]:
 
 
 def test_columns_exist_right_after_load(library):
-    """Clients remember that one was missing.  In a process of its own: types add columns."""
+    """Clients cache a missing column.  Run in a new process, because types add columns."""
     path = library.functions._name
     names = list(ABI["type_attrs"])
     command = [sys.executable, "-c", LIST_COLUMNS, path, *names]
@@ -192,7 +192,8 @@ def test_attributes(library, name):
     assert found is not None
     assert found.begin_index == 0
     missing, differing = [], {}
-    # Pointers in these two columns become functions, which clients of all eras call alike.
+    # Pointers in these two columns become functions, which clients of all releases call in the same
+    # way.
     is_key_hook = name in ("__any_hash__", "__any_equal__")
     for index, pointer_kind in expected["set_on"].items():
         kind = FUNCTION if is_key_hook else pointer_kind

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the same body on several threads that start together.
+// Runs a function on several threads that start together.
 #ifndef TVM_FFI_TESTS_RUNTIME_THREADS_H_
 #define TVM_FFI_TESTS_RUNTIME_THREADS_H_
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-// Calls body(i) on thread i of `count`; nobody starts before all threads have arrived.
+// Calls body(i) on thread i of `count`; each thread waits until all threads have arrived.
 template <typename Body>
 void RunTogether(int count, Body body) {
   std::atomic<int> arrived{0};

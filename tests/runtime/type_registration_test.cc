@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What types register about themselves: fields, methods, metadata, attribute columns.
+// Registration of type members: fields, methods, metadata, attribute columns.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -61,7 +61,7 @@ const TVMFFITypeAttrColumn* Column(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("fields keep their order and own copies of their texts") {
+TEST_CASE("fields keep their order and own copies of their strings") {
   int32_t type = NewType("test.Fields");
   for (int i = 0; i < 20; ++i) {
     std::string name = "a_field_with_a_long_name_" + std::to_string(i);
@@ -84,19 +84,19 @@ TEST_CASE("fields keep their order and own copies of their texts") {
   }
 }
 
-TEST_CASE("field name is unique within its type") {
+TEST_CASE("a field name is unique within its type") {
   int32_t type = NewType("test.TwoFields");
   CHECK_EQ(RegisterField(type, FieldInfo("x")), 0);
   CHECK_RAISES(RegisterField(type, FieldInfo("x")), "InternalError", "`x`");
   CHECK_EQ(TVMFFIGetTypeInfo(type)->num_fields, 1);
 }
 
-TEST_CASE("field of an unknown type is refused") {
+TEST_CASE("a field of an unknown type is rejected") {
   CHECK_RAISES(RegisterField(kNoType, FieldInfo("x")), "InternalError", "1048576");
   CHECK_RAISES(RegisterField(-1, FieldInfo("x")), "InternalError", "-1");
 }
 
-TEST_CASE("field that hides an ancestors is kept with a warning") {
+TEST_CASE("a field that hides an ancestor's is kept with a warning") {
   ChildEnd end = RunInChild([] {
     int32_t parent = NewType("test.HidingParent");
     int32_t child = NewType("test.HidingChild", 2, parent);
@@ -109,7 +109,7 @@ TEST_CASE("field that hides an ancestors is kept with a warning") {
   CHECK(end.stderr_text.find("hidden") != std::string::npos);
 }
 
-TEST_CASE("default is retained only when the field says it has one") {
+TEST_CASE("a default is retained only if the field has the flag") {
   int32_t type = NewType("test.Defaults");
   TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
   TVMFFIFieldInfo info = FieldInfo("with", kTVMFFIFieldFlagBitMaskHasDefault);
@@ -126,7 +126,7 @@ TEST_CASE("default is retained only when the field says it has one") {
   TVMFFIObjectDecRef(object);
 }
 
-TEST_CASE("function setter is retained") {
+TEST_CASE("a function setter is retained") {
   int32_t type = NewType("test.FunctionSetter");
   TVMFFIObjectHandle setter = NewFunction();
   TVMFFIFieldInfo info = FieldInfo("x", kTVMFFIFieldFlagBitSetterIsFunctionObj);
@@ -183,7 +183,7 @@ TEST_CASE("metadata is copied and set once") {
   CHECK_RAISES(TVMFFITypeRegisterMetadata(kNoType, &metadata), "InternalError", "1048576");
 }
 
-TEST_CASE("well known columns exist from the start") {
+TEST_CASE("well-known columns exist from the start") {
   for (const char* name : {"__ffi_new__", "__ffi_init__", "__ffi_convert__", "__ffi_shallow_copy__",
                            "__ffi_type_final__", "__any_hash__", "__any_equal__", "__ffi_repr__",
                            "__ffi_hash__", "__ffi_eq__", "__ffi_compare__", "__data_to_json__",
@@ -205,7 +205,7 @@ TEST_CASE("index zero only creates the column") {
   CHECK_EQ(Column("test.column"), column);
 }
 
-TEST_CASE("column grows in place and fills gaps with none") {
+TEST_CASE("a column grows in place and fills gaps with None") {
   CHECK_EQ(RegisterAttr(70, "test.growing", Int(70)), 0);
   const TVMFFITypeAttrColumn* column = Column("test.growing");
   CHECK_EQ(column->size, 71);
@@ -221,7 +221,7 @@ TEST_CASE("column grows in place and fills gaps with none") {
   CHECK(SameBytes(column->data[4999], None()));
 }
 
-TEST_CASE("attribute is set once per type") {
+TEST_CASE("an attribute is set once per type") {
   CHECK_EQ(RegisterAttr(70, "test.once", Int(1)), 0);
   CHECK_RAISES(RegisterAttr(70, "test.once", Int(2)), "RuntimeError",
                "TypeAttr `test.once` is already registered for type index 70");
@@ -229,7 +229,7 @@ TEST_CASE("attribute is set once per type") {
   CHECK_EQ(RegisterAttr(71, "test.once", Int(3)), 0);
 }
 
-TEST_CASE("attribute is kept as an owned value") {
+TEST_CASE("an attribute is kept as an owned value") {
   TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
   CHECK_EQ(RegisterAttr(70, "test.owned", ViewOf(object)), 0);
   CHECK_EQ(StrongCount(object), 2u);
@@ -242,7 +242,7 @@ TEST_CASE("attribute is kept as an owned value") {
   CHECK_EQ(TextOf(Column("test.owned")->data[71]), "text that is longer than seven bytes");
 }
 
-TEST_CASE("attribute index out of range is a value error") {
+TEST_CASE("an attribute index out of range is a value error") {
   for (int32_t index : {-1, INT32_MIN, INT32_MAX}) {
     CHECK_RAISES(RegisterAttr(index, "test.range", Int(1)), "ValueError", "out of range");
   }

@@ -35,7 +35,7 @@ int KeyToIndex(std::string_view key, int32_t* index) {
 
 }  // namespace
 
-TEST_CASE("built in types have their keys") {
+TEST_CASE("built-in types have their keys") {
   struct Case {
     int32_t index;
     const char* key;
@@ -84,14 +84,14 @@ TEST_CASE("built in types have their keys") {
   }
 }
 
-TEST_CASE("key hash is that of the contract") {
+TEST_CASE("the key hash is that of the contract") {
   CHECK_EQ(TVMFFIGetTypeInfo(71)->type_key_hash, UINT64_C(9300778484448642049));   // ffi.Array
   CHECK_EQ(TVMFFIGetTypeInfo(64)->type_key_hash, UINT64_C(3720555700325843206));   // ffi.Object
   CHECK_EQ(TVMFFIGetTypeInfo(0)->type_key_hash, UINT64_C(18116513903021958570));   // None
   CHECK_EQ(TVMFFIGetTypeInfo(73)->type_key_hash, UINT64_C(18259748940616926208));  // ffi.Module
 }
 
-TEST_CASE("unknown key is an internal error") {
+TEST_CASE("an unknown key is an internal error") {
   int32_t index = -5;
   CHECK_RAISES(KeyToIndex("test.Unknown", &index), "InternalError",
                "Cannot find type `test.Unknown`");
@@ -119,7 +119,7 @@ TEST_CASE("children take reserved slots and then overflow") {
   CHECK_EQ(third, base + 5);
 }
 
-TEST_CASE("registered key gives its index whatever else is asked") {
+TEST_CASE("a registered key returns its index whatever else is requested") {
   int32_t index = Register({"test.Twice", -1, 1, 2});
   CHECK_EQ(Register({"test.Twice", 90, 7, -3, 0, 9999}), index);
   CHECK_EQ(Query("test.Twice"), index);
@@ -141,13 +141,13 @@ TEST_CASE("ancestors go from the root to the parent") {
   CHECK(type->metadata == nullptr);
 }
 
-TEST_CASE("free static index is given as asked") {
+TEST_CASE("a free static index is assigned as requested") {
   CHECK_EQ(Register({"test.Static", 100}), 100);
   CHECK_EQ(Text(TVMFFIGetTypeInfo(100)->type_key), "test.Static");
 }
 
-// Cause: children got the indices of the range one after the other, also those that were taken.
-TEST_CASE("children pass over types in the range with indices of their own") {
+// Cause: children got consecutive indices of the range, including those in use.
+TEST_CASE("children skip indices that are in use within the range") {
   int32_t parent = Register({"test.Ranged", 101, 1, 4});
   CHECK_EQ(Register({"test.Ranged.fixed", 103, 2, 0, 1, parent}), 103);
   CHECK_EQ(Register({"test.Ranged.first", -1, 2, 0, 1, parent}), 102);
@@ -157,10 +157,10 @@ TEST_CASE("children pass over types in the range with indices of their own") {
   CHECK_EQ(Text(TVMFFIGetTypeInfo(103)->type_key), "test.Ranged.fixed");
 }
 
-TEST_CASE("type info stays in place when many types follow") {
+TEST_CASE("type info keeps its address when many types follow") {
   std::string key = "test.Stable";
   int32_t index = Register({key});
-  key.assign(key.size(), '?');  // the table has its own copy
+  key.assign(key.size(), '?');  // the table has a copy
   const TVMFFITypeInfo* before = TVMFFIGetTypeInfo(index);
   for (int i = 0; i < 3000; ++i) Register({"test.many." + std::to_string(i)});
   const TVMFFITypeInfo* after = TVMFFIGetTypeInfo(index);

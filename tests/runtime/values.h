@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short spellings for what the tests pass to the C API and read back from it.  Written over the
-// public header alone, so a mistake in the runtime's own classes cannot hide here.
+// Constructors and accessors of C API values for the tests.  Written over the public header alone,
+// independent of the runtime's classes.
 #ifndef TVM_FFI_TESTS_RUNTIME_VALUES_H_
 #define TVM_FFI_TESTS_RUNTIME_VALUES_H_
 
@@ -23,7 +23,7 @@ inline std::string Text(const TVMFFIByteArray& bytes) {
   return bytes.size == 0 ? std::string() : std::string(bytes.data, bytes.size);
 }
 
-// Every byte is set, so that bytes a callee forgot to write show.
+// Sets every byte, so that bytes which a callee does not write are detected.
 inline TVMFFIAny GarbageAny() {
   TVMFFIAny any;
   any.type_index = 0x5A5A5A5A;
@@ -47,7 +47,7 @@ inline TVMFFIAny Pointer(int32_t type_index, const void* pointer) {
   return PlainAny(type_index, reinterpret_cast<uintptr_t>(pointer));
 }
 inline TVMFFIAny RawStr(const char* text) { return Pointer(kTVMFFIRawStr, text); }
-// A view of the object: no reference is added.
+// A view of the object; does not add a reference.
 inline TVMFFIAny ViewOf(TVMFFIObjectHandle object) {
   return Pointer(TVMFFIObjectGetTypeIndex(object), object);
 }
@@ -61,7 +61,7 @@ inline void Release(const TVMFFIAny& any) {
   if (any.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(any.v_obj);
 }
 
-// Text of a small or heap string, or of small or heap bytes.
+// Returns the content of a small or heap string, or of small or heap bytes.
 inline std::string TextOf(const TVMFFIAny& any) {
   switch (any.type_index) {
     case kTVMFFISmallStr:
@@ -75,7 +75,7 @@ inline std::string TextOf(const TVMFFIAny& any) {
   }
 }
 
-// As TextOf, for a value the caller owns and is done with.
+// Same as TextOf for a value that the caller owns; releases it.
 inline std::string TakeText(const TVMFFIAny& any) {
   std::string text = TextOf(any);
   Release(any);
@@ -88,14 +88,14 @@ inline uint64_t StrongCount(TVMFFIObjectHandle object) {
          TVM_FFI_REF_COUNT_STRONG_MASK;
 }
 
-// An owned opaque object; `deleter` runs with `tag` as it dies.
+// Returns an owned opaque object; `deleter` is called with `tag` at its end.
 inline TVMFFIObjectHandle NewOpaque(void* tag, void (*deleter)(void*)) {
   TVMFFIObjectHandle object = nullptr;
   CHECK_EQ(TVMFFIObjectCreateOpaque(tag, kTVMFFIOpaquePyObject, deleter, &object), 0);
   return object;
 }
 
-// An owned function; nullptr when the name is not registered.
+// Returns an owned function, or nullptr if the name is not registered.
 inline TVMFFIObjectHandle GetGlobal(std::string_view name) {
   TVMFFIByteArray bytes = Bytes(name);
   TVMFFIObjectHandle function = nullptr;
@@ -103,7 +103,7 @@ inline TVMFFIObjectHandle GetGlobal(std::string_view name) {
   return function;
 }
 
-// Calls a global function; the code it returned.  `result` receives an owned value.
+// Calls a global function and returns its code.  `result` receives an owned value.
 inline int CallGlobal(std::string_view name, std::vector<TVMFFIAny> args, TVMFFIAny* result) {
   *result = None();
   TVMFFIObjectHandle function = GetGlobal(name);

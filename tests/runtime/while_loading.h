@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs two functions on two threads, one of them in the initialiser of a library, which is under
-// the loader's lock.  For one source of a program: the library calls what is defined here.
+// Runs two functions on two threads, one of them in the initialiser of a library, under the
+// loader's lock.  Include it in one source of a program: the library calls the function defined
+// here.
 #ifndef TVM_FFI_TESTS_RUNTIME_WHILE_LOADING_H_
 #define TVM_FFI_TESTS_RUNTIME_WHILE_LOADING_H_
 
@@ -27,7 +28,8 @@ void WaitFor(const std::atomic<bool>& flag) {
 extern "C" __attribute__((visibility("default"))) void LoadingLibraryInitialiser() {
   is_loading = true;
   WaitFor(other_has_begun);
-  // Time for the other thread to reach the loader.  Too little of it lets the test pass.
+  // Time for the other thread to reach the loader.  If it is too short, the test passes without
+  // testing.
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   during_loading();
 }
@@ -35,7 +37,7 @@ extern "C" __attribute__((visibility("default"))) void LoadingLibraryInitialiser
 namespace {
 
 // Runs `other` on a thread while the library's initialiser runs and, a little later, `during` in
-// it.
+// the initialiser.
 void WhileLoading(const char* library, void (*during)(), void (*other)()) {
   is_loading = other_has_begun = false;
   during_loading = during;

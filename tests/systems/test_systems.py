@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel languages and compilers, each in an environment of its own: from source to a call.
+"""Kernel languages and compilers, each in its own environment: from source to a call.
 
-`make test-systems` runs this; the first time it downloads some gigabytes.
+Run by `make test-systems`; the first run downloads several gigabytes.
 """
 
 from __future__ import annotations

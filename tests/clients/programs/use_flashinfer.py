@@ -21,7 +21,7 @@ def check_refusal(expected, function, *arguments):
     except Exception as error:
         assert re.search(expected, str(error)), error
     else:
-        raise AssertionError(f"{function} took what it cannot use")
+        raise AssertionError(f"{function} accepted invalid arguments")
 
 
 bits = torch.ones(8, dtype=torch.bool)

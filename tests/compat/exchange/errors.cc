@@ -76,10 +76,10 @@ void CheckFailedCheck(Error error, int64_t number) {
 
 Function MakeThrower(Any) {
   return Function::FromTyped(
-      [](String what) -> int64_t {
-        if (what == "standard") throw std::out_of_range("out of range");
-        if (what == "environment") throw EnvErrorAlreadySet();
-        TVM_FFI_THROW(IndexError) << "thrown for " << what;
+      [](String kind) -> int64_t {
+        if (kind == "standard") throw std::out_of_range("out of range");
+        if (kind == "environment") throw EnvErrorAlreadySet();
+        TVM_FFI_THROW(IndexError) << "thrown for " << kind;
       },
       "thrower");
 }

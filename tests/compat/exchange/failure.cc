@@ -11,9 +11,8 @@
 namespace check {
 
 void Fail(const char* file, int line, const std::string& text) {
-  std::string place(file);
-  TVM_FFI_THROW(AssertionError) << place.substr(place.rfind('/') + 1) << ":" << line << ": "
-                                << text;
+  std::string path(file);
+  TVM_FFI_THROW(AssertionError) << path.substr(path.rfind('/') + 1) << ":" << line << ": " << text;
 }
 
 }  // namespace check

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled graph is a node of what Inductor compiles."""
+"""A compiled graph as a node of a graph that Inductor compiles."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled graph is a node of what Apache TVM compiles: `call_dps_packed`."""
+"""A compiled graph as a node of a module that Apache TVM compiles: `call_dps_packed`."""
 
 from __future__ import annotations
 

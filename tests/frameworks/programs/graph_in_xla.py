@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A compiled graph is a node of what XLA compiles."""
+"""A compiled graph as a node of a computation that XLA compiles."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library of examples/graph_compiler; the programs beside this one call it in a framework."""
+"""Library of examples/graph_compiler, for the programs that call it in a framework."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def inputs():
 
 
 def expected(x, w1, b1, w2, b2):
-    """Return the probabilities, by NumPy."""
+    """Return the probabilities, computed by NumPy."""
     exponents = np.exp((np.maximum(x @ w1 + b1, 0) @ w2 + b2) / 0.5)
     return exponents / exponents.sum(axis=1, keepdims=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the guide, whose blocks the programs beside this one run in their environments."""
+"""Code blocks of the guide's pages, for the programs that run them in their environments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def run_guide(name: str) -> None:
-    """Run the blocks of a page as the tests of the documents do."""
+    """Run the blocks of a page like the tests of the documentation."""
     runner, page = ROOT / "tests" / "docs" / "run_page.py", ROOT / "docs" / "guides" / name
     command = [sys.executable, str(runner), str(page)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels in C++ for the programs that use TensorFlow."""
+"""C++ kernels for the programs that use TensorFlow."""
 
 from __future__ import annotations
 

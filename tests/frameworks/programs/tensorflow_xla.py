@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in graphs that TensorFlow compiles with XLA; a program that use_tensorflow.py runs."""
+"""Functions in TensorFlow graphs that XLA compiles; use_tensorflow.py runs this program."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuPy and Numba-CUDA: the names by which streams are found, and where there is a GPU, the streams.
+"""CuPy and Numba-CUDA: the attributes that give streams and, with a GPU, the streams.
 
 Prints ``done`` last.
 """
@@ -16,7 +16,7 @@ import tvm_ffi
 
 device = tvm_ffi.device("cuda", 0)
 streams: list[int] = []
-# Native code asks for the stream as this function does, which runs while the call lasts.
+# Native code gets the current stream by this function, during the call.
 note = tvm_ffi.convert_func(lambda *arrays: streams.append(tvm_ffi.get_raw_stream(device)))
 
 

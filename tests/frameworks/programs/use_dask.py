@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dask: compiled kernels over arrays, on a cluster of two processes.  Prints ``done`` last."""
+"""Dask: compiled kernels on arrays, on a cluster of two processes.  Prints ``done`` last."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SIGNATURES = {
 
 
 def library(folder: Path) -> Path:
-    """Build a library that only this process knows."""
+    """Build a library that is not on the workers' path."""
     path = tvm_ffi.cpp.build_inline("dask_kernels", cpp_sources=KERNELS, functions=SIGNATURES)
     return Path(shutil.copy(path, folder / "dask_kernels.so"))
 
@@ -93,7 +93,7 @@ def check_shipped_library(client: Client, path: Path) -> None:
     hidden = path.with_name("hidden.so")
     kernels = ship(client, tvm_ffi.load_module(path))
     assert kernels.Process() == os.getpid()
-    path.rename(hidden)  # so that workers have only what was shipped
+    path.rename(hidden)  # so that workers have only the shipped files
     try:
         x = da.arange(10, chunks=3, dtype=float)
         y = x.map_blocks(kernels.Scale, factor=0.5, dtype=float)
@@ -115,11 +115,14 @@ def check_shipped_library(client: Client, path: Path) -> None:
 def check_blocks(client: Client, path: Path) -> None:
     kernels = ship(client, path)
     x = da.ones((4, 6), chunks=(2, 3))
-    assert kernels.ScaleRows(np.ones((2, 2))).tolist() == [[2.0, 2.0], [2.0, 2.0]]  # here, too
+    assert kernels.ScaleRows(np.ones((2, 2))).tolist() == [
+        [2.0, 2.0],
+        [2.0, 2.0],
+    ]  # in this process too
     assert x.map_blocks(kernels.ScaleRows, dtype=float).compute().tolist() == [[2.0] * 6] * 4
     row = da.from_array(np.zeros(4), chunks=2)
     new = row.map_blocks(kernels.Increment, dtype=float)
-    assert (new + row).compute().tolist() == [1.0] * 4  # the blocks that others use stay
+    assert (new + row).compute().tolist() == [1.0] * 4  # blocks with other users are unchanged
     overlap = da.map_overlap(kernels.Scale, row + 1, depth=1, boundary=0, dtype=float)
     assert overlap.compute().tolist() == [2.0] * 4
     blockwise = da.blockwise(kernels.ScaleRows, "ij", x, "ij", dtype=float)
@@ -128,7 +131,7 @@ def check_blocks(client: Client, path: Path) -> None:
 
 
 def check_memory_that_lies_anywhere(client: Client, path: Path) -> None:
-    """Arrays that travel come in the middle of a message."""
+    """Received arrays are views into the middle of a message."""
     kernels = ship(client, path)
     for size in range(6):
         array = np.arange(size, dtype=float)

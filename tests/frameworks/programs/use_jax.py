@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that the tests say of programs of JAX, with the release that is in this environment."""
+"""Tests of JAX programs, run with the JAX release of this environment."""
 
 from __future__ import annotations
 

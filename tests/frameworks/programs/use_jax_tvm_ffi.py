@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jax-tvm-ffi, which registers functions with XLA one by one, and ours in one process."""
+"""jax-tvm-ffi, which registers functions with XLA one by one, and tvm_ffi in one process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ out = jax.ShapeDtypeStruct((4,), np.float32)
 
 @jax.jit
 def both(x):
-    """Return what each of the two makes of an array."""
+    """Return the results of both for an array."""
     return jax.ffi.ffi_call("theirs.scale", out)(x), call_tvm_ffi(kernels.scale, x)
 
 

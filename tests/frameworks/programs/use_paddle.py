@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paddle: tensors as arguments and results, with its exchange table and without."""
+"""Paddle: tensors as arguments and results, with its exchange API and without."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pass_on = tvm_ffi.get_global_func("ffi.Array")  # native
 
 
 def check_device() -> None:
-    """Paddle says None for the index of the CPU, of tensors and of places."""
+    """Paddle reports None as the index of the CPU, for tensors and for places."""
     tensor = paddle.zeros([2])
     assert tuple(tensor.__dlpack_device__()) == (1, None)
     assert tvm_ffi.from_dlpack(tensor).device == tvm_ffi.device("cpu", 0)

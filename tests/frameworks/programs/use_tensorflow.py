@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow: functions as operators, at once and in graphs.  The last line printed is ``done``."""
+"""TensorFlow: functions as operators, eagerly and in graphs.  The last line printed is ``done``."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def check_values_from_the_graph() -> None:
 def check_updates_and_variables() -> None:
     before = tf.constant([1.0, 2.0])
     assert call_tvm_ffi(module.Increment, before).numpy().tolist() == [2.0, 3.0]
-    assert before.numpy().tolist() == [1.0, 2.0]  # tensors of TensorFlow never change
+    assert before.numpy().tolist() == [1.0, 2.0]  # TensorFlow tensors are immutable
     variable = tf.Variable([1.0, 2.0])
     assert call_tvm_ffi(module.Increment, variable).numpy().tolist() == [2.0, 3.0]
     assert variable.numpy().tolist() == [2.0, 3.0]
@@ -142,7 +142,7 @@ def check_functions_in_python() -> None:
         y = call("test.tensorflow.transpose", x)
         assert y.numpy().tolist() == x.numpy().T.tolist()  # of a result that is not contiguous
     del y
-    assert kept[0].numpy().tolist() == x.numpy().tolist()  # shared, and kept as long as it is used
+    assert kept[0].numpy().tolist() == x.numpy().tolist()  # shared, and kept alive while in use
 
     def write(a, y):
         np.from_dlpack(y)[:] = np.from_dlpack(a).T
@@ -305,7 +305,7 @@ def np_add(a, y):
 
 
 def check_arguments_without_an_operator() -> None:
-    """Eager tensors are passed to functions as any array is; they are not written."""
+    """Eager tensors are passed to functions like other arrays, as read-only tensors."""
     y = np.zeros((2, 3), np.float32)
     module.Scale(x, y)
     assert y.tolist() == DOUBLED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch: programs that are compiled, exported, packaged.  The last line printed is ``done``."""
+"""PyTorch: compiled, exported and packaged programs.  The last line printed is ``done``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TORCH = Path(torch.__file__).parent
 
 
 class Model(torch.nn.Module):
-    """x * 6 + 1, with a layer of torch's own that changes nothing."""
+    """Computes x * 6 + 1, and applies a torch layer that is the identity."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def check_modes() -> None:
 
 
 def losses(step: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> list[float]:
-    """Return what a few steps of training lose."""
+    """Return the losses of a few training steps."""
     weight = torch.nn.Parameter(torch.eye(3))
     optimizer = torch.optim.SGD([weight], lr=0.01)
     found = []
@@ -131,7 +131,7 @@ def check_package() -> None:
     assert torch.equal(torch._inductor.aoti_load_package("package.pt2")(X), X * 6 + 1)
     text = (
         "import torch, tvm_ffi.interop.torch as interop\n"
-        "interop.load('model.pt2')\n"  # which makes the operators
+        "interop.load('model.pt2')\n"  # which creates the operators
         "print(torch._inductor.aoti_load_package('package.pt2')(torch.ones(1, 3)).tolist())"
     )
     assert in_another_process(text) == "[[7.0, 7.0, 7.0]]\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the stand-in driver needs besides for the program in examples/aot_program/languages: memory
- * that is the host's, and the kernel's work done by the host. */
+ * Additional stand-in driver functions for the program in examples/aot_program/languages: host
+ * memory as device memory, and a launch that computes the kernel on the host. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examples, copied to where programs run, and what their pages say."""
+"""Copies of examples for the test programs, and the commands on their pages."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ def readme_blocks(folder: Path, language: str) -> list[str]:
 
 
 def output(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
-    """Run a command, and return what it prints."""
+    """Run a command and return its output."""
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=cwd, env=env, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout

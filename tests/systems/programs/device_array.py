@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays that programs hand to kernels over the stand-in driver."""
+"""Arrays that programs pass to kernels on the stand-in driver."""
 
 import numpy as np
 from forged import Source
 
 
 class Array(Source):
-    """Memory of the host that claims to be on a GPU."""
+    """Host memory that is declared as GPU memory."""
 
     def __init__(self, content: np.ndarray) -> None:
         super().__init__(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of Helion: compiled without a GPU, launched on the stand-in driver, shipped.
+"""Helion kernels: compiled without a GPU, launched on the stand-in driver, shipped.
 
-What a launch does is done by Triton's interpreter, with the kernel that Helion has written; what it
-should do, by Helion's.  `use_helion.py` runs this, where the dynamic loader finds the stand-in
-first.
+A launch runs the kernel that Helion has generated in Triton's interpreter; Helion's interpreter
+computes the expected result.  `use_helion.py` runs this program with a loader path that finds the
+stand-in first.
 """
 
 import ctypes
@@ -53,7 +53,7 @@ def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 @helion.kernel(static_shapes=False)
 def extremes(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two results, through memory of its own."""
+    """Compute two results, with temporary memory."""
     n, m = x.size()
     m = hl.specialize(m)
     doubled = torch.empty([n, m], dtype=torch.float64, device=x.device)
@@ -68,7 +68,7 @@ def extremes(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 @helion.kernel(static_shapes=False)
 def shift(x: torch.Tensor, by: torch.Tensor, n: int, twice: bool) -> torch.Tensor:
-    """In place."""
+    """Change the tensor in place."""
     assert n == x.size(0) == by.size(0)
     assert n % 8 == 0
     for tile in hl.tile(n):
@@ -82,12 +82,12 @@ def shift(x: torch.Tensor, by: torch.Tensor, n: int, twice: bool) -> torch.Tenso
 
 
 def interpreted(kernel: helion.Kernel, arguments: tuple, config: helion.Config) -> Callable:
-    """Return a function that does what the kernel's kernel of Triton does."""
+    """Return a function that runs the generated Triton kernel."""
     launched = []
     host = kernel.bind(kernel.normalize_args(*arguments)).compile_config(config)
     host(*arguments, _launcher=lambda *given, **options: launched.append(given))
     ((written, _, *given),) = launched
-    # 1 is a constant, as it is for Triton.
+    # 1 is a constant, as in Triton.
     is_passed = [
         not (p.is_constexpr or (isinstance(value, int) and value == 1))
         for p, value in zip(written.params, given)
@@ -110,22 +110,22 @@ def interpreted(kernel: helion.Kernel, arguments: tuple, config: helion.Config) 
 
 
 def called_in_interpreter(function: JITFunction, *arguments: object, **named: object) -> object:
-    """Do what functions of Triton's library do when all of Triton is interpreted."""
+    """Define the functions of Triton's library as Triton's interpreter needs them."""
     return InterpretedFunction(function.fn)(*arguments, **named)
 
 
 def tensor_at(address: int, dtype: torch.dtype) -> torch.Tensor:
-    """Return a tensor of the host of which only the address counts."""
+    """Return a host tensor of which only the address is used."""
     return torch.frombuffer((ctypes.c_char * dtype.itemsize).from_address(address), dtype=dtype)
 
 
 def expected(kernel: helion.Kernel, *arguments: object) -> object:
-    """Return what Helion's interpreter calculates."""
+    """Return the result of Helion's interpreter."""
     return helion.kernel(kernel.fn, ref_mode=helion.RefMode.EAGER)(*arguments)
 
 
 def content(tensor: tvm_ffi.Tensor) -> np.ndarray:
-    """Return what is in memory of the host that claims to be on a GPU."""
+    """Return the contents of host memory that is declared as GPU memory."""
     size = int(np.prod(tensor.shape))
     memory = (ctypes.c_float * size).from_address(tensor.data_ptr())
     return np.ctypeslib.as_array(memory).reshape(tensor.shape).copy()
@@ -138,7 +138,7 @@ def random(*shape: int) -> np.ndarray:
     return rng.random(shape, np.float32)
 
 
-# ---- compiled, before Triton's interpreter is used, which changes the language for good ----------
+# ---- compiled first, because Triton's interpreter changes the language permanently ---------------
 
 pair = torch.zeros(64, 100), torch.zeros(64, 100)
 config = helion.Config(block_sizes=[32, 32], num_warps=2)
@@ -160,7 +160,7 @@ examples = torch.zeros(16), torch.zeros(16), 16, True
 config = helion.Config(block_sizes=[16])
 shift_plan = to_plan(shift, examples, config, target=90)
 
-# ---- loads of 16 bytes, where all addresses are aligned ------------------------------------------
+# ---- 16-byte loads, if all addresses are aligned -------------------------------------------------
 
 texts = []
 
@@ -185,7 +185,7 @@ assert str(aligned.signature) == text, aligned.signature
 make = partial(to_plan, add, pair, config, target=90)
 refused(ValueError, "an alignment must be a power of two", partial(make, alignment=24))
 
-# ---- shapes that are constants; a result, keywords, shipped in both forms ------------------------
+# ---- constant shapes; a result, keywords, shipped in both forms ----------------------------------
 
 text = (
     "add(x: float32*[64, 100] on cuda, y: float32*[64, 100] on cuda, a: float = 2.0) "
@@ -212,7 +212,7 @@ for module in (add_module, tvm_ffi.load_module("./add.so"), printed):
     wrong = "add() argument 'y': shape[1] must be 100, got 101"
     refused(ValueError, wrong, module.add, Array(x), Array(random(64, 101)))
 
-# ---- shapes that callers choose ------------------------------------------------------------------
+# ---- variable shapes -----------------------------------------------------------------------------
 
 text = "matmul(x: float32*[x0, x1] on cuda, y: float32*[x1, y1] on cuda) -> float32[x0, y1]"
 assert str(matmul_plan.signature) == text, matmul_plan.signature
@@ -230,7 +230,7 @@ for m, k, n, programs in ((33, 50, 20, 3), (2, 2, 100, 4), (1, 7, 1, 1)):
 wrong = "matmul() argument 'y': shape[0] must be x1 = 7, got 1"
 refused(ValueError, wrong, module.matmul, Array(x), Array(x[:, :1].copy()))
 
-# ---- several results, memory of a kernel's own, in place, what the host code asserts -------------
+# ---- several results, temporary memory, in-place changes, assertions of the host code ------------
 
 text = "extremes(x: float32*[x0, 12] on cuda) -> (float32[x0], float32[x0])"
 assert str(extremes_plan.signature) == text, extremes_plan.signature
@@ -254,7 +254,7 @@ assert "_helion_shift on 0, grid 2 1 1" in line, line
 x, only = Array(random(20)), "only for n%8 == 0 and n <= 2147483647"
 refused(ValueError, only, module.shift, x, x, 20, True)
 
-# ---- what plans do not have, and bad input -------------------------------------------------------
+# ---- features that plans lack, and bad input -----------------------------------------------------
 
 
 @helion.kernel(static_shapes=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch the PTX that `use_mojo.py` has had written, and ship it to where there is no Mojo."""
+"""Launch PTX that `use_mojo.py` has generated, and ship it to an environment without Mojo."""
 
 import ctypes
 import sys
@@ -20,7 +20,7 @@ from run_device import load  # noqa: E402 # the example, which was copied
 
 
 def scale(launch) -> None:
-    """Do what the kernel does, block by block."""
+    """Compute the kernel on the host, block by block."""
     x, y, n, factor = launch.values(
         ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
     )

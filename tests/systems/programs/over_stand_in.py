@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs over the stand-in CUDA driver, which has to be there before they start."""
+"""Programs on the stand-in CUDA driver, which must be built before they start."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ ROOT = HERE.parents[2]
 
 
 def stand_in(*sources: Path) -> dict[str, str]:
-    """Build the stand-in, with more sources of it; return where the dynamic loader finds it."""
+    """Build the stand-in with additional sources; return the folder for the loader path."""
     folder = Path.cwd() / "driver"
     folder.mkdir(exist_ok=True)
     driver = ROOT / "tests" / "cpp" / "fake_driver"
@@ -22,7 +22,7 @@ def stand_in(*sources: Path) -> dict[str, str]:
 
 
 def run_over_stand_in(program: str, *arguments: str, **variables: str) -> None:
-    """Run a program of this folder where the dynamic loader finds the stand-in first."""
+    """Run a program of this folder with a loader path that finds the stand-in first."""
     folders = (ROOT / "tests" / "python" / name for name in ("support", "processes"))
     settings = {**stand_in(), "PYTHONPATH": os.pathsep.join(map(str, folders)), **variables}
     done = subprocess.run(

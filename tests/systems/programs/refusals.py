@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs say of bad input."""
+"""Check of the error that bad input causes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of Triton: compiled without a GPU, launched on the stand-in driver, shipped.
+"""Triton kernels: compiled without a GPU, launched on the stand-in driver, shipped.
 
-What a launch does is done by Triton's interpreter, on memory of the host that claims to be a
-GPU's.  `use_triton.py` runs this, where the dynamic loader finds the stand-in first.
+A launch runs the kernel in Triton's interpreter, on host memory that is declared as GPU memory.
+`use_triton.py` runs this program with a loader path that finds the stand-in first.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class HostTensor:
-    """What Triton's interpreter asks of a tensor of torch, over an address."""
+    """A tensor at an address, with the torch methods that Triton's interpreter uses."""
 
     def __init__(self, address: int, dtype: str) -> None:
         self.address, self.dtype = address, dtype
@@ -69,7 +69,7 @@ def add(x, y, out, n, a, BLOCK: tl.constexpr):
 
 
 def interpreted(launch) -> None:
-    """Do what `add` does."""
+    """Compute `add` on the host."""
     seen.append(launch.kernel.decode())
     pointer = ctypes.c_void_p
     x, y, out, n, a, scratch, profile = launch.values(
@@ -87,7 +87,7 @@ def fill(x, k):
 
 @triton.jit
 def copy(x, out, n, m, BLOCK: tl.constexpr):
-    """Through descriptors, for which a kernel needs memory of its own."""
+    """Copy through descriptors, which need temporary memory."""
     source = tl.make_tensor_descriptor(x, [n, m], [m, 1], [BLOCK, BLOCK])
     target = tl.make_tensor_descriptor(out, [n, m], [m, 1], [BLOCK, BLOCK])
     at = [tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK]
@@ -96,7 +96,7 @@ def copy(x, out, n, m, BLOCK: tl.constexpr):
 
 @triton.jit
 def product(x, y, out, k, stride, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """One block of a product, staged in shared memory."""
+    """Compute one block of a product, staged in shared memory."""
     rows, columns, inner = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     total = tl.zeros((M, N), tl.float32)
     for at in range(0, k, K):
@@ -109,7 +109,7 @@ def product(x, y, out, k, stride, M: tl.constexpr, N: tl.constexpr, K: tl.conste
 seen: list[str] = []
 SIGNATURE = "add(x: float32[n], y: float32[n], out: out float32[n], a: float = 2.0)"
 
-# ---- values, keywords, a choice by shape, several architectures ----------------------------------
+# ---- values, keywords, variants by shape, several architectures ----------------------------------
 
 plan = to_plan(
     triton.jit(add),
@@ -147,7 +147,7 @@ for module in (codegen.launch_module(plan), cpp.load_inline("add", c_sources=[so
         assert str(error) == "add() argument 'out': shape[0] must be n = 1, got 2"
 assert seen == ["add"] * 6
 
-# ---- memory of a kernel's own, shared memory, clusters and attributes ----------------------------
+# ---- temporary memory, shared memory, clusters and attributes ------------------------------------
 
 module = to_module(
     copy,
@@ -179,7 +179,8 @@ granted, launched = calls("cuFuncSetAttribute")[0], calls()
 bytes_ = int(granted.split(", ")[2].rstrip(")"))
 assert bytes_ > 48 << 10, granted
 
-# Results, which the caller's framework allocates, and memory between two kinds of numbers.
+# Results, which the caller's framework allocates, and temporary memory between two kinds of
+# numbers.
 
 
 @triton.jit
@@ -232,7 +233,7 @@ for options, shown in (
     (line,) = calls("cuLaunch")
     assert line.endswith(shown), line
 
-# ---- loads of 16 bytes, where addresses and extents allow them -----------------------------------
+# ---- 16-byte loads, if addresses and extents allow them ------------------------------------------
 
 
 @triton.jit
@@ -390,7 +391,7 @@ except RuntimeError as error:
         "cubin for sm_90a, cubin for sm_80"
     ), error
 
-# ---- shipped, to where there is neither Triton nor Python ----------------------------------------
+# ---- shipped to an environment without Triton and Python -----------------------------------------
 
 plan = to_plan(fill, "fill(x: out float32[n], k: int32 = 7)", grid="n", target=90)
 tvm_ffi.export_library("module.so", codegen.launch_module(plan))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of CuPy: what its objects hold is compiled without a GPU and without CuPy's compiler.
+"""CuPy kernels: the source of its objects, compiled without a GPU and without CuPy's compiler.
 
-Shipped, then launched over the stand-in driver where there is no CuPy.
+The kernels are shipped, then launched on the stand-in driver without CuPy.
 """
 
 import cupy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile functions of cuteDSL for the host and for a GPU, export them, and run their checks."""
+"""Compile cuteDSL functions for the host and for a GPU, export them, and run their checks."""
 
 import inspect
 import os
@@ -32,7 +32,7 @@ def launch(a: cute.Tensor, b: cute.Tensor):
     add_on_gpu(a, b).launch(grid=(1, 1, 1), block=(32, 1, 1))
 
 
-# ---- For the host: called here, and exported without anything of the compiler --------------------
+# ---- For the host: called here, and exported without the compiler's libraries --------------------
 
 x, y = np.arange(6, dtype=np.float32), np.zeros(6, np.float32)
 on_host = cute.compile(
@@ -54,11 +54,12 @@ runtime = find_runtime_libraries(enable_tvm_ffi=True)
 folders = {f"-Wl,-rpath,{Path(library).parent}" for library in runtime}
 subprocess.run(["cc", "-shared", "gpu.o", *runtime, *folders, "-o", "gpu.so"], check=True)
 
-# ---- Both, where there is no cuteDSL -------------------------------------------------------------
+# ---- Both, without cuteDSL
+# ------------------------------------------------------------------------
 
 
 def refusal(call, *args):
-    """Return what a call says that must fail."""
+    """Return the error message of a call that must fail."""
     try:
         call(*args)
     except (RuntimeError, TypeError, ValueError) as error:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build a module of FlashInfer from its sources; describe its functions, call them by keywords.
+"""Build a FlashInfer module from source; set signatures of its functions, call them by keywords.
 
-Needs the compiler of CUDA.  Without a GPU the call ends where the kernel would be launched.
+Requires a CUDA compiler.  Without a GPU the call ends at the kernel launch.
 """
 
 import inspect
@@ -24,7 +24,7 @@ SIGNATURES = {
 
 
 def refusal(call, *args, **kwargs) -> str:
-    """Return what a call says that must fail."""
+    """Return the error message of a call that must fail."""
     try:
         call(*args, **kwargs)
     except (RuntimeError, TypeError, ValueError) as error:
@@ -36,7 +36,7 @@ module = built(gen_quantization_module())
 assert module.functions == ("packbits", "segment_packbits")
 x, y = torch.ones(12, dtype=torch.bool), torch.zeros(2, dtype=torch.uint8)
 
-# What the host code says by itself knows places and no names.
+# The host code's own message has positions, not names.
 said = refusal(module.packbits, x, 3, y)
 assert "argument #1" in said, said
 
@@ -45,7 +45,7 @@ packbits = module.packbits
 assert list(inspect.signature(packbits).parameters) == ["x", "bitorder", "y"]
 assert "big or little" in packbits.__doc__
 
-# Keywords reach the host code, in its order.
+# Keywords reach the host code in its parameter order.
 said = refusal(packbits, y=y, bitorder="big", x=x)
 assert "x must be a CUDA tensor" in said, said
 said = refusal(packbits, x, y=y)
@@ -53,7 +53,7 @@ assert said == "TypeError: packbits() missing 1 required positional argument: 'b
 said = refusal(packbits, x, order="big", y=y)
 assert "unexpected keyword argument 'order'; did you mean 'bitorder'?" in said, said
 
-# It does not look at the length of y; the signature does.
+# The host code does not check the length of y; the signature does.
 signature = module.get_function_signature("packbits")
 signature.check(x, "big", y)
 said = refusal(signature.check, x, "big", y[:1])
@@ -61,7 +61,7 @@ assert said == "ValueError: packbits() argument 'y': shape[0] must be cdiv(n, 8)
 said = refusal(signature.check, x.byte(), "big", y)
 assert said == "ValueError: packbits() argument 'x': expected dtype bool, got uint8", said
 
-if not HAS_DRIVER:  # a GPU would read memory that is not its own
+if not HAS_DRIVER:  # a GPU would read out of bounds
     gpu_x, gpu_y = Array(x.numpy()), Array(y.numpy())
     said = refusal(packbits, y=gpu_y, bitorder="middle", x=gpu_x)
     assert "bitorder must be 'big' or 'little'" in said, said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile kernels of Helion, launch them over the stand-in driver, ship them without Helion."""
+"""Compile Helion kernels, launch them on the stand-in driver, ship them without Helion."""
 
 from pathlib import Path
 
@@ -9,5 +9,5 @@ run_over_stand_in(
     "helion_kernels.py",
     TRITON_CACHE_DIR=str(Path.cwd() / "triton"),
     TORCHINDUCTOR_CACHE_DIR=str(Path.cwd() / "inductor"),
-    TRITON_DEFAULT_FP_FUSION="1",  # its default; it warns otherwise
+    TRITON_DEFAULT_FP_FUSION="1",  # the default, set explicitly because Helion warns otherwise
 )

@@ -52,7 +52,7 @@ except ValueError as error:
 else:
     raise AssertionError("a tensor of a wrong shape was taken")
 
-# What is shipped: one library of wrappers beside that of Hidet.
+# The shipped files: one library of wrappers, and Hidet's library.
 codegen.wrap_library("out/lib.so", [softmax], output=Path("out/softmax.so"))
 shipped = tvm_ffi.load_module("out/softmax.so")
 shipped.softmax(x, y)
@@ -80,7 +80,7 @@ with hidet.script_module() as script:
 
 try:
     hidet.drivers.build_ir_module(script.ir_module(), "./cuda", target="cuda --arch=sm_90")
-except RuntimeError as error:  # without a GPU, when the source is written
+except RuntimeError as error:  # without a GPU, when the source is generated
     assert str(error) == "CUDA is not available.", error
 options = ["-std=c++17", "-arch=sm_90", f"-I{Path(hidet.__path__[0]) / 'include'}"]
 subprocess.run(["nvcc", "-cubin", *options, "cuda/source.cu", "-o", "rows.cubin"], check=True)
@@ -94,7 +94,8 @@ on_gpu = codegen.make_launch_plan(
 )
 tvm_ffi.export_library("rows.so", codegen.launch_module(on_gpu))
 
-# ---- Refused, and launched -----------------------------------------------------------------------
+# ---- Rejected input, and launches
+# -----------------------------------------------------------------
 
 
 def plan_refused(text, kernel="_Z10hidet_rowsPfS_ii", last="int32 m") -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build kernels in Mojo by the commands of their README; link one into a program; launch PTX."""
+"""Build Mojo kernels by the commands of their README; link one into a program; launch PTX."""
 
 from copied_example import copied, output, readme_blocks
 from over_stand_in import run_over_stand_in
@@ -16,7 +16,7 @@ languages = copied("aot_program") / "languages"
 output("python", "build.py", "build", "c", "mojo", cwd=languages)
 printed = output(languages / "build" / "axpy", cwd=languages)
 lines = readme_blocks(languages, "")[0].splitlines()
-assert printed.splitlines() == lines[:4], printed  # those of C and Mojo
+assert printed.splitlines() == lines[:4], printed  # the results of C and Mojo
 symbols = output("nm", "--dynamic", "--undefined-only", languages / "build" / "axpy", cwd=languages)
 assert "dlopen" not in symbols
 assert "Py" not in symbols

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA C++ as text: compiled by NVRTC and shipped, then launched over the stand-in driver.
+"""CUDA C++ text: compiled by NVRTC and shipped, then launched on the stand-in driver.
 
-NVRTC does not run beside the stand-in, which has less than it asks a driver for.
+NVRTC runs in a process without the stand-in, which lacks driver functions that it needs.
 """
 
 from over_stand_in import run_over_stand_in

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-os.environ["TILELANG_CACHE_DIR"] = str(Path.cwd() / "tilelang")  # not the user's
+os.environ["TILELANG_CACHE_DIR"] = str(Path.cwd() / "tilelang")  # not a user's parameter
 
 import tilelang
 import tilelang.cpu.language as C
@@ -36,7 +36,7 @@ def add_one(A: T.Tensor((SIZE,), "float32"), B: T.Tensor((SIZE,), "float32")):
 
 
 def refusal(call, *args):
-    """Return what a call says that must fail."""
+    """Return the error message of a call that must fail."""
     try:
         call(*args)
     except (RuntimeError, TypeError, ValueError) as error:
@@ -47,7 +47,7 @@ def refusal(call, *args):
 x, y = torch.arange(SIZE, dtype=torch.float32), torch.zeros(SIZE)
 wrong = torch.zeros(SIZE + 1)
 
-# ---- The C target: a library of a function of C, called through its signature --------------------
+# ---- The C target: a library with a C function, called through its signature ---------------------
 
 on_host = tilelang.compile(add_one_on_host, target="c")
 shutil.copy(on_host.adapter.libpath, "libadd_one.so")
@@ -60,14 +60,14 @@ assert said == "add_one() argument 'B': shape[0] must be 64, got 65", said
 said = refusal(module.add_one, x.double(), y)
 assert said == "add_one() argument 'A': expected dtype float32, got float64", said
 
-# ---- CUDA: a library of the ABI, which has checks of its own and no names ------------------------
+# ---- CUDA: a library of the ABI, which has checks but no parameter names -------------------------
 
 kernel = tilelang.compile(
     add_one, target={"kind": "cuda", "arch": "sm_90"}, execution_backend="tvm_ffi"
 )
 kernel.export_library("add_one.so")
 
-# In a process without TileLang, for which only this package has a loader.
+# The process has no TileLang; only `tvm_ffi` provides a loader there.
 LOAD = f"""
 import inspect, sys, torch, tvm_ffi
 tvm_ffi.cuda.register_tvm_loader()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile kernels of Triton, launch them over the stand-in driver, ship them without Triton."""
+"""Compile Triton kernels, launch them on the stand-in driver, ship them without Triton."""
 
 import os
 from pathlib import Path
@@ -9,16 +9,16 @@ from over_stand_in import HERE, run_over_stand_in, stand_in
 
 SETTINGS = {
     "TRITON_CACHE_DIR": str(Path.cwd() / "triton"),
-    "TRITON_DEFAULT_FP_FUSION": "1",  # its default; it warns otherwise
+    "TRITON_DEFAULT_FP_FUSION": "1",  # the default, set explicitly because Triton warns otherwise
 }
 
-# The example's program with a kernel of C and one of Triton, where there is no GPU, and where the
-# stand-in does what the kernel does.
+# The example's program with a C kernel and a Triton kernel: without a GPU, and on the stand-in,
+# which computes the kernel on the host.
 languages = copied("aot_program") / "languages"
 environment = {**os.environ, **SETTINGS}
 output("python", "build.py", "build", "c", "triton", cwd=languages, env=environment)
 lines = readme_blocks(languages, "")[0].splitlines()
-expected = lines[:2] + lines[-2:]  # those of C and Triton
+expected = lines[:2] + lines[-2:]  # the results of C and Triton
 printed = output("build/axpy", cwd=languages, env=environment).splitlines()
 assert printed.pop(2) in ("triton   no GPU", expected[2])
 assert printed == expected[:2] + expected[3:]

@@ -11,22 +11,22 @@ namespace {
 
 using namespace tvm::ffi;
 
-std::function<void()> when_it_goes;
+std::function<void()> on_destruction;
 
-class ComingBackObj : public Object {
+class ReentrantObj : public Object {
  public:
-  ~ComingBackObj() {
-    if (when_it_goes) when_it_goes();
+  ~ReentrantObj() {
+    if (on_destruction) on_destruction();
   }
-  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.ComingBack", ComingBackObj, Object);
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.ComingBack", ReentrantObj, Object);
 };
 
-Any NewComingBack() { return ObjectRef(make_object<ComingBackObj>()); }
+Any NewReentrant() { return ObjectRef(make_object<ReentrantObj>()); }
 
 List<Any> ListOf(int64_t size, int64_t first, int64_t last) {
   List<Any> list;
   for (int64_t i = 0; i < size; ++i) {
-    list.push_back(first <= i && i < last ? NewComingBack() : Any(i));
+    list.push_back(first <= i && i < last ? NewReentrant() : Any(i));
   }
   return list;
 }
@@ -43,13 +43,13 @@ TEST_CASE("destructors of erased elements see a complete list and may grow it") 
   for (int64_t last : {2, 4}) {
     List<Any> list = ListOf(6, 1, last);
     std::string seen;
-    when_it_goes = [&] {
+    on_destruction = [&] {
       if (seen.empty()) seen = Numbers(list);
       list.insert(list.begin(), Any(7));
       list.reserve(static_cast<int64_t>(2 * list.capacity()));
     };
     list.erase(list.begin() + 1, list.begin() + last);
-    when_it_goes = nullptr;
+    on_destruction = nullptr;
     CHECK_EQ(seen, last == 2 ? "0 2 3 4 5 " : "0 4 5 ");
     CHECK_EQ(Numbers(list), last == 2 ? "7 0 2 3 4 5 " : "7 7 7 0 4 5 ");
   }
@@ -58,9 +58,9 @@ TEST_CASE("destructors of erased elements see a complete list and may grow it") 
 TEST_CASE("destructors of erased elements may clear the list") {
   for (int64_t last : {2, 4}) {
     List<Any> list = ListOf(6, 1, last);
-    when_it_goes = [&] { list.clear(); };
+    on_destruction = [&] { list.clear(); };
     list.erase(list.begin() + 1, list.begin() + last);
-    when_it_goes = nullptr;
+    on_destruction = nullptr;
     CHECK_EQ(list.size(), size_t{0});
   }
 }
@@ -70,14 +70,14 @@ TEST_CASE("destructors of erased elements may clear the list") {
 TEST_CASE("destructors may grow a dict during clear") {
   for (int64_t size : {3, 40}) {
     Dict<int64_t, Any> dict;
-    for (int64_t i = 0; i < size; ++i) dict.Set(i, NewComingBack());
+    for (int64_t i = 0; i < size; ++i) dict.Set(i, NewReentrant());
     int64_t next = 1000;
-    when_it_goes = [&] {
+    on_destruction = [&] {
       for (int i = 0; i < 8; ++i, ++next) dict.Set(next, next);
       dict.erase(next - 3);
     };
     dict.clear();
-    when_it_goes = nullptr;
+    on_destruction = nullptr;
     // As many entries are erased as the dict had at first.
     CHECK_EQ(dict.size(), static_cast<size_t>(7 * size));
     for (auto [key, value] : dict) CHECK_EQ(dict[key].cast<int64_t>(), key);
@@ -88,14 +88,14 @@ TEST_CASE("destructors may grow a dict during clear") {
 TEST_CASE("elements that destructors add during clear are kept") {
   List<Any> list = ListOf(6, 0, 6);
   int64_t next = 100;
-  when_it_goes = [&] { list.push_back(next++ < 112 ? NewComingBack() : Any(next)); };
+  on_destruction = [&] { list.push_back(next++ < 112 ? NewReentrant() : Any(next)); };
   list.clear();
   CHECK_EQ(list.size(), size_t{6});
   list.resize(0);
   CHECK_EQ(list.size(), size_t{6});
   std::vector<Any> numbers{1, 2, 3};
   list.Assign(numbers.begin(), numbers.end());
-  when_it_goes = nullptr;
+  on_destruction = nullptr;
   CHECK_EQ(Numbers(list), "113 114 115 116 117 118 1 2 3 ");
 }
 
@@ -104,10 +104,10 @@ TEST_CASE("elements that destructors add during clear are kept") {
 template <typename Sequence, typename Empty>
 size_t SizeOfDropped(const Empty& empty) {
   Sequence sequence;
-  for (int i = 0; i < 6; ++i) sequence.push_back(NewComingBack());
-  when_it_goes = [&] { sequence = Sequence(); };
+  for (int i = 0; i < 6; ++i) sequence.push_back(NewReentrant());
+  on_destruction = [&] { sequence = Sequence(); };
   empty(&sequence);
-  when_it_goes = nullptr;
+  on_destruction = nullptr;
   return sequence.size();
 }
 
@@ -125,10 +125,10 @@ TEST_CASE("destructors may release the container during clear") {
   CheckDropped<List<Any>>();
   CheckDropped<Array<Any>>();
   Dict<int64_t, Any> dict;
-  for (int64_t i = 0; i < 40; ++i) dict.Set(i, NewComingBack());
-  when_it_goes = [&] { dict = Dict<int64_t, Any>(); };
+  for (int64_t i = 0; i < 40; ++i) dict.Set(i, NewReentrant());
+  on_destruction = [&] { dict = Dict<int64_t, Any>(); };
   dict.clear();
-  when_it_goes = nullptr;
+  on_destruction = nullptr;
   CHECK_EQ(dict.size(), size_t{0});
 }
 
