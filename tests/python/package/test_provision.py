@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm_ffi provide``: distribution metadata under the incumbent's name; both in one environment."""
+"""``tvm_ffi provide``: metadata under the incumbent's name, and conflicts with the incumbent."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def check_stream(module: tvm_ffi.Module) -> None:
 
 
 def check_streams_of_exporters(module: tvm_ffi.Module) -> None:
-    """Exporters receive the stream that the kernel is launched on."""
+    """Check that exporters receive the stream that the kernel is launched on."""
 
     class Streaming(forged.Source):
         def __tvm_ffi_env_stream__(self) -> int:
