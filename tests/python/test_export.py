@@ -109,7 +109,7 @@ def test_functions_are_exported_under_given_names(compiled, tmp_path):
 
 
 def test_the_c_library_is_a_needed_library(compiled, tmp_path):
-    """Otherwise symbols would get the oldest version of the C library, which behaves differently."""
+    """Otherwise symbols would be bound to their oldest version, which behaves differently."""
     path = tvm_ffi.export_library(tmp_path / "out.so", objects=compiled("__tvm_ffi_two", 2))
     command = [shutil.which("readelf") or pytest.skip("no readelf"), "-dW", str(path)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout

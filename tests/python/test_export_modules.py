@@ -179,7 +179,7 @@ def test_a_single_module_that_is_code(code_object, tmp_path):
     from_module = tvm_ffi.export_library(tmp_path / "module.so", Code(code))
     assert (load(from_module).kind, load(from_module).seven()) == ("library", 7)
     plain = tvm_ffi.export_library(tmp_path / "plain.so", objects=code)
-    assert b"__tvm_ffi__library_bin" not in plain.read_bytes()  # there is no tree to describe
+    assert b"__tvm_ffi__library_bin" not in plain.read_bytes()  # no embedded modules
 
 
 @st.composite

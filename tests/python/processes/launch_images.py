@@ -58,8 +58,8 @@ def main(capability: int, expected: str) -> None:
             else:
                 with pytest.raises(RuntimeError) as caught:
                     module.k(vector())
-                said = str(caught.value)
-                assert said == expected + ", ".join(map(str, formats))
+                message = str(caught.value)
+                assert message == expected + ", ".join(map(str, formats))
     print("done")
 
 

@@ -328,8 +328,8 @@ def check_values(module) -> None:
     matrix = type(matrix)((3, 2), (4, 2), device=(2, 0))
 
     def sizes(launch) -> None:
-        words = [c_void_p, *[c_int64] * 5, c_int32, c_int32, c_int32, c_void_p, c_void_p]
-        seen.append((*launch.values(*words), *launch.grid, *launch.block))
+        types = [c_void_p, *[c_int64] * 5, c_int32, c_int32, c_int32, c_void_p, c_void_p]
+        seen.append((*launch.values(*types), *launch.grid, *launch.block))
 
     with run_at_launch(sizes):
         module.sizes(matrix, 5, z, ctypes.c_void_p(4096))

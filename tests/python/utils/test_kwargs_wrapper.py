@@ -255,7 +255,7 @@ def test_signatures():
     assert f(1) == (1,)
 
 
-def test_the_wrapper_does_not_keep_its_target_alive():
+def test_a_released_wrapper_releases_its_target():
     class Callee:
         def __call__(self, *args):
             return args

@@ -180,7 +180,7 @@ def test_threads():
 
 
 def by_hand(value):
-    """Reference implementation without information about declared types."""
+    """Return the expected tuple, computed without declared types."""
     if dataclasses.is_dataclass(value):
         return tuple(by_hand(getattr(value, f.name)) for f in dataclasses.fields(value))
     if isinstance(value, Pair):
