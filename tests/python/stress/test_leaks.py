@@ -384,7 +384,7 @@ FAILURES = {
 def in_use(kernels):
     for _ in range(2):  # in free-threaded Python, the second collection frees the rest
         gc.collect()
-    purge()  # frees metadata of released objects
+    purge()  # what is known about objects that have died waits for this
     return kernels.heap_bytes(), sys.getallocatedblocks()
 
 
