@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths into values."""
+"""Access paths (`AccessPath`) into values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ROOT = AccessPath.root()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _class_of_steps():
-    """Let the package's class stand for steps; other tests of this process register their own."""
+def _registered_step_class():
+    """Register the package's class for steps; other tests of this process register another one."""
     index = core._object_type_key_to_index("ffi.reflection.AccessStep")
     earlier = core._type_index_to_type_info(index).type_cls
     core._register_object_by_index(index, AccessStep)
@@ -45,7 +45,7 @@ def test_steps(path, kind, key, text):
     assert path.parent == ROOT
 
 
-def test_numbers_of_the_kinds():
+def test_values_of_access_kind():
     present = [AccessKind.ATTR, AccessKind.ARRAY_ITEM, AccessKind.MAP_ITEM]
     assert present == [0, 1, 2]
     assert [AccessKind[f"{kind.name}_MISSING"] for kind in present] == [3, 4, 5]
@@ -57,14 +57,14 @@ def test_the_root_has_no_step_and_no_parent():
     assert repr(ROOT) == "<root>"
 
 
-def test_a_path_keeps_its_beginning():
+def test_extending_a_path_does_not_change_its_prefix():
     path = ROOT.attr("x").array_item(2).map_item("k")
     assert [(step.kind, step.key) for step in path.to_steps()] == [(0, "x"), (1, 2), (2, "k")]
     assert (path.depth, repr(path.parent)) == (3, "<root>.x[2]")
     assert (ROOT.depth, repr(ROOT)) == (0, "<root>")
 
 
-def test_paths_are_equal_and_hash_equally_by_their_steps():
+def test_paths_compare_and_hash_by_their_steps():
     key = tvm_ffi.Array(["k"])  # compared by identity natively
     same = [ROOT.map_item(key).attr("y"), ROOT.map_item(key).attr("y")]
     assert not same[0].same_as(same[1])
@@ -89,7 +89,7 @@ def test_prefixes():
     assert not ROOT.attr("y").is_prefix_of(long)
 
 
-def test_paths_come_from_paths_alone():
+def test_paths_and_steps_cannot_be_constructed_directly():
     with pytest.raises(ValueError, match=r"begin with AccessPath\.root\(\)"):
         AccessPath()
     with pytest.raises(TypeError, match="`AccessStep` cannot be constructed directly"):
@@ -118,13 +118,13 @@ def test_fields_are_read_only():
             setattr(path, name, None)
 
 
-def test_paths_travel_in_pickles():
+def test_paths_can_be_pickled():
     path = ROOT.attr("x").map_item("k").array_item(3)
     copied = pickle.loads(pickle.dumps(path))
     assert (copied, type(copied), repr(copied)) == (path, AccessPath, '<root>.x["k"][3]')
 
 
-def test_long_paths_are_made_compared_and_released():
+def test_long_paths_are_created_compared_and_released():
     def make():
         path = AccessPath.root()
         for i in range(100_000):
@@ -150,7 +150,7 @@ def test_paths_from_native_code_have_the_class_without_an_import(run_python):
     assert (result.returncode, result.stdout) == (0, "<root>[1] True\n"), result.stderr
 
 
-def test_a_class_of_the_user_is_not_replaced_later(run_python):
+def test_a_user_class_is_not_replaced_by_a_later_import(run_python):
     result = run_python(
         "import tvm_ffi\n"
         "@tvm_ffi.register_object('ffi.reflection.AccessPath')\n"
@@ -164,7 +164,7 @@ def test_a_class_of_the_user_is_not_replaced_later(run_python):
 
 
 def _path_of_graph(fields, last=7):
-    """Return what a JSON graph says is a path; that before it is `<root>.x`."""
+    """Return a path from a JSON graph, whose parent is `<root>.x`; fields replace its own."""
     nodes = [
         {"type": "None"},
         {"type": "ffi.reflection.AccessPath", "data": {"parent": 0, "step": 0, "depth": 0}},
@@ -181,7 +181,7 @@ def _path_of_graph(fields, last=7):
     return from_json_graph_str(json.dumps({"root_index": last, "nodes": nodes}))
 
 
-def test_paths_come_back_from_graphs():
+def test_paths_are_read_from_json_graphs():
     path = _path_of_graph({})
     assert path == ROOT.attr("x").array_item(3)
     assert hash(path) == hash(ROOT.attr("x").array_item(3))
@@ -199,8 +199,8 @@ def test_paths_come_back_from_graphs():
         {"depth": 2**31 - 1},
     ],
 )
-def test_paths_of_graphs_that_do_not_fit_themselves_are_refused(fields):
-    """The number of steps was believed, and whatever stood for the parent was read as a path."""
+def test_inconsistent_paths_from_json_graphs_are_refused(fields):
+    """The depth was not checked, and a parent of any type was read as a path."""
     path = _path_of_graph(fields)
     other = _path_of_graph(fields)
     for use in (
@@ -216,8 +216,8 @@ def test_paths_of_graphs_that_do_not_fit_themselves_are_refused(fields):
     assert repr(path).startswith("<root>")
 
 
-def test_paths_of_graphs_with_less_than_no_step_are_as_long_as_the_root():
-    """A vector of that many steps was asked for."""
+def test_a_negative_depth_in_a_json_graph_means_no_steps():
+    """A vector with the negative depth as its size was allocated."""
     path = _path_of_graph({"depth": -2})
     assert list(path.to_steps()) == []
     assert path != ROOT

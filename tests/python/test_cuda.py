@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tvm_ffi.cuda`: modules without a driver, over a stand-in, and on a GPU where one is."""
+"""`tvm_ffi.cuda`: modules without a driver, on the fake driver, and on a GPU if there is one."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def run_python(*command: str | Path, **variables: str) -> subprocess.CompletedPr
     )
 
 
-def test_functions_run_on_the_driver_that_is_found(fake_driver):
+def test_functions_run_on_the_fake_driver(fake_driver):
     path = os.pathsep.join([str(HERE / "support"), os.environ.get("PYTHONPATH", "")])
-    program = HERE / "processes" / "cuda_stand_in.py"
+    program = HERE / "processes" / "fake_device_launches.py"
     done = run_python(program, PYTHONPATH=path, LD_LIBRARY_PATH=str(fake_driver))
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
 
 
 @pytest.mark.skipif(HAS_DRIVER, reason="a CUDA driver is installed")
-def test_without_a_driver_modules_can_be_made_but_not_run():
+def test_without_a_driver_modules_can_be_created_but_not_run():
     module = cuda.create_module(PTX, {"f": ["void*"]})
     with pytest.raises(RuntimeError, match=r"the CUDA driver is not available: libcuda\.so\.1: "):
         module.f(None, 1, 1)
 
 
-def test_what_a_module_says_about_itself(tmp_path):
+def test_properties_of_a_module(tmp_path):
     image = tmp_path / "image.ptx"
     image.write_text(PTX, encoding="utf-8")
     kernel = cuda.Kernel(["x: float32*"], ["gridDim"], fixed={"blockDim.x": 32}, symbol="f")
@@ -70,7 +70,7 @@ def test_what_a_module_says_about_itself(tmp_path):
     assert (tmp_path / "written.ptx").read_text(encoding="utf-8") == PTX
 
 
-def test_arguments_have_names_where_kernels_give_them():
+def test_parameter_names_of_kernels():
     kernel = cuda.Kernel(["x: float32*", "n: int32"], ["gridDim", "blockDim.x"], symbol="f")
     kernels = {"named": kernel, "half": ["x: void*", "int8"], "word": ["in: int8"]}
     module = cuda.create_module(PTX, kernels)
@@ -168,7 +168,7 @@ def test_saved_bytes_are_read_again():
 
 
 @pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
-def test_a_module_travels_in_a_library(tmp_path):
+def test_a_module_is_embedded_in_a_library(tmp_path):
     shared = cuda.create_module(PTX, {"f": ["x: void*"]})
     root = cuda.create_module(PTX, {"g": []})
     root.import_module(shared)
@@ -195,7 +195,7 @@ SCALE = ["x: float32[]", "factor: float32", "y: float32[]", "n: int64"]
 
 @pytest.fixture
 def torch():
-    """Return PyTorch where it has a device."""
+    """Return PyTorch; skip the test without a CUDA device."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
@@ -208,7 +208,7 @@ def on_device(torch):
     return cuda.create_module(EXAMPLE, {"scale": kernel})
 
 
-def test_on_a_device_it_computes(torch, on_device):
+def test_on_a_device_kernels_compute(torch, on_device):
     for index in range(torch.cuda.device_count()):
         x = torch.arange(1000.0, device=f"cuda:{index}")
         y = torch.zeros_like(x)
@@ -232,7 +232,7 @@ def test_on_a_device_the_stream_and_graphs_are_respected(torch, on_device):
     torch.testing.assert_close(y, 2 * x)
 
 
-def test_on_a_device_the_driver_explains_itself(torch):
+def test_on_a_device_driver_errors_are_reported(torch):
     x = torch.zeros(4, device="cuda")
     wrong = EXAMPLE.read_text("utf-8").replace("mul.f32", "mull.f32")
     module = cuda.create_module(wrong, {"scale_f32": SCALE})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries made from object files: what gets in, what they export, how failures look."""
+"""`export_library`: shared libraries linked from object files and archives, and link errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}"),
 ]
 
-# Returns a number; the exponent keeps `pow` from being computed by the compiler.
+# Returns a power; the exponent is an argument, so that the compiler cannot evaluate `pow`.
 SOURCE = """
 #include <math.h>
 #include <tvm/ffi/c_api.h>
@@ -40,12 +40,12 @@ int NAME(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* resul
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """Return a function that compiles a function of a name, which returns a value."""
+    """Return a function that compiles a C function with a given name and result."""
     folder = tmp_path_factory.mktemp("objects")
     (folder / "source.c").write_text(SOURCE)
     include = [f"-I{path}" for path in libinfo.include_paths()]
 
-    def compile_one(name, value):
+    def compile_object(name, value):
         target = folder / f"{name}_{value}.o"
         if not target.exists():
             names = [f"-DNAME={name}", f"-DVALUE={value}.0"]
@@ -53,7 +53,7 @@ def compiled(tmp_path_factory):
             subprocess.run([*command, "-o", str(target)], cwd=folder, check=True)
         return target
 
-    return compile_one
+    return compile_object
 
 
 def test_one_object(compiled, tmp_path):
@@ -66,8 +66,8 @@ def test_one_object(compiled, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_names_that_need_care(compiled, tmp_path, monkeypatch):
-    """Spaces, other alphabets, what a shell or a linker would take for an option or a file."""
+def test_file_names_with_special_characters(compiled, tmp_path, monkeypatch):
+    """Spaces, non-ASCII letters, and names that a shell or linker could take for an option."""
     monkeypatch.chdir(tmp_path)
     for name in ("-o b.o", "@ü.o", "'\"\\ .o"):
         shutil.copy(compiled("__tvm_ffi_two", 2), name)
@@ -78,7 +78,7 @@ def test_names_that_need_care(compiled, tmp_path, monkeypatch):
     assert tvm_ffi.load_module("./-d é/-x.so").two() == 2
 
 
-def test_everything_in_an_archive_is_taken(compiled, tmp_path):
+def test_all_members_of_an_archive_are_linked(compiled, tmp_path):
     objects = [compiled("__tvm_ffi_two", 2), compiled("__tvm_ffi_three", 3)]
     subprocess.run(["ar", "rc", tmp_path / "both.a", *objects], check=True)
     path = tvm_ffi.export_library(tmp_path / "out.so", objects=[tmp_path / "both.a"])
@@ -87,7 +87,7 @@ def test_everything_in_an_archive_is_taken(compiled, tmp_path):
 
 
 def test_thousands_of_objects(compiled, tmp_path, monkeypatch):
-    """Their names would not fit into a command line."""
+    """The file names exceed the length limit of a command line."""
     folder = tmp_path / ("a long ünder'\"\\ name" * 9)
     folder.mkdir()
     empty = folder / "empty.o"
@@ -100,7 +100,7 @@ def test_thousands_of_objects(compiled, tmp_path, monkeypatch):
     assert tvm_ffi.load_module(path).two() == 2
 
 
-def test_functions_get_names(compiled, tmp_path):
+def test_functions_are_exported_under_given_names(compiled, tmp_path):
     objects = [compiled("kernel_a", 2), compiled("kernel_b", 3), compiled("__tvm_ffi_four", 4)]
     functions = {"two": "kernel_a", "main": "kernel_b", "four": "__tvm_ffi_four"}
     path = tvm_ffi.export_library(tmp_path / "out.so", objects=objects, functions=functions)
@@ -108,8 +108,8 @@ def test_functions_get_names(compiled, tmp_path):
     assert (module.two(), module(), module.four()) == (2, 3, 4)
 
 
-def test_the_c_library_is_linked_by_version(compiled, tmp_path):
-    """Symbols without a library would get the oldest version, which behaves differently."""
+def test_the_c_library_is_a_needed_library(compiled, tmp_path):
+    """Otherwise symbols would be bound to their oldest version, which behaves differently."""
     path = tvm_ffi.export_library(tmp_path / "out.so", objects=compiled("__tvm_ffi_two", 2))
     command = [shutil.which("readelf") or pytest.skip("no readelf"), "-dW", str(path)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -127,7 +127,7 @@ def test_the_same_input_gives_the_same_bytes(compiled, tmp_path):
     assert (tmp_path / "a.so").read_bytes() == (tmp_path / "b.so").read_bytes()
 
 
-def test_the_command_can_be_chosen(compiled, tmp_path, monkeypatch):
+def test_the_linker_command_can_be_replaced(compiled, tmp_path, monkeypatch):
     linker = tmp_path / "my linker"
     linker.write_text(f'#!/bin/sh\necho "$0" "$@" >>{shlex.quote(str(tmp_path))}/log\nexec ld "$@"')
     linker.chmod(0o755)
@@ -163,7 +163,7 @@ extern "C" int __tvm_ffi_catch(void*, const void*, int, long* result) {
 
 
 @pytest.mark.parametrize("defines", [[], ["-DSTATIC"]], ids=["exceptions", "static objects"])
-def test_code_from_cxx_needs_the_compiler_of_cxx(tmp_path, defines):
+def test_cxx_objects_must_be_linked_by_the_cxx_compiler(tmp_path, defines):
     cxx = os.environ.get("CXX") or "c++"
     if shutil.which(shlex.split(cxx)[0]) is None:
         pytest.skip(f"no C++ compiler {cxx}")
@@ -180,7 +180,7 @@ def test_code_from_cxx_needs_the_compiler_of_cxx(tmp_path, defines):
 
 @pytest.fixture
 def old(tmp_path):
-    """Return the path of a library that is there already, with what must not change."""
+    """Return the path of an existing library; check that a failed export does not change it."""
     path = tmp_path / "out.so"
     path.write_text("old")
     yield path
@@ -188,17 +188,17 @@ def old(tmp_path):
     assert list(tmp_path.glob(".export*")) == []
 
 
-def test_an_old_library_is_replaced_as_a_whole(compiled, tmp_path):
+def test_an_existing_library_is_replaced_atomically(compiled, tmp_path):
     path = tmp_path / "out.so"
     tvm_ffi.export_library(path, objects=compiled("__tvm_ffi_two", 2))
     old = tvm_ffi.load_module(path)
     tvm_ffi.export_library(path, objects=compiled("__tvm_ffi_two", 3))
     assert old.two() == 2
-    # By its name, the system would find the one that is loaded.
+    # Under the old path, the loader would return the library that is already loaded.
     assert tvm_ffi.load_module(path.rename(tmp_path / "new.so")).two() == 3
 
 
-def test_the_linker_fails(compiled, old):
+def test_a_failing_linker_is_an_error(compiled, old):
     code = compiled("two", 2)
     with pytest.raises(RuntimeError) as caught:
         tvm_ffi.export_library(old, objects=[code, code], linker="ld -O1")
@@ -208,7 +208,7 @@ def test_the_linker_fails(compiled, old):
     assert "multiple definition of `two'" in message
 
 
-def test_no_linker(compiled, old):
+def test_a_missing_linker_is_an_error(compiled, old):
     with pytest.raises(RuntimeError, match=r"(?s)cannot start .*'no-ld'.*\nInstall one \(binutils"):
         tvm_ffi.export_library(old, objects=compiled("two", 2), linker="no-ld")
 
@@ -226,12 +226,12 @@ def test_no_linker(compiled, old):
         ({"f=1": "two"}, ValueError, "'__tvm_ffi_f=1' is not a valid symbol name"),
     ],
 )
-def test_functions_that_are_not_there(compiled, old, functions, error, message):
+def test_unknown_functions_are_refused(compiled, old, functions, error, message):
     with pytest.raises(error, match=message):
         tvm_ffi.export_library(old, objects=compiled("__tvm_ffi_two", 2), functions=functions)
 
 
-def test_files_that_are_no_code(kernel_library, old, tmp_path):
+def test_files_that_are_not_object_files_are_refused(kernel_library, old, tmp_path):
     (tmp_path / "text.o").write_text("int x;")
     with pytest.raises(ValueError, match="'.*text.o' is neither an object file"):
         tvm_ffi.export_library(old, objects=[tmp_path / "text.o"])
@@ -241,7 +241,7 @@ def test_files_that_are_no_code(kernel_library, old, tmp_path):
         tvm_ffi.export_library(old, objects=tmp_path / "none.o")
 
 
-def test_what_makes_no_sense(compiled, kernels, old):
+def test_invalid_arguments_are_refused(compiled, kernels, old):
     code = compiled("two", 2)
     with pytest.raises(ValueError, match="nothing to export: pass a module, objects, or both"):
         tvm_ffi.export_library(old)

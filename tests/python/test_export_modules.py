@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import trees in exported libraries: what comes back is what went in."""
+"""Import trees of modules embedded in exported libraries, and their round trip."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld
 
 
 class Table(CustomModule, kind="test.export.table"):
-    """Knows only what it was made from."""
+    """A module that is saved as bytes."""
 
     def __init__(self, content, *imports):
         self.content = content
@@ -40,7 +40,7 @@ class Table(CustomModule, kind="test.export.table"):
 
 
 class Code(CustomModule, kind="test.export.code", properties=ModulePropertyMask(4)):
-    """Writes an object file."""
+    """A module that is exported as an object file."""
 
     def __init__(self, path, *imports):
         self.path = path
@@ -53,11 +53,11 @@ class Code(CustomModule, kind="test.export.code", properties=ModulePropertyMask(
 
 
 class Stuck(CustomModule, kind="test.export.stuck"):
-    """Can be exported in no way."""
+    """A module that cannot be exported."""
 
 
 def described(root):
-    """Return what a tree consists of: one entry per module, in order of discovery."""
+    """Return the modules of a tree: content and imports of each, in order of discovery."""
     found, entries = {}, []
 
     def visit(module):
@@ -75,19 +75,19 @@ def described(root):
 
 @pytest.fixture(scope="module")
 def code_object(tmp_path_factory):
-    """Return a function that compiles an object file with a symbol of a name."""
+    """Return a function that compiles an object file with a given symbol."""
     if shutil.which(CC[0]) is None:
         pytest.skip(f"no C compiler {CC[0]}")
     folder = tmp_path_factory.mktemp("code")
 
-    def compile_one(symbol):
+    def compile_object(symbol):
         target = folder / f"{symbol}.o"
         body = f"int {symbol}(void* h, void* a, int n, long* r) {{ r[0] = 1; r[1] = 7; return 0; }}"
         command = [*CC, "-w", "-fPIC", "-xc", "-", "-c", "-o", str(target)]
         subprocess.run(command, input=body, text=True, check=True)
         return target
 
-    return compile_one
+    return compile_object
 
 
 def load(path):
@@ -95,7 +95,7 @@ def load(path):
 
 
 def test_a_tree_without_code(tmp_path):
-    """Module 0 is a custom module; what two modules import is one module again."""
+    """Module 0 is a custom module; a module that two others import stays shared."""
     end = Table(b"")
     root = Table(b"root", Table(b"\x00left", end), Table("é".encode(), end), end)
     path = tvm_ffi.export_library(tmp_path / "out.so", root)
@@ -136,11 +136,11 @@ def test_a_module_imports_the_code(code_object, tmp_path):
         [b"last", []],
     ]
     assert loaded.get_function("seven", query_imports=True)() == 7
-    assert described(root) == [[b"root", [1]], [b"first", []]]  # as it was
+    assert described(root) == [[b"root", [1]], [b"first", []]]  # unchanged
 
 
-def test_modules_of_a_library_that_is_linked_to_stay_there(code_object, tmp_path):
-    """The loader's search goes on in libraries that a library links to."""
+def test_modules_embedded_in_a_linked_library_are_not_loaded(code_object, tmp_path):
+    """`dlsym` also searches the libraries that a library is linked to."""
     tables = tvm_ffi.export_library(tmp_path / "tables.so", Table(b"root"))
     path = tmp_path / "linked.so"
     linked = ["-Wl,--no-as-needed", str(tables), f"-Wl,-rpath,{tmp_path}"]
@@ -152,8 +152,8 @@ def test_modules_of_a_library_that_is_linked_to_stay_there(code_object, tmp_path
     assert loaded.seven() == 7
 
 
-def test_modules_that_are_code_become_one(code_object, tmp_path):
-    """Wherever they stood; together they import what each of them did."""
+def test_code_modules_are_merged_into_one(code_object, tmp_path):
+    """The merged module imports everything that the code modules imported."""
     table = Table(b"table")
     inner = Code(code_object("__tvm_ffi_inner"), table)
     outer = Code(code_object("__tvm_ffi_outer"), inner, Table(b"mine", table))
@@ -179,12 +179,12 @@ def test_a_single_module_that_is_code(code_object, tmp_path):
     from_module = tvm_ffi.export_library(tmp_path / "module.so", Code(code))
     assert (load(from_module).kind, load(from_module).seven()) == ("library", 7)
     plain = tvm_ffi.export_library(tmp_path / "plain.so", objects=code)
-    assert b"__tvm_ffi__library_bin" not in plain.read_bytes()  # there is no tree to describe
+    assert b"__tvm_ffi__library_bin" not in plain.read_bytes()  # no embedded modules
 
 
 @st.composite
 def trees(draw):
-    """Return a module, the first of some that import each other."""
+    """Return the root of a random acyclic import graph."""
     count = draw(st.integers(1, 7))
     modules = []
     for number in range(count):
@@ -204,7 +204,7 @@ def test_round_trip(tmp_path_factory, tree, more):
 
 
 def test_thousands_of_modules(tmp_path):
-    """Deeper than the interpreter could follow by recursion."""
+    """The import chain is deeper than Python's recursion limit."""
     chain = Table(b"0")
     for number in range(1, 3000):
         chain = Table(b"%d" % number, chain)
@@ -232,7 +232,7 @@ def test_the_same_tree_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "a.so").read_bytes() == (tmp_path / "b.so").read_bytes()
 
 
-def test_what_is_written_of_a_tree():
+def test_the_embedded_form_of_a_tree():
     end = Table(b"end")
     tree = plan_tree(Table(b"root", end, end), [end], has_objects=True)
     assert tree.save() == [
@@ -266,7 +266,7 @@ def test_trees_that_cannot_be_exported(code_object, tmp_path, make, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_import_that_would_import_the_module_itself(tmp_path):
+def test_an_import_cycle_is_refused(tmp_path):
     root = Table(b"root")
     with pytest.raises(ValueError, match=r"cycle.*: '.*table' -> '.*table' -> '.*table'$"):
         tvm_ffi.export_library(tmp_path / "out.so", root, imports=[Table(b"above", root)])
@@ -279,13 +279,13 @@ def test_functions_without_code(tmp_path):
 
 
 class Failing(CustomModule, kind="test.export.failing"):
-    """Fails in the midst of it."""
+    """A module that raises while it is saved."""
 
     def save_to_bytes(self):
         raise KeyError("no bytes today")
 
 
-def test_errors_of_modules_arrive_as_they_are(tmp_path):
+def test_exceptions_of_modules_are_raised_unchanged(tmp_path):
     (tmp_path / "out.so").write_text("old")
     with pytest.raises(KeyError, match="no bytes today"):
         tvm_ffi.export_library(tmp_path / "out.so", Table(b"root", Failing()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much ``repr`` shows of containers, and the options that say so."""
+"""``repr`` of large containers, print options and notebook tables."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_elements_of_containers_inside_count():
     )
 
 
-def test_what_fits_between_the_ends_is_shown():
+def test_containers_are_not_abbreviated_if_nothing_is_omitted():
     with printoptions(threshold=3, edgeitems=2):
         assert repr(Array(range(4))) == "(0, 1, 2, 3)"
         assert repr(Array(range(5))) == "(0, 1, ..., 3, 4)"
@@ -85,7 +85,7 @@ def test_list_in_itself():
 
 
 @pytest.mark.parametrize("edge", [1, 3, 10**6, sys.maxsize])
-def test_time_does_not_grow_with_what_is_left_out(edge):
+def test_printing_time_does_not_depend_on_omitted_elements(edge):
     shared = Array(range(10))
     for _ in range(100):  # 10^101 elements
         shared = Array([shared] * 10)
@@ -108,7 +108,7 @@ def test_native_printer_shows_everything():
     assert show(Array(range(2000))) == repr(tuple(range(2000)))
 
 
-def test_hooks_of_types_are_abbreviated():
+def test_containers_printed_by_hooks_are_abbreviated():
     @tvm_ffi.dataclasses.py_class("test.printing.Box")
     class Box(tvm_ffi.Object):
         content: Any
@@ -120,7 +120,7 @@ def test_hooks_of_types_are_abbreviated():
     assert repr(Box(Array(range(1001)))) == "<(0, 1, 2, ..., 998, 999, 1000)>"
 
 
-def test_hooks_cannot_lend_what_they_got_to_another_thread():
+def test_the_print_function_of_a_hook_is_refused_on_another_thread():
     """Cause: two threads changed the stack of one walk, and the process crashed."""
     refused = []
 
@@ -182,13 +182,13 @@ def test_everything_is_shown_on_request():
         ({"threshold": "5"}, TypeError, "threshold must be an int, got str"),
     ],
 )
-def test_options_that_make_no_sense(options, kind, message):
+def test_invalid_options_are_refused(options, kind, message):
     with pytest.raises(kind, match=message):
         set_printoptions(**{"precision": 9, **options})
-    assert get_printoptions() == INITIAL  # nothing was set half-way
+    assert get_printoptions() == INITIAL  # no option was set
 
 
-def test_threads_see_options_as_a_whole():
+def test_options_are_set_atomically():
     stop = threading.Event()
     seen = set()
 
@@ -212,7 +212,7 @@ def test_threads_see_options_as_a_whole():
 
 
 @pytest.mark.parametrize("cls", [Map, Dict])
-def test_mapping_is_a_table_in_which_nothing_runs(cls):
+def test_html_tables_of_mappings_are_escaped(cls):
     mapping = cls({"<script>": [1, 2], 3: "a & b"})
     assert mapping._repr_html_() == (
         f"<table><caption>{cls.__name__} of 2 pairs</caption>"
@@ -221,7 +221,7 @@ def test_mapping_is_a_table_in_which_nothing_runs(cls):
     )
 
 
-def test_table_of_many_pairs_has_the_first_and_the_last():
+def test_html_tables_of_large_mappings_show_the_first_and_last_pairs():
     with printoptions(threshold=3, edgeitems=1):
         assert Map({i: -i for i in range(10)})._repr_html_() == (
             "<table><caption>Map of 10 pairs</caption><tr><td>0</td><td>0</td></tr>"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process-wide table of named functions."""
+"""The process-wide registry of global functions, and `init_ffi_api`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvm_ffi import core, registry
 
 @pytest.fixture
 def register():
-    """Register functions that are removed after the test."""
+    """Return `register_global_func`; registered functions are removed after the test."""
     before = set(registry.list_global_func_names())
     yield tvm_ffi.register_global_func
     for name in set(registry.list_global_func_names()) - before:
@@ -81,13 +81,13 @@ def test_missing_function_is_a_value_error():
     assert tvm_ffi.get_global_func("test.none", allow_missing=True) is None
 
 
-def test_removed_function_is_gone_but_works(register):
+def test_a_removed_function_can_still_be_called(register):
     register("test.f", lambda: 1)
     function = tvm_ffi.get_global_func("test.f")
     tvm_ffi.remove_global_func("test.f")
     assert tvm_ffi.get_global_func("test.f", allow_missing=True) is None
     assert function() == 1
-    tvm_ffi.remove_global_func("test.f")  # silent
+    tvm_ffi.remove_global_func("test.f")  # no error
     register("test.f", lambda: 2)
     assert tvm_ffi.get_global_func("test.f")() == 2
 
@@ -118,7 +118,7 @@ def test_replaced_function_releases_its_callable(register):
 
 
 @pytest.mark.parametrize("name", ["", "caf\u00e9", "with space", "a\0b", "x" * 10_000])
-def test_any_text_is_a_name(register, name):
+def test_any_string_is_a_valid_name(register, name):
     register(name, lambda: 7)
     assert tvm_ffi.get_global_func(name)() == 7
     assert name in registry.list_global_func_names()
@@ -135,7 +135,7 @@ def test_names_are_listed(register):
 
 
 @pytest.mark.parametrize("f", [3, "text", object()], ids=lambda f: type(f).__name__)
-def test_registering_no_callable_is_a_type_error(register, f):
+def test_registering_a_value_that_is_not_callable_is_a_type_error(register, f):
     with pytest.raises(TypeError, match="expected a callable"):
         register("test.f", f)
     assert tvm_ffi.get_global_func("test.f", allow_missing=True) is None
@@ -155,8 +155,8 @@ def test_name_with_a_lone_surrogate_is_a_unicode_error(register):
         register("\ud800", lambda: 1)
 
 
-def test_text_that_cannot_be_registered_registers_nothing(register):
-    """The function was in the table before its documentation was looked at."""
+def test_unencodable_documentation_registers_nothing(register):
+    """The function was registered before its documentation was encoded."""
     with pytest.raises(UnicodeEncodeError, match="surrogates"):
         register("test.f", lambda: 1, signature=r"f() doc '\ud800'")
     assert tvm_ffi.get_global_func("test.f", allow_missing=True) is None
@@ -176,7 +176,7 @@ def test_registered_types_are_listed():
     assert {"ffi.Object", "ffi.Array", "ffi.Module"} <= set(keys)
 
 
-def test_names_of_the_table_in_core(register):
+def test_registration_functions_of_core(register):
     core._register_global_func("test.core", lambda: 5, False)
     assert core._get_global_func("test.core", False)() == 5
     assert core._get_global_func("test.none", True) is None
@@ -207,7 +207,7 @@ def test_functions_of_a_namespace_become_attributes(register, target):
     assert target.f.__name__ == "f"
 
 
-def test_leading_tvm_does_not_count(register, target):
+def test_a_leading_tvm_is_ignored(register, target):
     register("test.ns.f", lambda: 1)
     tvm_ffi.init_ffi_api("tvm.test.ns", target.__name__)
     assert public_names(target) == {"f"}
@@ -219,8 +219,8 @@ def test_target_is_the_namespace_by_default(register, target):
     assert public_names(target) == {"f"}
 
 
-def test_functions_that_are_removed_meanwhile_are_left_out(register, target, monkeypatch):
-    """The list of names is older than the look-ups: None was taken for a function."""
+def test_functions_removed_concurrently_are_skipped(register, target, monkeypatch):
+    """The names are listed before the lookups; None was used as a function."""
     for name in ("test.ns.f", "test.ns.g"):
         register(name, lambda: 1)
     find = registry.find_global_func

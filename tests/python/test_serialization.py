@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values as JSON graphs, seen from Python; the format itself has tests beside the runtime."""
+"""JSON graphs from Python (`tvm_ffi.serialization`); tests/runtime tests the format itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvm_ffi import Array, Dict, List, Map, Shape, serialization
 from tvm_ffi.serialization import from_json_graph_str, to_json_graph_str
 
 
-def test_text_of_a_graph():
+def test_json_of_a_graph():
     assert to_json_graph_str([1, "a"]) == (
         '{"root_index":2,"nodes":[{"type":"int","data":1},{"type":"ffi.String","data":"a"},'
         '{"type":"ffi.Array","data":[0,1]}]}'
@@ -20,7 +20,7 @@ def test_text_of_a_graph():
     assert tvm_ffi.serialization is serialization
 
 
-def test_metadata_goes_into_the_text():
+def test_metadata_are_written():
     assert to_json_graph_str(None, {"version": "1", "count": 2}) == (
         '{"root_index":0,"nodes":[{"type":"None"}],"metadata":{"version":"1","count":2}}'
     )
@@ -47,13 +47,13 @@ def test_metadata_goes_into_the_text():
     ],
     ids=repr,
 )
-def test_values_come_back(value):
+def test_values_round_trip(value):
     made = from_json_graph_str(to_json_graph_str(value))
     assert made == value
     assert type(made) is type(value)
 
 
-def test_an_object_that_is_met_twice_comes_back_as_one():
+def test_a_shared_object_stays_shared():
     shared = List([1])
     first, second = from_json_graph_str(to_json_graph_str([shared, shared]))
     assert first.same_as(second)
@@ -68,7 +68,7 @@ def test_an_object_that_is_met_twice_comes_back_as_one():
         pytest.param({1, 2}, TypeError, r"Type `ffi\.OpaquePyObject`", id="opaque"),
     ],
 )  # fmt: skip
-def test_values_without_a_text(value, error, message):
+def test_unsupported_values_are_refused(value, error, message):
     with pytest.raises(error, match=message):
         to_json_graph_str(value)
 
@@ -95,6 +95,6 @@ def test_list_in_itself_is_a_value_error():
     ],
     ids=["no-json", "no-graph", "no-node", "no-type"],
 )
-def test_texts_without_a_value(text, error, message):
+def test_malformed_graphs_are_refused(text, error, message):
     with pytest.raises(error, match=message):
         from_json_graph_str(text)

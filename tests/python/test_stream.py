@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams: current per thread and device, set for a while and restored."""
+"""The current stream per thread and device: `use_raw_stream` and `use_torch_stream`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_other_streams_are_value_errors(stream):
 
 
 @pytest.mark.parametrize("stream", [-1, 2**64, -(2**63)])
-def test_int_that_is_no_address_is_an_overflow_error(stream):
+def test_an_int_that_is_not_an_address_is_an_overflow_error(stream):
     with pytest.raises(OverflowError), tvm_ffi.use_raw_stream(CUDA_5, stream):
         pass
     assert current() == 0
@@ -100,7 +100,7 @@ def test_device_of_another_type_is_a_type_error(device):
         tvm_ffi.use_raw_stream(device, 1)
 
 
-def test_negative_device_index_is_no_crash():
+def test_a_negative_device_index_is_refused():
     device = tvm_ffi.device("cuda", -1)
     assert current(device) == 0
     with pytest.raises((ValueError, RuntimeError)), tvm_ffi.use_raw_stream(device, 1):
@@ -125,7 +125,7 @@ def test_low_level_functions():
 
 
 class RecordedContext:
-    """Stands for a torch stream context."""
+    """A fake torch stream context that records its calls."""
 
     def __init__(self):
         self.calls = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name that was meant, in errors about names."""
+"""Suggestions of similar names ("did you mean") in errors."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def test_nearest_name(name, known, expected):
     assert nearest(name, known) == expected
 
 
-def test_sentence():
+def test_did_you_mean():
     assert did_you_mean("ad", ["add"]) == "; did you mean 'add'?"
     assert did_you_mean("multiply", ["add"]) == ""
 
 
-def test_long_and_many_names_take_no_time():
+def test_long_and_many_names_take_bounded_time():
     names = [f"function_{i}" for i in range(100_000)] + ["a" * 10**6]
     start = time.monotonic()
     nearest("b" * 10**6, names)
@@ -57,7 +57,7 @@ def test_dtype(name, meant):
         tvm_ffi.dtype(name)
 
 
-def test_dtype_that_is_like_no_other():
+def test_a_dtype_without_a_similar_name():
     with pytest.raises(ValueError, match="^unknown dtype `zz`$"):
         tvm_ffi.dtype("zz")
 

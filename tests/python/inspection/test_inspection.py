@@ -363,14 +363,14 @@ def test_a_file_truncated_at_any_length_is_refused(described, tmp_path):
 def test_huge_numbers_at_every_offset_are_handled(described, tmp_path):
     path = tmp_path / "huge.so"
     small = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
-    for place in range(16, len(small) - 8, 4):
+    for offset in range(16, len(small) - 8, 4):
         for number in (0, 2**63, 2**31 - 1):
-            inspected(path, small[:place] + struct.pack("<Q", number) + small[place + 8 :])
+            inspected(path, small[:offset] + struct.pack("<Q", number) + small[offset + 8 :])
     data = described.read_bytes()
     (sections,) = struct.unpack_from("<Q", data, 40)
-    for place in range(sections, len(data) - 8, 8):
+    for offset in range(sections, len(data) - 8, 8):
         for number in (2**64 - 1, len(data) - 1):
-            inspected(path, data[:place] + struct.pack("<Q", number) + data[place + 8 :])
+            inspected(path, data[:offset] + struct.pack("<Q", number) + data[offset + 8 :])
 
 
 @settings(
@@ -571,11 +571,11 @@ def test_deeply_nested_metadata_are_not_read(tmp_path, depth, is_read):
 
 def test_device_code_in_a_section_with_a_long_name(tmp_path):
     """The name is reported for each cubin: 700 KB became 650 MB."""
-    path = tmp_path / "place.so"
+    path = tmp_path / "section.so"
     section = ("x" * 60_000, 1, 0, cubin(7, 0x5A0D5A) * 100)
     path.write_bytes(elf_files.library(machine=elf_files.X86_64, sections=[section]))
-    places = [code.place for code in inspect_library(path).device_code]
-    assert places == ["x" * 255] * 100
+    sections = [code.place for code in inspect_library(path).device_code]
+    assert sections == ["x" * 255] * 100
 
 
 def test_malformed_embedded_modules_are_a_problem(described, tmp_path):

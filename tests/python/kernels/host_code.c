@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host code in the form that TVM's code generators emit: it looks up a kernel through TVM's runtime,
- * and sets the device before the launch, as the arguments are addresses. */
+/* Host code in the form that TVM's code generators emit: looks up a kernel in TVM's runtime and
+ * sets the device before the launch, as the arguments are addresses. */
 #include <tvm/ffi/c_api.h>
 
 TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;

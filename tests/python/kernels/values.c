@@ -159,15 +159,15 @@ KERNEL(take_then_count_owners) {
 KERNEL(call_with_borrowed) {
   DLTensor* tensor = TensorArgument(&args[1]);
   if (tensor == NULL) return -1;
-  DLTensor* lent = (DLTensor*)malloc(sizeof(DLTensor));
-  if (lent == NULL) return -1;
-  *lent = *tensor;
+  DLTensor* borrowed = (DLTensor*)malloc(sizeof(DLTensor));
+  if (borrowed == NULL) return -1;
+  *borrowed = *tensor;
   TVMFFIAny arg = None();
   arg.type_index = kTVMFFIDLTensorPtr;
-  arg.v_ptr = lent;
+  arg.v_ptr = borrowed;
   int code = CallWith(&args[0], &arg, 1, result);
-  memset(lent, 0xa5, sizeof(DLTensor));
-  free(lent);
+  memset(borrowed, 0xa5, sizeof(DLTensor));
+  free(borrowed);
   return code;
 }
 

@@ -318,7 +318,7 @@ def test_custom_modules_import_and_are_imported(kernel_library):
 
 @pytest.fixture(scope="module")
 def embedding_library(tmp_path_factory):
-    """Compile the library of tests/runtime that embeds modules; it calls what it imports."""
+    """Compile the library of tests/runtime that embeds modules and calls imported functions."""
     library = tmp_path_factory.mktemp("embedding") / "embedding.so"
     compiler = shlex.split(os.environ.get("CC", "cc"))
     include = [f"-I{path}" for path in libinfo.include_paths()]

@@ -42,7 +42,7 @@ tvm_ffi_install(linked)
 KERNELS_C = """
 #include <tvm/ffi/c_api.h>
 #if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT != 1
-#error "kernels say what they export unless told otherwise"
+#error "kernels export metadata by default"
 #endif
 
 extern const char __tvm_ffi__cubin_image[], __tvm_ffi__cubin_image_end[];
@@ -101,7 +101,7 @@ static TVMFFIAny call_global(const char* name, TVMFFIAny* args, int32_t num_args
   return call(function, args, num_args);
 }
 
-static int ask(const char* prefix, const char* name) {
+static int result_of(const char* prefix, const char* name) {
   TVMFFIAny args[3];
   memset(args, 0, sizeof(args));
   args[0].type_index = args[1].type_index = kTVMFFIRawStr;
@@ -112,7 +112,9 @@ static int ask(const char* prefix, const char* name) {
   return (int)call(call_global("ffi.ModuleGetFunction", args, 3).v_obj, NULL, 0).v_int64;
 }
 
-int main(void) { return ask("model_", "one") + ask("model_", "two") + ask("", "three"); }
+int main(void) {
+  return result_of("model_", "one") + result_of("model_", "two") + result_of("", "three");
+}
 """
 
 

@@ -89,7 +89,7 @@ def write_project(folder: Path, language: str, version: str = "0.1") -> Path:
 
 
 def build_and_run(project: Path, root: str | Path) -> list[str]:
-    """Build the project against the package below `root`; return what its programs print."""
+    """Build the project against the package below `root`; return the output of its programs."""
     build = project / "build"
     cmake("-S", project, "-B", build, f"-Dtvm_ffi_ROOT={root}")
     cmake("--build", build)

@@ -90,7 +90,7 @@ def test_annotations_can_be_evaluated_at_run_time(run_python):
                         typing.get_type_hints(target)
                     except NameError as error:
                         assert str(error).split("'")[1] not in given, (target, error)
-                    except TypeError:  # of a later Python, in what this one evaluates
+                    except TypeError:  # syntax of a later Python
                         pass
             assert {tvm_ffi.convert, tvm_ffi.Module, tvm_ffi.List.pop} <= tried
             class Derived(tvm_ffi.Module):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata that stands for the incumbent, and the two of them in one environment."""
+"""``tvm_ffi provide``: metadata under the incumbent's name, and conflicts with the incumbent."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from installed_wheel import write_installed_wheel
 
 from tvm_ffi._internal import distribution_alias
 
-# Asked without an import: in a process that has looked for pip, setuptools no longer stands in for
-# distutils, and torch's Inductor, in whatever test comes later, cannot be imported.
+# Checked without importing pip: after that import, setuptools does not provide distutils, and later
+# tests of this process cannot import torch's Inductor.
 pytestmark = pytest.mark.skipif(not [*metadata.distributions(name="pip")], reason="no pip")
 
 
 class Environment:
-    """A fresh environment, whose packages an installer of this one manages."""
+    """A fresh virtual environment, whose packages are managed by the pip of this environment."""
 
     def __init__(self, folder: Path) -> None:
         self.python = folder / "bin" / "python"
@@ -52,11 +52,11 @@ class Environment:
         return done.stdout
 
     def version(self, name: str) -> str | None:
-        """Return which version the interpreter there says is installed."""
-        status, said, _ = self.run(
+        """Return the version of a distribution that the environment's interpreter reports."""
+        status, output, _ = self.run(
             "-c", f"import importlib.metadata as m; print(m.version({name!r}))"
         )
-        return said.strip() if status == 0 else None
+        return output.strip() if status == 0 else None
 
 
 def _fill(folder: Path) -> None:
@@ -67,7 +67,7 @@ def _fill(folder: Path) -> None:
 
 @pytest.fixture
 def environment(tmp_path, build_once) -> Environment:
-    """Return an environment with this package and nothing else."""
+    """Return an environment that contains only this package."""
     made = build_once("environment_with_this_package", _fill) / "environment"
     return Environment(shutil.copytree(made, tmp_path / "environment", symlinks=True))
 
@@ -90,9 +90,9 @@ def test_a_requirement_is_satisfied_until_it_is_removed(environment, tmp_path):
     environment.pip("install", "--no-index", "--no-deps", str(client))
     assert environment.version("apache-tvm-ffi") is None
 
-    status, said, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi")
+    status, output, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi")
     assert (status, complaint) == (0, "")
-    assert said == f"wrote {environment.packages / 'apache_tvm_ffi-0.1.15.dist-info'}\n"
+    assert output == f"wrote {environment.packages / 'apache_tvm_ffi-0.1.15.dist-info'}\n"
     assert environment.version("apache-tvm-ffi") == "0.1.15"
     assert environment.pip("check") == "No broken requirements found.\n"
     # The client's requirement needs no package index.
@@ -101,8 +101,8 @@ def test_a_requirement_is_satisfied_until_it_is_removed(environment, tmp_path):
     )
     assert environment.run("-c", "import tvm_ffi; print(tvm_ffi.Array([1]))") == (0, "(1,)\n", "")
 
-    status, said, _ = environment.tvm_ffi("provide", "apache-tvm-ffi", "--remove")
-    assert (status, said.startswith("removed ")) == (0, True)
+    status, output, _ = environment.tvm_ffi("provide", "apache-tvm-ffi", "--remove")
+    assert (status, output.startswith("removed ")) == (0, True)
     assert environment.version("apache-tvm-ffi") is None
     assert environment.tvm_ffi("provide", "apache-tvm-ffi", "--remove")[:2] == (
         *(1, "apache-tvm-ffi was not provided\n"),
@@ -110,7 +110,7 @@ def test_a_requirement_is_satisfied_until_it_is_removed(environment, tmp_path):
     assert list(environment.packages.glob("apache*")) == []
 
 
-def test_another_version_takes_the_place_of_the_first(environment):
+def test_providing_another_version_replaces_the_first(environment):
     environment.tvm_ffi("provide", "apache-tvm-ffi")
     assert environment.tvm_ffi("provide", "apache-tvm-ffi", "--version", "0.1.9.post1")[0] == 0
     assert environment.version("apache-tvm-ffi") == "0.1.9.post1"
@@ -118,7 +118,7 @@ def test_another_version_takes_the_place_of_the_first(environment):
     assert environment.pip("check") == "No broken requirements found.\n"
 
 
-def test_uninstalling_what_is_provided_leaves_the_package(environment):
+def test_uninstalling_the_provided_distribution_leaves_the_package(environment):
     environment.tvm_ffi("provide", "apache-tvm-ffi")
     environment.pip("uninstall", "-y", "apache-tvm-ffi")
     assert environment.version("apache-tvm-ffi") is None
@@ -127,7 +127,7 @@ def test_uninstalling_what_is_provided_leaves_the_package(environment):
     environment.pip("uninstall", "-y", "pytvmffi")
 
 
-def test_what_is_provided_goes_with_the_package(environment):
+def test_uninstalling_the_package_removes_the_provided_distribution(environment):
     environment.tvm_ffi("provide", "apache-tvm-ffi")
     environment.pip("uninstall", "-y", "pytvmffi")
     assert environment.version("apache-tvm-ffi") is None
@@ -135,12 +135,12 @@ def test_what_is_provided_goes_with_the_package(environment):
     assert [path for path in environment.packages.iterdir() if path.suffix != ".pyc"] == []
 
 
-def test_refused_where_the_real_one_is_installed(environment, tmp_path):
+def test_refused_if_the_incumbent_is_installed(environment, tmp_path):
     real = write_wheel(tmp_path, "apache_tvm_ffi", "0.1.14")
     environment.pip("install", "--no-index", "--no-deps", str(real))
     for option in ((), ("--remove",), ("--version", "0.1.15")):
-        status, said, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi", *option)
-        assert (status, said) == (2, "")
+        status, output, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi", *option)
+        assert (status, output) == (2, "")
         assert "apache-tvm-ffi 0.1.14 itself is installed" in complaint
         assert "pip uninstall -y apache-tvm-ffi pytvmffi && pip install pytvmffi" in complaint
     assert environment.version("apache-tvm-ffi") == "0.1.14"
@@ -156,20 +156,20 @@ def test_refused_where_the_real_one_is_installed(environment, tmp_path):
         (("apache-tvm-ffi", "1.0\nx"), "expected a version"),
     ],
 )
-def test_other_names_and_no_versions(arguments, complaint):
+def test_other_names_and_invalid_versions_are_refused(arguments, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)):
         distribution_alias.provide(*arguments)
 
 
-def test_refused_where_the_package_was_not_installed(monkeypatch):
+def test_refused_if_the_package_was_not_installed(monkeypatch):
     monkeypatch.setattr(distribution_alias, "_DISTRIBUTION", "not-installed-at-all")
     with pytest.raises(FileNotFoundError, match="no installer has put not-installed-at-all into"):
         distribution_alias.provide("apache-tvm-ffi")
 
 
 @pytest.mark.parametrize("file", ["core.abi3.so", "core.so"])
-def test_files_of_the_incumbent_are_noticed(environment, file):
-    """Whichever of the two was installed last: Python would load this one in place of ours."""
+def test_files_of_the_incumbent_are_detected(environment, file):
+    """Python would import this file instead of ours, whichever package was installed last."""
     (environment.packages / "tvm_ffi" / file).write_bytes(b"anything")
     for program in ("import tvm_ffi", "import tvm_ffi.libinfo", "import tvm_ffi._binding"):
         status, _, complaint = environment.run("-c", program)
@@ -182,8 +182,8 @@ def test_files_of_the_incumbent_are_noticed(environment, file):
         assert "`pip uninstall -y apache-tvm-ffi pytvmffi && pip install pytvmffi`" in message
 
 
-def test_what_is_left_of_ours_under_the_incumbent_is_noticed(environment):
-    """Its ``__init__`` is loaded, and then what Python finds of ours before its own files."""
+def test_files_of_this_package_under_the_incumbent_are_detected(environment):
+    """Python loads the incumbent's ``__init__``, then finds our modules before the incumbent's."""
     package = environment.packages / "tvm_ffi"
     shutil.copy(sys.modules["sysconfig"].__file__, package / "__init__.py")
     (package / "core.abi3.so").write_bytes(b"anything")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel keeps to what every Linux distribution of an age has; `make wheel` makes one."""
+"""The wheel fits a manylinux policy without bundled libraries; `make wheel` builds a wheel."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def auditwheel(*arguments: str | Path) -> str:
 
 @pytest.mark.skipif(shutil.which("patchelf", path=SEARCH) is None, reason="no patchelf")
 def test_the_wheel_fits_a_manylinux_policy_as_it_is(tmp_path):
-    """It needs system libraries that the policy lists, in versions that it allows, and no other."""
+    """The wheel needs only system libraries that the policy lists, in versions that it allows."""
     wheel = write_installed_wheel(tmp_path)
     auditwheel("repair", "--wheel-dir", tmp_path / "repaired", "-z", "0", wheel)
     (repaired,) = (tmp_path / "repaired").glob("*.whl")
     assert re.search(r"-manylinux_2_\d+_\w+(\.manylinux\w+)*\.whl$", repaired.name)
     before, after = (set(zipfile.ZipFile(path).namelist()) for path in (wheel, repaired))
-    brought_along = {name for name in after - before if not name.endswith("/")}
-    assert {name for name in brought_along if ".dist-info/" not in name} == set()
+    added = {name for name in after - before if not name.endswith("/")}
+    assert {name for name in added if ".dist-info/" not in name} == set()
     assert {name for name in after if name.startswith("tvm_ffi/lib/lib")} == {
         f"tvm_ffi/lib/libtvm_ffi{suffix}"
         for suffix in (".so", "_static.a", "_testing.so", "_tvm_backend.so", "_xla.so")

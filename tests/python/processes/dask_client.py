@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that sends values to two worker processes of Dask; prints what came of it as JSON.
+"""A program that sends values to two Dask workers and prints the results as JSON.
 
-Run with the path of a library; a program of its own, so that what Dask leaves behind in a process,
-threads and sockets, does not meet other tests.
+Its argument is the path of a library.  It runs in a separate process, because Dask leaves threads
+and sockets behind that would disturb other tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tvm_ffi
 
 
 def main() -> None:
-    """Send a bit of everything there and back, and functions to call."""
+    """Send values of every kind to a worker and back, and functions to call."""
     values = values_to_send.of_every_kind(sys.argv[1])
     with (
         LocalCluster(
@@ -30,7 +30,7 @@ def main() -> None:
         client.wait_for_workers(2)
         described, returned, worker = client.submit(elsewhere.describe, values).result(timeout=60)
         here, _, _ = elsewhere.describe(returned)
-        # Dask pickles lambdas by value, and so the functions that stand for them.
+        # Dask pickles lambdas by value, and so also function objects that wrap them.
         local = tvm_ffi.convert_func(lambda x: x + 0.5)
         results = client.gather([client.submit(elsewhere.call, local, i) for i in range(4)])
     report = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other processes import by name: a registered function, a registered class, work to do."""
+"""Functions and classes that spawned processes import by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def twice(x):
 
 @tvm_ffi.register_object("ffi.reflection.AccessStep")
 class Step(tvm_ffi.Object):
-    """A type of the runtime with two fields, a number and anything; takes other attributes, too."""
+    """A runtime type with an int field and a field of any type; instances accept attributes."""
 
     __slots__ = ("__dict__",)
 
@@ -33,12 +33,12 @@ def make_step(kind, key):
 
 
 def call(function, *args):
-    """Call a function that came along; return the result and the number of this process."""
+    """Call a received function; return its result and the id of this process."""
     return function(*args), os.getpid()
 
 
 def describe(values):
-    """Return what arrived, in words, and the values themselves for the way back."""
+    """Return a description of the received values, the values, and the id of this process."""
     described = {
         "count": values["count"](1, 2, 3),
         "add": values["add"](1),

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch programs with one byte changed: refused when they are read, or an error when they run."""
+"""Launch programs with one changed byte are refused when read, or raise an error when run."""
 
 from __future__ import annotations
 
 import contextlib
 import random
 
-from device_stand_in import Allocator, vector
+from fake_device import Allocator, vector
 from launch_plans import PLANS
 
 import tvm_ffi
@@ -30,9 +30,9 @@ def main() -> None:
         images = images_of([PLANS[name]])
         program = program_of(PLANS[name], images)
         parts = [image_parts(image) for image in images]
-        for place in range(len(program)):
+        for offset in range(len(program)):
             changed = bytearray(program)
-            changed[place] ^= 1 << random.randrange(8)
+            changed[offset] ^= 1 << random.randrange(8)
             try:
                 module = create(parts, [], [[name, "", "", bytes(changed)]])
             except (ValueError, MemoryError):

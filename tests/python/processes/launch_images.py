@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which image runs on a device of the compute capability that is the first argument.
+"""Selection of the device image for the compute capability given as first argument.
 
-The second is the place of the image that is expected among those below, or what is said.
+The second argument is the index of the expected image, or the expected error message.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import ctypes
 import sys
 
 import pytest
-from device_stand_in import calls, driver, vector
+from fake_device import calls, driver, vector
 
 from tvm_ffi import codegen, cpp
 
 
 def image(architecture: str, form: str) -> codegen.DeviceImage:
-    """Return an image whose only kernel tells what it is."""
+    """Return a device image with one kernel."""
     number, suffix = int(architecture[3:].rstrip("af")), architecture.lstrip("sm_0123456789")
     if form == "ptx":
         text = f".version 8.0\n.target {architecture}\n.visible .entry k(.param .u64 x) {{ ret; }}"
@@ -58,8 +58,8 @@ def main(capability: int, expected: str) -> None:
             else:
                 with pytest.raises(RuntimeError) as caught:
                     module.k(vector())
-                said = str(caught.value)
-                assert said == expected + ", ".join(map(str, formats))
+                message = str(caught.value)
+                assert message == expected + ", ".join(map(str, formats))
     print("done")
 
 

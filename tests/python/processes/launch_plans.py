@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch plans over the stand-in driver, in both forms: a module without a compiler, and in C.
+"""Launch plans on the fake CUDA driver, in both forms: interpreted module and compiled C.
 
-The last line that is printed is ``done``.
+The last printed line is ``done``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ctypes import c_bool, c_double, c_float, c_int16, c_int32, c_int64, c_void_
 from pathlib import Path
 
 import pytest
-from device_stand_in import Allocator, calls, driver, kernels_do, vector
+from fake_device import Allocator, calls, driver, run_at_launch, vector
 
 import tvm_ffi
 from tvm_ffi import codegen, cpp
@@ -22,16 +22,16 @@ TYPES = {"b": "u8", "f": "f32", "d": "f64", "h": "u16", "i": "u32", "l": "u64"}
 
 
 def ptx(kernels: dict[str, str], architecture: str = "sm_80") -> str:
-    """Return PTX of kernels whose parameters have these letters for types; they do nothing."""
+    """Return PTX of empty kernels whose parameter types are given by these letters."""
     text = f".version 8.0\n.target {architecture}\n.address_size 64\n"
     for name, letters in kernels.items():
-        listed = ", ".join(f".param .{TYPES[one]} p{i}" for i, one in enumerate(letters))
+        listed = ", ".join(f".param .{TYPES[letter]} p{i}" for i, letter in enumerate(letters))
         text += f".visible .entry {name}({listed}) {{ ret; }}\n"
     return text
 
 
 def at(offset: int, extent: int = 2):
-    """Return a vector so many bytes behind a multiple of 64."""
+    """Return a vector at this offset in bytes from a multiple of 64."""
     found = vector(extent)
     found.managed.tensor.byte_offset = -found.address % 64 + offset
     return found
@@ -128,7 +128,7 @@ PLANS = {
     ),
 }
 
-# Function, arguments, and the launch that the driver sees.
+# Function, arguments, and the launch that the driver records.
 LAUNCHES = [
     ("scale", (vector(),), "scale_kernel on 0, grid 3 2 1, block 128 1 1, 0 bytes, stream 0"),
     ("scale", (vector(5),), "scale_kernel on 0, grid 2 2 1, block 128 1 1, 0 bytes, stream 0"),
@@ -160,7 +160,7 @@ LAUNCHES = [
     ),
 ]
 
-# Function, arguments, and what is said; tensors are made for each call.
+# Function, arguments, and error message; tensors are created for each call.
 REFUSED = [
     (
         "scale",
@@ -280,7 +280,7 @@ REFUSED = [
 
 
 def outcome(function, args) -> str | None:
-    """Return kind and text of what a call raises; None when it succeeds."""
+    """Return class and message of the exception of a call, or None if it succeeds."""
     try:
         function(*args)
     except Exception as error:
@@ -288,7 +288,7 @@ def outcome(function, args) -> str | None:
     return None
 
 
-# ---- what both forms do --------------------------------------------------------------------------
+# ---- checks of each form -------------------------------------------------------------------------
 
 
 def check_launches(module) -> None:
@@ -302,7 +302,7 @@ def check_launches(module) -> None:
 
 def check_keywords(module) -> None:
     x, y = vector(), vector()
-    with kernels_do(lambda launch: seen.append(launch.values(c_void_p, c_float))):
+    with run_at_launch(lambda launch: seen.append(launch.values(c_void_p, c_float))):
         seen: list[tuple[object, ...]] = []
         module.scale(x, a=3.5, y=y)
         module.scale(x, y)
@@ -319,7 +319,7 @@ def check_values(module) -> None:
         seen.append(launch.values(*types))
 
     seen: list[tuple[object, ...]] = []
-    with kernels_do(scale):
+    with run_at_launch(scale):
         module.scale(x, y, 1.5, False)
     assert seen == [(x.address + 8, 1.5, y.address, 3, False, 0.5, -3, None)]
     seen.clear()
@@ -328,10 +328,10 @@ def check_values(module) -> None:
     matrix = type(matrix)((3, 2), (4, 2), device=(2, 0))
 
     def sizes(launch) -> None:
-        words = [c_void_p, *[c_int64] * 5, c_int32, c_int32, c_int32, c_void_p, c_void_p]
-        seen.append((*launch.values(*words), *launch.grid, *launch.block))
+        types = [c_void_p, *[c_int64] * 5, c_int32, c_int32, c_int32, c_void_p, c_void_p]
+        seen.append((*launch.values(*types), *launch.grid, *launch.block))
 
-    with kernels_do(sizes):
+    with run_at_launch(sizes):
         module.sizes(matrix, 5, z, ctypes.c_void_p(4096))
         module.sizes(matrix)
     start = matrix.address, 4, 2, 2, 6
@@ -340,7 +340,7 @@ def check_values(module) -> None:
         (*start, -1, 2, 0, 7, None, None, 3, 1, 1, 3, 2, 2),
     ]
     seen.clear()
-    with kernels_do(lambda launch: seen.append(launch.values(*[c_void_p] * 39, c_int64))):
+    with run_at_launch(lambda launch: seen.append(launch.values(*[c_void_p] * 39, c_int64))):
         module.many(x)
     assert seen == [(*[x.address + 8] * 39, 3)]
 
@@ -361,14 +361,14 @@ def check_dtypes(module) -> None:
 def check_memory(module) -> None:
     with Allocator() as allocator:
         seen: list[tuple[object, ...]] = []
-        with kernels_do(lambda launch: seen.append(launch.values(*[c_void_p] * 4))):
+        with run_at_launch(lambda launch: seen.append(launch.values(*[c_void_p] * 4))):
             result = module.workspace(vector(5), 25)
         ((_, first, second, third),) = seen
         assert allocator.requests == [(5,), (100 + 255,), (5 + 255,)]
         assert (first % 256, second % 256, third) == (0, 0, result.data_ptr())
         assert (result.shape, str(result.device), str(result.dtype)) == ((5,), "cuda:0", "float32")
         assert len(allocator.alive) == 1
-        with kernels_do(lambda launch: seen.append(launch.values(*[c_void_p] * 4))):
+        with run_at_launch(lambda launch: seen.append(launch.values(*[c_void_p] * 4))):
             module.workspace(vector(0), 0)
         assert seen[1][1:3] == (None, None)
         del result
@@ -405,7 +405,7 @@ def check_driver_errors(module) -> None:
     assert driver.fake_driver_current_context() == -1
 
 
-# ---- where the forms are compared ----------------------------------------------------------------
+# ---- comparison of the forms ---------------------------------------------------------------------
 
 
 def check_refusals(forms) -> None:
@@ -417,7 +417,7 @@ def check_refusals(forms) -> None:
 
 
 def check_agreement() -> None:
-    """See that forms refuse what `Signature.check` refuses, with its words."""
+    """Check that both forms raise the same errors as `Signature.check`."""
     # The folder of these programs is a sibling of `codegen`.
     from codegen.test_agreement import RAW_CALLS, SIGNATURES, TABLE, check_raw_addresses
 
@@ -425,7 +425,7 @@ def check_agreement() -> None:
     plans = {
         name: codegen.make_launch_plan(text, image, "idle", arguments=[])
         for name, text in SIGNATURES.items()
-        if name != "texts"  # which no kernel takes
+        if name != "texts"  # kernels cannot take strings
     }
     forms = both(plans)
     num_refused = 0
@@ -447,7 +447,7 @@ def check_agreement() -> None:
 
 
 def check_saved_earlier() -> None:
-    """Load what the first version of the form has written."""
+    """Load a module that was saved in the first version of the format."""
     saved = SAVED.read_bytes()
     module = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")(saved)
     assert module.save_to_bytes() == saved
@@ -468,7 +468,7 @@ def check_saved_earlier() -> None:
 
 
 def both(plans):
-    """Return the forms of plans: without a compiler, that again from its bytes, and in C."""
+    """Return the forms of plans: a module, the same module from its bytes, and compiled C."""
     module = codegen.launch_module(list(plans.values()))
     load = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")
     again = load(module.save_to_bytes())

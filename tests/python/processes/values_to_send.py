@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bit of everything that travels between processes."""
+"""Values of every kind that can be sent between processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import tvm_ffi
 
-# What `elsewhere.describe` says of it.
+# The result of `elsewhere.describe` for these values.
 EXPECTED = {
     "count": 3,
     "add": 11,

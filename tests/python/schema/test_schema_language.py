@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One language for declared types: whoever shows or reads one says the same as all others."""
+"""Type schemas: all printers and parsers of declared types use the same notation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tvm_ffi.stub.python_generator.utils import render_func_signature
 
 
 def declared_functions():
-    """Return name and type of the functions that declare one: the runtime's and the tests' own."""
+    """Return name and type of the global functions that declare one, of the runtime and tests."""
     assert testing.echo is not None  # loads the functions
     for name in list_global_func_names():
         schema = get_global_func_metadata(name).get("type_schema")
@@ -32,60 +32,60 @@ def declared_functions():
             yield name, TypeSchema.from_json_str(schema)
 
 
-def words_of(schema):
+def printed_types(schema):
     params = [repr(part) for part in schema.named_args["params"]]
     return params, repr(schema.named_args["return"][0])
 
 
-# ---- Readers agree -------------------------------------------------------------------------------
+# ---- Agreement of the printers -------------------------------------------------------------------
 
 
 def test_many_functions_declare_their_types():
     assert len(dict(declared_functions())) > 150
 
 
-def test_inspect_signature_says_what_type_schema_says():
-    """The binding had names of its own: `Map` for `Map[Any, Any]`, `Module` for `ffi.Module`."""
+def test_inspect_signature_matches_type_schema():
+    """The binding used different names: `Map` for `Map[Any, Any]`, `Module` for `ffi.Module`."""
     for name, schema in declared_functions():
         signature = inspect.signature(tvm_ffi.get_global_func(name))
         params = [parameter.annotation for parameter in signature.parameters.values()]
-        assert (params, signature.return_annotation) == words_of(schema), name
+        assert (params, signature.return_annotation) == printed_types(schema), name
 
 
-def test_the_inspection_of_files_says_what_type_schema_says():
+def test_library_inspection_matches_type_schema():
     for name, schema in declared_functions():
-        params, result = words_of(schema)
+        params, result = printed_types(schema)
         metadata = json.dumps(get_global_func_metadata(name))
         assert signature_of("f", {"metadata": metadata}) == f"({', '.join(params)}) -> {result}", (
             name
         )
 
 
-def test_stubs_say_what_type_schema_says_where_names_are_not_changed():
+def test_stubs_match_type_schema_for_unchanged_names():
     stubs = {func.schema.name: func for group in collect_global_funcs().values() for func in group}
     for name, schema in declared_functions():
         if name not in stubs:
             continue
-        params, result = words_of(schema)
+        params, result = printed_types(schema)
         line = render_func_signature(stubs[name], str, 0)
         shown, _, shown_result = line.removesuffix(": ...").partition("(")[2].rpartition(") -> ")
-        # Strict checkers want the length of a tuple said.
+        # Strict type checkers require the length of a tuple.
         plain = shown.replace("tuple[Any, ...]", "tuple")
         expected = ", ".join([f"_{i}: {param}" for i, param in enumerate(params)] + ["/"])
         assert plain == (expected if params else ""), name
         assert shown_result == result, name
 
 
-def test_function_that_declares_only_its_result(echo):
+def test_a_function_that_declares_only_its_result(echo):
     text = '{"type":"ffi.Function","named_args":{"return":[{"type":"int"}]}}'
     assert repr(TypeSchema.from_json_str(text)) == "Callable[..., int]"
     assert signature_of("f", {"metadata": json.dumps({"type_schema": text})}) == "(...) -> int"
 
 
-# ---- Text ----------------------------------------------------------------------------------------
+# ---- Parsing -------------------------------------------------------------------------------------
 
 
-def test_what_is_printed_of_runtime_functions_is_read_again():
+def test_printed_types_of_runtime_functions_are_parsed_again():
     for name, schema in declared_functions():
         for part in (*schema.named_args["params"], *schema.named_args["return"], schema):
             assert parse_type(repr(part), TypeSchema) == part, name
@@ -111,7 +111,7 @@ def test_what_is_printed_of_runtime_functions_is_read_again():
         ("ffi.String", {"type": "str"}),
     ],
 )
-def test_text_is_read(text, json_form):
+def test_types_are_parsed(text, json_form):
     assert parse_type(text, Schema) == schema_from_json(json_form, Schema)
 
 
@@ -128,7 +128,7 @@ def test_text_is_read(text, json_form):
         ("Array[" * 101, "expected at most 100 nested brackets, got '['"),
     ],
 )
-def test_text_that_is_no_type_is_refused_with_the_place(text, message):
+def test_invalid_types_are_refused_with_the_position(text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_type(text, Schema)
 
@@ -150,12 +150,12 @@ LONG = 200_000
     ],
     ids=["nested", "union", "tuple", "name", "dots", "blank", "brackets", "containers"],
 )
-def test_long_texts_are_read_or_refused_at_once(text):
+def test_long_strings_are_parsed_in_linear_time(text):
     start = time.process_time()
     try:
         parse_type(text, Schema)
     except ValueError as error:
-        assert len(str(error)) < 200  # noqa: PT017  (either answer will do)
+        assert len(str(error)) < 200  # noqa: PT017  (success is allowed, too)
     assert time.process_time() - start < 5  # seconds; quadratic would be minutes
 
 
@@ -171,8 +171,8 @@ def test_long_texts_are_read_or_refused_at_once(text):
     ],
     ids=["starts", "parameters", "words", "parentheses", "name", "long"],
 )
-def test_hostile_names_of_templates_take_no_time(text):
-    """One expression looked for beginning, type and other parameters: the cube of the length."""
+def test_hostile_template_names_are_parsed_in_linear_time(text):
+    """One regular expression searched start, type and other parameters: cubic time."""
     start = time.process_time()
     for _ in range(20):
         signature_of("f", {"signature": text})
@@ -189,7 +189,7 @@ def test_nested_metadata_is_refused():
 # ---- Printing ------------------------------------------------------------------------------------
 
 
-def test_fallback_stands_for_what_nobody_knows():
+def test_the_fallback_is_printed_for_unknown_types():
     schema = Schema("my.Unknown", fallback=Schema("Object"))
     assert TypePrinter().text(schema) == "Object"
     assert TypePrinter(find_type=lambda key: 1).text(schema) == "my.Unknown"

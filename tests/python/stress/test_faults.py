@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Some of the failures of memory and of the system; `make test-faults` has all."""
+"""Fault injection: some failing allocations and system calls; `make test-faults` runs all."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def faults():
 
 
 @pytest.mark.parametrize("kind", ["native", "python"])
-def test_a_request_for_memory_may_fail(faults, kernel_library, tmp_path, kind):
-    """The traceback of an exception may be missing then, which Cython's code did not expect."""
+def test_failing_allocations_are_handled(faults, kernel_library, tmp_path, kind):
+    """An exception may lack its traceback then, which Cython's code did not expect."""
     if kind == "python" and sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("Python 3.13 without a GIL crashes by itself when a list gets no memory")
     preloaded = faults.compile_preloaded("failing_memory", tmp_path)
@@ -36,7 +36,7 @@ def test_a_request_for_memory_may_fail(faults, kernel_library, tmp_path, kind):
     assert all(outcome.failures > 0 for outcome in result.outcomes)
 
 
-def test_the_system_may_refuse_a_call(faults, kernel_library, tmp_path):
+def test_failing_system_calls_are_handled(faults, kernel_library, tmp_path):
     preloaded = faults.compile_preloaded("failing_calls", tmp_path)
     arguments = ["--every", "7", str(kernel_library), "load", "inspect", "export"]
     result = faults.run_session("system_session.py", preloaded, *arguments)

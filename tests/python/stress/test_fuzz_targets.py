@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fuzz targets in Python, with their seeds and some hundred damaged copies of each.
+"""The Python fuzz targets with their seeds and some hundred damaged copies of each.
 
-What coverage-guided fuzzing finds is kept as a seed, and so is tested here for ever.
+Findings of coverage-guided fuzzing are added to the seeds, so that this test covers them.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ TARGETS = [
 def target(request, monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
     yield request.param
-    del sys.modules[f"{request.param}_fuzz"]  # which keeps objects
+    del sys.modules[f"{request.param}_fuzz"]  # the module keeps objects alive
 
 
 def damaged(seed, source):
-    """Return a copy that is cut off, or has other bytes in some places."""
+    """Return a copy that is truncated or has changed bytes."""
     content = bytearray(seed)
     for _ in range(source.randrange(1, 8)):
         content[source.randrange(len(content))] = source.choice([0, 1, 0x7F, 0xFF, 0x22, 0x7B])
     return bytes(content[: source.randrange(1, 2 * len(content))])
 
 
-def test_every_answer_keeps_its_promises(target):
+def test_the_target_accepts_seeds_and_damaged_copies(target):
     check = importlib.import_module(f"{target}_fuzz").check
     source = random.Random(target)
     folder = FOLDER / "seeds" / target

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing is left behind: memory in use before and after thousands of operations of each kind.
+"""Memory leaks: memory in use before and after thousands of operations of each kind.
 
-Two measures are taken, because Python keeps small objects in memory of its own: the bytes that the
-C library's heap has handed out, and the number of blocks of Python's allocator.
+There are two measures, because Python allocates small objects itself: the bytes in use on the C
+library's heap, and the number of blocks of Python's allocator.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_BLOCKS = ROUNDS // 10
 
 
 class Text(str):
-    """A str of another class."""
+    """A subclass of str."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class Pointer:
 
 
 class Convertible(core.ObjectConvertible):
-    """A value that stands for a list."""
+    """A value that converts to a list."""
 
     def asobject(self):
         return [LONG, 2**80]
@@ -70,14 +70,14 @@ class Stream:
 
 
 class Handled:
-    """A class with a handler."""
+    """A class with a pointer handler."""
 
 
 core._OPAQUE_PTR_HANDLERS[Handled] = lambda value: 1 << 40
 
 
 def held_string():
-    """Return a String that holds a native object."""
+    """Return a String with a native object."""
     value = core.String(LONG)
     value.__init_cached_object_by_constructor__(lambda: LONG)
     return value
@@ -139,7 +139,7 @@ BAD_POINTER = _BadPointer()
 
 
 class PyNativeTuple(core.PyNativeObject, tuple):
-    """A value that should hold an object."""
+    """A value class that requires a native object."""
 
 
 class _Endless(core.ObjectConvertible):
@@ -149,8 +149,8 @@ class _Endless(core.ObjectConvertible):
 
 ENDLESS = _Endless()
 
-# Each of their exports is a capsule of its own.  They are not made anew: without a GIL the function
-# pointers of ctypes leave something behind in Python 3.13.
+# Each export creates a new capsule, but the exporters are reused: free-threaded Python 3.13 leaks
+# memory with each ctypes function pointer.
 SOURCE, LEGACY_SOURCE = Source(), Source(version=None)
 LATER_SOURCE, NEGATIVE_NDIM = Source(version=(9, 0)), Source(ndim=-1)
 NEGATIVE_EXTENT = Source((-3, 4), version=None)
@@ -205,14 +205,14 @@ class Answer(CustomModule, kind="test.leaks"):
 
 @py_class("test.leaks.Node", eq=True, order=True, unsafe_hash=True)
 class Node(tvm_ffi.Object):
-    """A field of each kind of memory."""
+    """A type with a field of each memory layout."""
 
     number: int
     text: str
     items: list[int]
     value: Any = None
     made: dict[str, str] = field(default_factory=lambda: {LONG: LONG})
-    other: Optional[Node] = None  # noqa: UP045  (it is looked up, also by Python 3.9)
+    other: Optional[Node] = None  # noqa: UP045  (evaluated, also by Python 3.9)
 
     @init_property
     def size(self) -> int:
@@ -229,7 +229,7 @@ class Side(StrEnum, type_key="test.leaks.Side"):
     left = "a side whose name is long"
 
 
-def circle_of_python_values():
+def cycle_of_python_values():
     node = Node(1, LONG, [])
     node.value = lambda: node
 
@@ -246,14 +246,14 @@ def use_python_defined_types():
     assert pickle.loads(pickle.dumps(Side.left)) is Side.left
 
 
-def define_what_fails(**annotations):
-    """Leave the key free for the next time."""
+def define_refused_class(**annotations):
+    """Define a class that is refused, which releases its type key."""
     body = {"__annotations__": annotations, "a": [LONG], "f": tvm_ffi.method(lambda self: LONG)}
     py_class("test.leaks.Failing")(type(tvm_ffi.Object)("Failing", (tvm_ffi.Object,), body))
 
 
 def use_custom_modules():
-    """Call through an import, and a module that Python has forgotten in between."""
+    """Call functions through an import and in a module whose wrapper was released."""
     modules = tvm_ffi.Array([Answer(), Answer()])
     modules[0].import_module(modules[1])
     assert modules[0]["f"]() == LONG
@@ -263,7 +263,7 @@ def use_custom_modules():
 WORKS = {
     "custom-modules": lambda k: use_custom_modules(),
     "python-defined-types": lambda k: use_python_defined_types(),
-    "circle-of-python-values": lambda k: circle_of_python_values(),
+    "circle-of-python-values": lambda k: cycle_of_python_values(),
     "read-containers": lambda k: [
         [list(k.echo([LONG, [ARRAY], {LONG: 2**90}])[1]) for _ in range(2)],
         list(k.echo({LONG: ARRAY, "b": [LONG]}).items()),
@@ -376,22 +376,22 @@ FAILURES = {
     "python-defined-type-refuses": (TypeError, lambda k: Node(1, LONG, [LONG])),
     "python-defined-type-lacks": (TypeError, lambda k: Node(1, LONG, other=Node(1, LONG, []))),
     "python-defined-type-raises": (ValueError, lambda k: Node(-1, LONG, [1], value=[LONG])),
-    "definition-refused": (TypeError, lambda k: define_what_fails(a=list, b=set)),
+    "definition-refused": (TypeError, lambda k: define_refused_class(a=list, b=set)),
     "bad-shape": (ValueError, lambda k: tvm_ffi.Shape([1, "x"])),
 }
 
 
 def in_use(kernels):
-    for _ in range(2):  # without a GIL, some of what the first has found is freed by the next
+    for _ in range(2):  # in free-threaded Python, the second collection frees the rest
         gc.collect()
     purge_object_metadata()  # what is known about objects that have died waits for this
     return kernels.heap_bytes(), sys.getallocatedblocks()
 
 
 def check_growth(kernels, work, rounds=ROUNDS, max_bytes=None, max_blocks=MAX_BLOCKS):
-    """Run the work many times, until once nothing has grown.
+    """Run the work many times, until memory has not grown in one of several measurements.
 
-    A leak shows every time; caches and tables that grow now and then do not.
+    A leak grows in every measurement; caches and tables grow only sometimes.
     """
     if max_bytes is None:
         max_bytes = MAX_BYTES * rounds // ROUNDS + 4096
@@ -411,9 +411,9 @@ def check_growth(kernels, work, rounds=ROUNDS, max_bytes=None, max_blocks=MAX_BL
 
 @pytest.fixture(autouse=True, scope="module")
 def _measurable(kernels, _no_object_is_leaked):
-    """Skip without statistics, and keep the collector from visiting what is there already."""
+    """Skip without heap statistics; exclude existing objects from garbage collection."""
     if kernels.heap_bytes() < 0:
-        pytest.skip("the C library does not tell how much memory is in use")
+        pytest.skip("the C library does not report the memory in use")
     gc.collect()
     gc.freeze()
     yield
@@ -428,7 +428,7 @@ def _measurable(kernels, _no_object_is_leaked):
         pytest.param(lambda k: k.get_function("count"), id="function"),
     ],
 )
-def test_measure_sees_a_leak(kernels, leak):
+def test_the_measurement_detects_a_leak(kernels, leak):
     leaked = []
     with pytest.raises(pytest.fail.Exception, match="time after time"):
         check_growth(kernels, lambda k: leaked.append(leak(k)))
@@ -478,7 +478,7 @@ def test_native_threads_leak_nothing(kernels):
 
 
 @pytest.mark.parametrize("owning", [False, True], ids=["borrowing", "owning"])
-def test_exchange_tables_leak_nothing(kernels, owning):
+def test_the_exchange_api_leaks_nothing(kernels, owning):
     framework = Framework(owning=owning)
     tensor = framework.tensor_class(device=(2, 3))
 
@@ -517,6 +517,6 @@ def test_classes_that_come_and_go_leak_nothing(kernels):
             k.count(type("Fresh", (), {})())
         gc.collect()  # a class refers to itself
 
-    # The interpreter's own tables of classes grow and shrink by some hundred blocks meanwhile; a
-    # leak would take 100 objects a round.
+    # The interpreter's type tables grow and shrink by some hundred blocks during the test; a leak
+    # would take 100 objects per round.
     check_growth(kernels, attempt, rounds=40, max_blocks=1000, max_bytes=40_000)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every operation of every object that threads share, from eight threads at once, in random order.
+"""Thread stress: eight threads run all operations of shared objects in random order.
 
-TVM_FFI_STRESS_SECONDS says for how long, TVM_FFI_STRESS_SEED what is drawn; a failure names its
-seed.  A thread may get an error that says what another one was quicker to change, and nothing else.
+TVM_FFI_STRESS_SECONDS sets the duration, TVM_FFI_STRESS_SEED the random seed, which a failure
+names.  A thread may only get errors caused by concurrent changes of other threads.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ LONG = "a text that lies on the heap"
 
 
 class Token:
-    """A Python object for native containers to hold; how many are alive is known."""
+    """A Python object stored in native containers; counts its live instances."""
 
     alive = 0
     lock = threading.Lock()
 
-    def __new__(cls):  # which copies come from, too
+    def __new__(cls):  # also called for copies
         with Token.lock:
             Token.alive += 1
         return super().__new__(cls)
@@ -51,7 +51,7 @@ class Token:
 
 
 class Shared:
-    """What the threads share."""
+    """The objects that the threads share."""
 
     def __init__(self, kernels, path):
         self.kernels = kernels
@@ -86,7 +86,7 @@ class Shared:
         ]
 
     def values(self, draw):
-        """Return a value of any kind but those that could come to hold themselves."""
+        """Return a value of any kind except containers that could come to contain themselves."""
         kinds = [
             lambda: draw.randrange(-(2**80), 2**80),
             lambda: draw.randrange(100),
@@ -148,7 +148,7 @@ def _update(s, draw):
         s.dict.clear()
 
 
-# What each class can do, by name of the method: `test_every_operation_is_stressed` compares.
+# Operations by class and method name; `test_every_operation_is_stressed` checks the tables.
 READS_OF_SEQUENCES = {
     "__add__": lambda x, s, draw: operator.add(x, [1]),
     "__bool__": lambda x, s, draw: bool(x),
@@ -286,7 +286,7 @@ def _change_inner(s, draw):
 
 
 def _walk(s, draw):
-    """Walk through what other threads change below the first level."""
+    """Traverse containers whose inner values other threads change."""
     root = draw.choice([s.outer, s.holder, tvm_ffi.Map({1: s.outer, 2: s.inner_list})])
     draw.choice(
         [
@@ -379,8 +379,8 @@ def _threads_switch_often():
     sys.setswitchinterval(interval)
 
 
-def do_anything(shared, counts, end, i):
-    """Do what is drawn until the time is over."""
+def run_random_operations(shared, counts, end, i):
+    """Run random operations until the time is over."""
     todo = list(operations())
     draw = random.Random(f"{SEED} {i}")
     while time.monotonic() < end:
@@ -388,7 +388,7 @@ def do_anything(shared, counts, end, i):
         try:
             do(shared, draw)
         except (IndexError, KeyError, StopIteration, ValueError):
-            pass  # the element is not there, or not any more
+            pass  # the element does not exist, or was removed concurrently
         except RuntimeError as error:
             if "changed during iteration" not in str(error):
                 raise
@@ -398,7 +398,7 @@ def do_anything(shared, counts, end, i):
 
 
 def check_consistency(s):
-    """Compare what the threads have left, and what they could not change."""
+    """Check the containers that the threads changed, and the immutable ones."""
     elements = list(s.list)
     assert len(elements) == len(s.list)
     assert s.kernels.echo(s.list) == elements
@@ -414,12 +414,12 @@ def check_consistency(s):
 
 
 @pytest.mark.usefixtures("_threads_switch_often")
-def test_all_operations_at_once(kernels, kernel_library):
+def test_all_operations_run_concurrently(kernels, kernel_library):
     shared = Shared(kernels, kernel_library)
     counts = [0] * NUM_THREADS
     end = time.monotonic() + SECONDS
     try:
-        run_together(partial(do_anything, shared, counts, end), NUM_THREADS)
+        run_together(partial(run_random_operations, shared, counts, end), NUM_THREADS)
     except BaseException as failure:
         raise AssertionError(f"TVM_FFI_STRESS_SEED={SEED}") from failure
     finally:

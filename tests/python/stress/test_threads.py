@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many Python threads at once: calls, callbacks, errors, registrations, new types."""
+"""Concurrent Python threads: calls, callbacks, errors, registrations, new types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUM_ROUNDS = 200
 
 @pytest.fixture
 def on_threads():
-    """Return a function that runs ``work(i)`` on as many threads, which start together."""
+    """Return a function that runs ``work(i)`` on NUM_THREADS threads, which start together."""
     return lambda work: run_together(work, NUM_THREADS, timeout_s=60)
 
 
@@ -157,7 +157,7 @@ STEP = "ffi.reflection.AccessStep"
 
 
 class Shared:
-    """What all threads use, and what they do with it, each with its own number."""
+    """Shared objects and the operations of the threads on them; `i` numbers the threads."""
 
     def __init__(self, kernels):
         self.kernels = kernels
@@ -220,8 +220,8 @@ class Shared:
             assert self.kernels.echo(value) == i
 
 
-def test_everything_at_once(kernels, on_threads):
-    """In each round each thread does, in an order of its own, what uses a shared table."""
+def test_all_operations_concurrently(kernels, on_threads):
+    """In each round each thread runs all operations on shared tables, in a different order."""
     shared = Shared(kernels)
     names = ["call", "register_function", "register_class", "register_error"]
     names += ["raise_shared_error", "read", "change", "see_new_types"]
@@ -239,8 +239,8 @@ def test_everything_at_once(kernels, on_threads):
     assert len(shared.list) == 100
 
 
-def test_list_that_changes_while_others_read_it(on_threads):
-    """A reader takes its own reference to an element before the element can be released."""
+def test_a_list_may_change_while_other_threads_read_it(on_threads):
+    """A reader takes a reference to an element before another thread can release the element."""
     shared = tvm_ffi.List(["first element"])
     interval = sys.getswitchinterval()
 
@@ -249,7 +249,7 @@ def test_list_that_changes_while_others_read_it(on_threads):
             for n in range(10000):
                 shared[0] = f"a text on the heap {n}"
                 if n % 8 == 0:
-                    shared.append(n)  # moves the elements to new memory now and then
+                    shared.append(n)  # sometimes moves the elements to new memory
         else:
             for _ in range(20000):
                 assert shared[0][0] in "af"
@@ -272,8 +272,8 @@ def test_one_iterator_for_all_threads(on_threads):
     assert sorted(seen) == list(range(8000))
 
 
-def test_modules_do_without_the_gil():
-    """Importing the package leaves the GIL of a free-threaded Python off."""
+def test_importing_the_package_does_not_enable_the_gil():
+    """Importing the package does not enable the GIL of free-threaded Python."""
     if not hasattr(sys, "_is_gil_enabled") or not sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("this Python has no mode without the GIL")
     assert not sys._is_gil_enabled()
@@ -294,7 +294,7 @@ WALKS = {
 
 
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
-def test_list_may_be_changed_while_the_runtime_walks_it(walk):
+def test_a_list_may_change_during_a_walk_of_the_runtime(walk):
     """Walks ran without the GIL, and read elements that another thread had removed."""
     values = tvm_ffi.List([[i] for i in range(1000)])
     end = time.monotonic() + 0.2
@@ -316,8 +316,8 @@ def test_list_may_be_changed_while_the_runtime_walks_it(walk):
 
 
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
-def test_inner_list_may_be_changed_while_the_runtime_walks_around_it(walk):
-    """Without a GIL, walks locked the outermost container and read what others did not hold."""
+def test_an_inner_list_may_change_during_a_walk_of_the_runtime(walk):
+    """Without a GIL, walks locked only the outermost container and read unlocked inner ones."""
     inner = tvm_ffi.List([f"a text that lies on the heap, {i}" for i in range(50)])
     values = tvm_ffi.Array([[inner], inner])
     end = time.monotonic() + 0.2

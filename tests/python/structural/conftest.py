@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small language whose types have every structural kind."""
+"""Fixtures of the structural tests: a small expression language with every structural kind."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SOURCE = r"""
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/reflection/registry.h>
 
-// Of its own: the linker takes classes of one name in several libraries for the same.
+// A separate namespace: the linker merges classes of the same name in several libraries.
 namespace walk {
 
 using namespace tvm::ffi;
 namespace refl = tvm::ffi::reflection;
 
-// A variable; its name does not count.
+// A variable; its name is ignored in comparisons.
 class VarObj : public Object {
  public:
   String name;
@@ -33,7 +33,7 @@ class PairObj : public Object {
  public:
   Any lhs;
   Any rhs;
-  int64_t span = 0;  // does not count
+  int64_t span = 0;  // ignored in comparisons
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO("test.walk.Pair", PairObj, Object);
 };
@@ -44,7 +44,7 @@ class TripleObj : public PairObj {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.walk.Triple", TripleObj, PairObj);
 };
 
-// Defines its parameters.
+// A function, which defines its parameters as patterns.
 class FnObj : public Object {
  public:
   Any params;
@@ -53,7 +53,7 @@ class FnObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.walk.Fn", FnObj, Object);
 };
 
-// The same, as a simple region.
+// A loop, which defines its variables in a simple region.
 class LoopObj : public Object {
  public:
   Any vars;
@@ -111,7 +111,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 
 @pytest.fixture(scope="session")
 def language(tmp_path_factory) -> SimpleNamespace:
-    """Return the classes of the types above, by their names."""
+    """Return the classes of the types above, by name."""
     load_types(tmp_path_factory.mktemp("walk"), SOURCE)
     classes: dict[str, type] = {}
     for name in ("Var", "Pair", "Fn", "Loop", "Let", "Op", "Names"):
@@ -125,7 +125,7 @@ def _class_for(name: str, base: type) -> type:
 
 
 def nested(depth: int) -> tvm_ffi.List:
-    """Return a list in a list in ...; ``depth`` of them."""
+    """Return ``depth`` nested lists."""
     value = tvm_ffi.List([])
     for _ in range(depth - 1):
         value = tvm_ffi.List([value])

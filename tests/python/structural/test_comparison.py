@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structural equality, hash, mismatches and keys."""
+"""Structural equality, structural hash, first mismatch and StructuralKey."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .conftest import nested
 
 @pytest.fixture
 def fn(language):
-    """Return a function that makes ``fn (name) { name + other }``."""
+    """Return a function that creates ``fn (name) { name + other }``."""
 
     def make(name, other):
         var = language.Var(name)
@@ -58,13 +58,13 @@ def test_plain_values(lhs, rhs, is_equal):
     assert (get_first_structural_mismatch(lhs, rhs) is None) is is_equal
 
 
-def test_names_of_bound_variables_do_not_count(fn):
+def test_names_of_bound_variables_are_ignored(fn):
     assert structural_equal(fn("x", 1), fn("y", 1))
     assert structural_hash(fn("x", 1)) == structural_hash(fn("y", 1))
     assert not structural_equal(fn("x", 1), fn("x", 2))
 
 
-def test_free_variables_are_themselves_unless_mapped(language):
+def test_free_variables_compare_by_identity_unless_mapped(language):
     a, b = language.Var("a"), language.Var("a")
     assert structural_equal([a, a], [a, a])
     assert not structural_equal([a], [b])
@@ -73,7 +73,7 @@ def test_free_variables_are_themselves_unless_mapped(language):
     assert structural_hash([a], map_free_vars=True) == structural_hash([b], True)
 
 
-def test_sharing_counts_for_shared_subexpressions(language):
+def test_sharing_of_subexpressions_is_compared(language):
     let = language.Let(1)
     assert structural_equal([let, let], [let, let])
     assert not structural_equal([let, let], [language.Let(1), language.Let(1)])
@@ -85,7 +85,7 @@ def test_singletons_are_compared_by_identity(language):
     assert not structural_equal(add, other)
 
 
-def test_ignored_fields_do_not_count(language):
+def test_ignored_fields_are_not_compared(language):
     assert structural_equal(language.Pair(1, 2, 3), language.Pair(1, 2, 4))
 
 
@@ -98,8 +98,8 @@ def test_content_of_tensors(language):
     assert structural_hash(a) != structural_hash(b)
 
 
-def test_hashes_are_numbers_of_64_bits_without_a_sign():
-    """The values come from another implementation of the contract."""
+def test_hashes_are_unsigned_64_bit_numbers():
+    """The expected values come from another implementation of the specification."""
     assert structural_hash([1, 2]) == 2823322240268045181
     assert structural_hash("x") == 2654440128
     assert structural_hash(None) == 2654435769
@@ -116,7 +116,7 @@ def test_paths_to_the_first_mismatch(fn):
 
 
 @pytest.mark.parametrize("compare", [structural_equal, get_first_structural_mismatch])
-def test_types_that_do_not_say_how_they_are_compared(compare):
+def test_types_without_a_structural_kind_are_refused(compare):
     with pytest.raises(TypeError, match=r"`ffi\.Function`"):
         compare([len], [max])
     with pytest.raises(TypeError, match=r"`ffi\.Function`"):
@@ -126,7 +126,7 @@ def test_types_that_do_not_say_how_they_are_compared(compare):
     assert compare(1, 2) is not None
 
 
-def test_values_that_contain_themselves(cyclic):
+def test_cyclic_values_are_refused(cyclic):
     other = tvm_ffi.List([1])
     other.append(other)
     with pytest.raises(ValueError, match="nested"):
@@ -139,7 +139,7 @@ def test_values_that_contain_themselves(cyclic):
     assert structural_equal([1], [1])
 
 
-def test_deep_values():
+def test_deeply_nested_values_are_compared():
     assert structural_equal(nested(100_000), nested(100_000))
     assert structural_hash(nested(100_000)) == structural_hash(nested(100_000))
     assert not structural_equal(nested(100_000), nested(100_001))
@@ -158,7 +158,7 @@ def test_keys_in_dicts_and_maps(fn):
     assert (x == x.key, x != x.key, x == 1) == (False, True, False)
 
 
-def test_a_key_knows_its_value_and_hash():
+def test_a_key_has_its_value_and_hash():
     key = StructuralKey([1, 2])
     assert key.key == tvm_ffi.Array([1, 2])
     assert key.hash_i64 == 2823322240268045181

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps and mutations."""
+"""`structural_map` and `structural_mutate`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_fields(language):
     assert (pair.lhs, type(result)) == (1, language.Pair)
 
 
-def test_what_does_not_change_is_shared(language):
+def test_unchanged_values_are_shared(language):
     pair = language.Pair(language.Pair("a", "b"), [1])
     assert structural_map(pair, (int, lambda x: x)).same_as(pair)
     assert structural_map(pair).same_as(pair)
@@ -79,7 +79,7 @@ def test_orders():
         structural_map([1], pairs, order=0)
 
 
-def test_variables_whose_fields_change_where_they_are_defined(language):
+def test_fields_of_defined_variables_are_mapped(language):
     x, y = language.Var("x", [1]), language.Var("y", [1])
     result = structural_map(language.Fn([x], language.Pair(x, y)), (int, plus_ten))
     assert list(result.params[0].type) == [11]
@@ -87,7 +87,7 @@ def test_variables_whose_fields_change_where_they_are_defined(language):
     assert result.body.rhs.same_as(y)
 
 
-def test_callbacks_know_where_variables_are_defined(language):
+def test_callbacks_receive_the_kind_of_definition_region(language):
     x, y = language.Var("x"), language.Var("y")
     kinds = []
 
@@ -101,7 +101,7 @@ def test_callbacks_know_where_variables_are_defined(language):
     assert kinds == [("x", DefRegionKind.DEF_PATTERN), ("x", 0), ("y", DefRegionKind.NONE)]
 
 
-def test_containers_that_nobody_else_holds_change_in_place():
+def test_containers_without_other_owners_change_in_place():
     for make in (tvm_ffi.Array, tvm_ffi.List):
         root = make([1, 2])
         address = root.id_
@@ -113,7 +113,7 @@ def test_containers_that_nobody_else_holds_change_in_place():
     assert holder[0] == tvm_ffi.Array([1, 2])
 
 
-def test_replacements_that_do_not_fit_their_place(language):
+def test_replacements_of_a_wrong_type_are_refused(language):
     names = language.Names(["a", "b"])
     result = structural_map(names, (str, str.upper))
     assert list(result.names) == ["A", "B"]
@@ -123,7 +123,7 @@ def test_replacements_that_do_not_fit_their_place(language):
     assert structural_map([names], (int, plus_ten))[0].same_as(names)
 
 
-def test_the_way_to_an_error_is_attached(language):
+def test_the_path_to_an_error_is_attached(language):
     pair = language.Pair(1, [2, 3])
 
     def fail(value):
@@ -131,13 +131,13 @@ def test_the_way_to_an_error_is_attached(language):
 
     with pytest.raises(ZeroDivisionError) as caught:
         structural_map([pair], (int, fail))
-    way = list(caught.value.__tvm_ffi_error__.extra_context.reverse_visit_pattern)
-    assert [type(value).__name__ for value in way] == ["Array", "Pair", "Array"]
+    path = list(caught.value.__tvm_ffi_error__.extra_context.reverse_visit_pattern)
+    assert [type(value).__name__ for value in path] == ["Array", "Pair", "Array"]
     assert (pair.lhs, list(pair.rhs)) == (1, [2, 3])
     assert structural_map(pair, (int, plus_ten)).lhs == 11
 
 
-def test_callbacks_may_change_what_is_mapped():
+def test_callbacks_may_change_the_mapped_container():
     root = tvm_ffi.List([1, 2, 3])
 
     def clear(number):
@@ -149,7 +149,7 @@ def test_callbacks_may_change_what_is_mapped():
     assert structural_map([1], (int, plus_ten)) == tvm_ffi.Array([11])
 
 
-def test_values_that_contain_themselves(cyclic):
+def test_cyclic_values_are_refused(cyclic):
     for order in ("pre", "post"):
         with pytest.raises((ValueError, RecursionError)):
             structural_map(cyclic, (int, plus_ten), order=order)
@@ -158,7 +158,7 @@ def test_values_that_contain_themselves(cyclic):
     assert cyclic[0] == 1
 
 
-def test_deep_values():
+def test_deeply_nested_values_are_mapped_or_refused():
     value = nested(2000)
     assert structural_map(value, (int, plus_ten)).same_as(value)
     with pytest.raises(ValueError, match="nested too deep"):
@@ -168,7 +168,7 @@ def test_deep_values():
 # ---- Mutations ----------------------------------------------------------------------------------
 
 
-def test_mutations_descend_where_callbacks_do():
+def test_mutations_descend_only_where_callbacks_do():
     def enter(value, mutator):
         assert type(mutator) is StructuralMutator
         return value if len(value) == 1 else mutator.default_mutate(value)
@@ -188,7 +188,7 @@ def test_mutators_mutate_any_value():
     assert structural_mutate(["abc", 1], pairs) == tvm_ffi.Array([13, 11])
 
 
-def test_mutators_note_what_becomes_of_variables(language):
+def test_mutators_store_replacements_of_variables(language):
     x, y = language.Var("x"), language.Var("y")
     seen = []
 
@@ -259,7 +259,7 @@ def test_callbacks_with_other_parameters_are_refused(callback):
         structural_mutate([1], (int, callback))
 
 
-def test_the_mode_says_whether_nobody_else_holds_the_value():
+def test_the_mode_allows_in_place_changes_without_other_owners():
     modes = []
 
     def enter(value, mutator, mode):
@@ -274,7 +274,7 @@ def test_the_mode_says_whether_nobody_else_holds_the_value():
 
 
 @pytest.mark.parametrize("traverse", [structural_map, structural_mutate])
-def test_callbacks_of_other_forms_are_refused(traverse):
+def test_invalid_callbacks_are_refused(traverse):
     with pytest.raises(TypeError, match=f"{traverse.__name__}: expected a callable"):
         traverse([1], 3)
     with pytest.raises(
@@ -284,6 +284,6 @@ def test_callbacks_of_other_forms_are_refused(traverse):
         traverse([1], (complex, plus_ten))
 
 
-def test_mutators_come_from_mutations_alone():
+def test_mutators_cannot_be_constructed_directly():
     with pytest.raises(TypeError, match="`StructuralMutator` cannot be constructed directly"):
         StructuralMutator()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walks and visits."""
+"""`structural_walk` and `structural_visit`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .conftest import nested
 
 
 def walked(root, *types, order="post"):
-    """Return the values that a walk meets, those of the types only."""
+    """Return the values of these types that a walk visits."""
     seen: list[Any] = []
     structural_walk(root, (types or (Any,), seen.append), order=order)
     return seen
@@ -57,12 +57,12 @@ def test_other_orders_are_refused(order):
         structural_walk([1], print, order=order)
 
 
-def test_what_is_left_out(language):
+def test_ignored_fields_and_mapping_keys_are_not_walked(language):
     pair = language.Pair([None, 1], {"key": "value"}, 7)  # the last one is an ignored field
     assert walked(pair, int, str, type(None)) == [1, "value"]
 
 
-def test_shared_parts_are_met_each_time():
+def test_shared_values_are_visited_each_time():
     part = tvm_ffi.List([5])
     assert walked([part, part], int) == [5, 5]
 
@@ -101,35 +101,35 @@ def test_all_values_and_all_objects():
     assert walked(root, tvm_ffi.Object) == [root[1], root]
 
 
-def test_classes_take_what_derives_from_them(language):
+def test_a_class_matches_derived_classes(language):
     pair, triple = language.Pair(1, 2), language.Triple(3, 4, 5)
     assert walked([pair, triple], language.Pair) == [pair, triple]
     assert walked([pair, triple], language.Triple) == [triple]
 
 
-def test_the_first_pair_that_fits_wins(language):
-    said = []
+def test_the_first_matching_callback_is_called(language):
+    calls = []
     structural_walk(
         [1, "a", 2.5],
         [
-            (int, lambda x: said.append(("int", x))),
-            ((str, int), lambda x: said.append(("text", x))),
+            (int, lambda x: calls.append(("int", x))),
+            ((str, int), lambda x: calls.append(("text", x))),
         ],
-        lambda x, kind: said.append(("rest", x, kind)) if x == 2.5 else None,
+        lambda x, kind: calls.append(("rest", x, kind)) if x == 2.5 else None,
     )
-    assert said == [("int", 1), ("text", "a"), ("rest", 2.5, DefRegionKind.NONE)]
+    assert calls == [("int", 1), ("text", "a"), ("rest", 2.5, DefRegionKind.NONE)]
 
 
 def test_regions_that_define_variables(language):
     a, b, c = (language.Var(name) for name in "abc")
-    said = []
+    calls = []
     root = [language.Fn([a], a), language.Loop(b, b), c]
-    structural_walk(root, (), (language.Var, lambda var, kind: said.append((var.name, kind))))
-    assert said == [("a", 1), ("a", 0), ("b", 2), ("b", 0), ("c", 0)]
-    assert all(type(kind) is DefRegionKind for _, kind in said)
+    structural_walk(root, (), (language.Var, lambda var, kind: calls.append((var.name, kind))))
+    assert calls == [("a", 1), ("a", 0), ("b", 2), ("b", 0), ("c", 0)]
+    assert all(type(kind) is DefRegionKind for _, kind in calls)
 
 
-def test_skip_leaves_out_what_a_value_holds():
+def test_skip_does_not_visit_children():
     root, seen = tvm_ffi.Array([1, [2, 3], 4]), []
 
     def skip_inner(value):
@@ -152,7 +152,7 @@ def test_an_interrupt_ends_the_walk():
 
 
 @pytest.mark.parametrize("result", [0, 1, True, False, WalkResult.SKIP, WalkResult.ADVANCE, None])
-def test_results_that_walks_take(result):
+def test_valid_results_of_walk_callbacks(result):
     assert structural_walk([1, [2]], lambda _: result) is None
 
 
@@ -199,7 +199,7 @@ def test_interrupts_are_values():
         ((tvm_ffi.core.CObject, len), "callback 0: expected the type of a value, got "),
     ],
 )
-def test_callbacks_of_other_forms_are_refused(traverse, callbacks, message):
+def test_invalid_callbacks_are_refused(traverse, callbacks, message):
     with pytest.raises(TypeError, match=f"{traverse.__name__}: {message}"):
         traverse([1], callbacks)
 
@@ -213,7 +213,7 @@ def test_lists_of_callbacks_may_be_empty():
 # ---- Visits -------------------------------------------------------------------------------------
 
 
-def test_visits_descend_where_callbacks_do():
+def test_visits_descend_only_where_callbacks_do():
     seen = []
 
     def enter(value, visitor):
@@ -253,7 +253,7 @@ def test_visitors_visit_any_value():
     assert seen == [1, 10, 20, 2]
 
 
-def test_an_interrupt_is_handed_through():
+def test_an_interrupt_is_returned_by_default_visit():
     def enter(value, visitor):
         interrupt = visitor.default_visit(value)
         assert type(interrupt) is VisitInterrupt
@@ -278,7 +278,7 @@ def test_visitors_open_regions(language):
     assert all(type(kind) is DefRegionKind for kind in kinds)
 
 
-def test_regions_of_no_such_kind():
+def test_invalid_region_kinds_are_refused():
     def enter(value, visitor):
         visitor.with_def_region_kind(7, lambda: None)
 
@@ -298,12 +298,12 @@ def test_an_exception_in_a_region_leaves_it():
     assert kinds == [DefRegionKind.NONE]
 
 
-def test_visitors_come_from_visits_alone():
+def test_visitors_cannot_be_constructed_directly():
     with pytest.raises(TypeError, match="`StructuralVisitor` cannot be constructed directly"):
         StructuralVisitor()
 
 
-def test_a_visitor_that_is_kept():
+def test_a_visitor_can_be_used_after_the_visit():
     kept, seen = [], []
     structural_visit([1], (int, lambda x, visitor: kept.append(visitor) or seen.append(x)))
     assert kept[0].visit([2]) is None
@@ -311,11 +311,11 @@ def test_a_visitor_that_is_kept():
     kept.clear()
 
 
-# ---- What callbacks do --------------------------------------------------------------------------
+# ---- Errors and changes in callbacks ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("traverse", [structural_walk, structural_visit])
-def test_the_way_to_an_error_is_attached(traverse, language):
+def test_the_path_to_an_error_is_attached(traverse, language):
     class OddError(Exception):
         pass
 
@@ -336,7 +336,7 @@ def test_the_way_to_an_error_is_attached(traverse, language):
     assert [repr(path) for path in find(way[-1], context, False)] == ["<root>[0].rhs"]
 
 
-def test_an_error_that_is_caught_inside_is_over():
+def test_an_error_caught_in_a_callback_does_not_end_the_visit():
     def enter(value, visitor):
         with pytest.raises(ZeroDivisionError):
             visitor.visit(0)
@@ -353,7 +353,7 @@ def test_ctrl_c_reaches_the_caller():
         structural_walk([1], interrupt)
 
 
-def test_callbacks_may_change_what_is_walked():
+def test_callbacks_may_change_the_walked_container():
     values, seen = tvm_ffi.List([1, 2, 3]), []
 
     def shrink(x):
@@ -369,7 +369,7 @@ def test_callbacks_may_change_what_is_walked():
     assert len(table) == 0
 
 
-def test_values_that_contain_themselves(cyclic):
+def test_cyclic_values_are_refused(cyclic):
     for order in ("pre", "post"):
         with pytest.raises(ValueError, match="contains itself"):
             structural_walk(cyclic, order=order)
@@ -380,14 +380,14 @@ def test_values_that_contain_themselves(cyclic):
     assert walked([1], int) == [1]
 
 
-def test_deep_values():
+def test_deeply_nested_values_are_walked_or_refused():
     assert structural_walk(nested(2000), lambda _: None) is None
     with pytest.raises(ValueError, match="nested too deep"):
         structural_walk(nested(1_000_000))
 
 
-def test_deep_values_on_a_small_stack():
-    """A visit that goes back and forth between Python and native code."""
+def test_deeply_nested_values_on_a_small_stack():
+    """Each level of the visit calls from native code into Python and back."""
     outcomes = []
 
     def work():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm-ffi-stubgen``: options, statuses, messages, and whole files."""
+"""``tvm-ffi-stubgen``: options, exit statuses, messages, and complete output files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JSON_STUBS = [
 
 @pytest.fixture
 def stubgen(monkeypatch, capsys):
-    """Return a function that runs the tool; it returns the status and what was printed."""
+    """Return a function that runs the tool and returns the exit status and the printed text."""
 
     def run(*arguments: object) -> tuple[object, str]:
         monkeypatch.setattr(sys, "argv", ["tvm-ffi-stubgen", *map(str, arguments)])
@@ -58,7 +58,7 @@ def block(kind: str, margin: str = "") -> list[str]:
     return [f"{margin}{BEGIN} {kind}", f"{margin}{END}"]
 
 
-# ---- Statuses ----------------------------------------------------------------------------------
+# ---- Exit statuses -----------------------------------------------------------------------------
 
 
 def test_a_whole_file(stubgen, tmp_path):
@@ -128,7 +128,7 @@ def test_check_names_stale_files_and_writes_nothing(stubgen, tmp_path):
     assert lines_of(stale) == block("global/ffi.json")
 
 
-def test_names_of_files_steer_no_terminal(stubgen, tmp_path):
+def test_control_characters_in_file_names_are_escaped(stubgen, tmp_path):
     write(tmp_path / "a\x1b[2J\n.py", *block("global/ffi.json"))
     assert stubgen("--check", tmp_path) == (1, f"[Stale] {tmp_path}/a\\x1b[2J\\n.py\n")
 
@@ -201,17 +201,17 @@ def test_one_bad_file_does_not_stop_the_others(stubgen, tmp_path):
         (("no_such_file.py",), 'no_such_file.py": FileNotFoundError'),
     ],
 )
-def test_mistakes_have_status_2(stubgen, arguments, message):
+def test_errors_have_status_2(stubgen, arguments, message):
     status, output = stubgen(*arguments)
     assert (status, message in output) == (2, True), output
 
 
-def test_nothing_to_do_has_status_1(stubgen):
+def test_no_arguments_have_status_1(stubgen):
     status, output = stubgen()
     assert (status, output.startswith("usage: tvm-ffi-stubgen")) == (1, True)
 
 
-def test_as_a_module(tmp_path):
+def test_the_tool_runs_as_a_module(tmp_path):
     path = write(tmp_path / "a.py", *block("global/testing"))
     command = [sys.executable, "-m", "tvm_ffi.stub.cli", "--imports", "tvm_ffi.testing", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -260,7 +260,7 @@ def test_prefix_adds_blocks_and_removes_vanished_ones(stubgen, tmp_path):
     assert stubgen("--check", path) == (0, "")
 
 
-def test_skip_keeps_a_type_out(stubgen, tmp_path):
+def test_skip_excludes_a_type(stubgen, tmp_path):
     path = write(
         tmp_path / "a.py",
         "# tvm-ffi-stubgen(prefix): ffi.reflection.",
@@ -271,7 +271,7 @@ def test_skip_keeps_a_type_out(stubgen, tmp_path):
     assert objects == [f"{BEGIN} object/ffi.reflection.AccessPath"]
 
 
-def test_a_prefix_belongs_to_one_file_and_stands_there_once(stubgen, tmp_path):
+def test_a_prefix_is_declared_once(stubgen, tmp_path):
     directive = "# tvm-ffi-stubgen(prefix): ffi.reflection"
     first = write(tmp_path / "a.py", directive)
     second = write(tmp_path / "b.py", directive)
@@ -312,7 +312,7 @@ def test_directives_are_followed(stubgen, tmp_path):
 
 @pytest.fixture
 def stubgen_init(stubgen, monkeypatch):
-    """Return the same function; the library, which is the runtime, is not loaded once more."""
+    """Return `stubgen`, but without loading the library, which is the runtime itself."""
     loaded: list[tuple[str, str]] = []
     monkeypatch.setattr(libinfo, "load_lib_module", lambda *names: loaded.append(names))
     yield stubgen
@@ -324,7 +324,7 @@ INIT = ("--init-pypkg", "pytvmffi", "--init-lib", "tvm_ffi", "--init-prefix")
 
 @pytest.fixture
 def deep_function():
-    """Register a function under a prefix whose parent has none of its own."""
+    """Register a function under a prefix whose parent prefix has no functions."""
     name = "stub_test.deep.echo"
     tvm_ffi.register_global_func(name, lambda value: value)
     yield
@@ -332,7 +332,7 @@ def deep_function():
 
 
 @pytest.mark.usefixtures("deep_function")
-def test_a_package_is_made(stubgen_init, tmp_path):
+def test_a_package_is_written(stubgen_init, tmp_path):
     assert stubgen_init(tmp_path, *INIT, "stub_test") == (0, "")
     files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.py"))
     folders = ("stub_test", "stub_test/deep")
@@ -352,7 +352,7 @@ def test_a_package_is_made(stubgen_init, tmp_path):
         ast.parse(path.read_text(encoding="utf-8"))
 
 
-def test_classes_of_a_package_work(stubgen_init, tmp_path):
+def test_a_package_has_its_classes(stubgen_init, tmp_path):
     (tmp_path / "made").mkdir()
     assert stubgen_init(tmp_path / "made", *INIT, "testing") == (0, "")
     path = tmp_path / "made" / "testing" / "_ffi_api.py"
@@ -421,7 +421,7 @@ ENDS = st.sampled_from(["\n", "\r\n"])
 
 @given(parts=PARTS, end=ENDS, has_last_end=st.booleans())
 def test_the_second_run_changes_nothing(tmp_path_factory, parts, end, has_last_end):
-    """And a file that is refused stays as it is; text outside of blocks always does."""
+    """Refused files are unchanged, and text outside of blocks never changes."""
     path = tmp_path_factory.mktemp("any") / "a.py"
     lines = [line for part in parts for line in part]
     old = (end.join(lines) + end * has_last_end).encode()
@@ -442,7 +442,7 @@ def test_the_second_run_changes_nothing(tmp_path_factory, parts, end, has_last_e
 
 
 def _outside(content: bytes) -> list[bytes]:
-    """Return the lines that stand in no block."""
+    """Return the lines outside of blocks."""
     inside, found = False, []
     for line in content.split(b"\n"):
         is_begin = line.strip().startswith(BEGIN.encode())
@@ -452,8 +452,8 @@ def _outside(content: bytes) -> list[bytes]:
     return found
 
 
-def test_a_package_that_was_made_works(tmp_path):
-    """Made and imported by fresh interpreters, as its users do it."""
+def test_a_written_package_can_be_imported(tmp_path):
+    """Fresh interpreters write and import the package."""
     command = [sys.executable, "-m", "tvm_ffi.stub.cli", str(tmp_path), *INIT, "ffi.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

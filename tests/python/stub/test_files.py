@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source files as blocks: what is read, what is refused, and what is left as it was."""
+"""Source files with marker blocks: parsing, errors, and updates that keep the rest of the file."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_wrong_markers_are_refused_with_the_line(tmp_path, text, message):
         (b"# coding: nonsense\n" + BLOCK.encode(), r"nonsense .*line 1"),
     ],
 )
-def test_what_is_no_text_is_refused_with_the_line(tmp_path, content, message):
+def test_undecodable_files_are_refused_with_the_line(tmp_path, content, message):
     with pytest.raises(ValueError, match=message):
         info_of(tmp_path / "a.py", content)
 
@@ -116,7 +116,7 @@ def test_what_is_no_text_is_refused_with_the_line(tmp_path, content, message):
     ],
     ids=["no marker", "empty", "no comment line", "skipped in the end", "skipped at first"],
 )
-def test_files_that_are_none_of_our_business(tmp_path, text):
+def test_files_without_markers_are_ignored(tmp_path, text):
     (tmp_path / "a.py").write_text(text, encoding="utf-8")
     assert FileInfo.from_file(tmp_path / "a.py") is None
 
@@ -154,7 +154,7 @@ def filled(info: FileInfo) -> FileInfo:
     ],
     ids=["LF", "CRLF", "CR", "no end", "BOM", "mixed", "other separators", "latin-1", "tabs"],
 )
-def test_the_rest_of_a_file_stays_as_it_was(tmp_path, old, new):
+def test_the_rest_of_a_file_is_unchanged(tmp_path, old, new):
     def bytes_of(template: bytes) -> bytes:
         return template.replace(b"%B", f"{BEGIN} __all__".encode()).replace(b"%E", END.encode())
 
@@ -166,7 +166,7 @@ def test_the_rest_of_a_file_stays_as_it_was(tmp_path, old, new):
     assert not filled(again).update(verbose=False, dry_run=False)
 
 
-def test_only_what_changes_is_written(tmp_path):
+def test_unchanged_files_are_not_written(tmp_path):
     path = tmp_path / "a.py"
     filled(info_of(path, BLOCK)).update(verbose=False, dry_run=False)
     before = path.stat()
@@ -176,7 +176,7 @@ def test_only_what_changes_is_written(tmp_path):
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_permissions_and_links_stay(tmp_path):
+def test_permissions_and_symbolic_links_are_kept(tmp_path):
     target, link = tmp_path / "a.py", tmp_path / "link.py"
     info_of(target, BLOCK)
     target.chmod(0o640)
@@ -191,7 +191,7 @@ def test_permissions_and_links_stay(tmp_path):
 
 
 def test_a_read_only_file_is_refused(tmp_path, monkeypatch):
-    """Replacing it would need the permission of its folder only; as root everything is writable."""
+    """Replacing a file needs write permission for its folder only; root can write every file."""
     info = info_of(tmp_path / "a.py", BLOCK)
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     with pytest.raises(PermissionError, match="the file is read-only"):
@@ -199,13 +199,13 @@ def test_a_read_only_file_is_refused(tmp_path, monkeypatch):
     assert (tmp_path / "a.py").read_text(encoding="utf-8") == BLOCK
 
 
-def test_what_is_no_file_is_not_replaced():
+def test_devices_are_not_replaced():
     TextFile(Path(os.devnull)).replace([Line("x", "\n")])
     assert not Path(os.devnull).is_file()
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
-    """The text has a letter that the encoding of the file lacks."""
+    """The text contains a letter that the encoding of the file lacks."""
     content = f"# coding: latin-1\n{BLOCK}".encode()
     info = info_of(tmp_path / "a.py", content)
     info.code_blocks[-1].fill(["# \u6771"])
@@ -248,7 +248,7 @@ def test_files_are_found_once_and_in_order(tmp_path):
     assert names == ["b/c/m.pyi", "link.py", "n.txt"]
 
 
-def test_walking_a_folder(tmp_path):
+def test_path_walk(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x").touch()
     assert list(path_walk(tmp_path)) == [(tmp_path, ["a"], []), (tmp_path / "a", [], ["x"])]
@@ -258,6 +258,6 @@ def test_walking_a_folder(tmp_path):
     ]
 
 
-def test_syntax_goes_by_the_suffix(tmp_path):
+def test_the_suffix_selects_the_syntax(tmp_path):
     assert syntax_for(tmp_path / "a.rs") is consts.RUST_SYNTAX
     assert syntax_for(tmp_path / "a.pyi") is consts.PYTHON_SYNTAX

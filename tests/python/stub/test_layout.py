@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which layouts reflection proves, with made-up types and with those of the runtime."""
+"""Layout verdicts of the stub generator: which types are fully described by reflection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = ObjectInfo([], [], "ffi.Object", total_size=24)
 
 
 def info(key: str, total_size: int | None, *fields, ancestors=("ffi.Object",)) -> ObjectInfo:
-    """Each field is its offset, size and alignment in bytes."""
+    """Return a type; each field is given by its offset, size and alignment in bytes."""
     return ObjectInfo(
         fields=[
             NamedTypeSchema(
@@ -109,7 +109,7 @@ def test_derived_types():
     assert verdicts["ffi.Object"].detail == "object header [0, 24): owned by the C ABI"
 
 
-def test_what_the_caller_knows():
+def test_options_of_the_caller():
     verdict = verdict_on(32, (24, 8, 8), field_renderable=lambda field: field.origin != "int")
     assert verdict.detail == "field 'a' (int) has no native mirror"
     assert verdict_on(32, (24, 8, 8), forced_opaque={"t"}).reason == "by-directive"
@@ -119,7 +119,7 @@ def test_what_the_caller_knows():
         classify({"t": info("t", 24)})
 
 
-def test_small_parts():
+def test_helpers():
     assert [align_up(value, 8) for value in (0, 1, 8, 9)] == [0, 8, 8, 16]
     assert str(ByteRange(1, 2)) == "[1, 2)"
     assert FieldBytes("a", 24, 8, 8).end == 32
@@ -128,14 +128,14 @@ def test_small_parts():
 def test_types_of_the_runtime():
     keys = [key for keys in lib_state.collect_type_keys().values() for key in keys]
     verdicts = classify({key: lib_state.object_info_from_type_key(key) for key in keys})
-    said = {
+    found = {
         key: (verdicts[key].reason, list(map(str, verdicts[key].padding)))
         for key in (
             *("testing.TestIntPair", "testing.TestCxxClassDerivedDerived", "ffi.Array"),
             *("testing.TestCxxClassHiddenField", "ffi.reflection.AccessPath"),
         )
     }
-    assert said == {
+    assert found == {
         "testing.TestIntPair": (None, []),
         "testing.TestCxxClassDerivedDerived": (None, ["[73, 80)"]),
         "ffi.Array": ("layout-unknown", []),

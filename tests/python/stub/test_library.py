@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``tvm-ffi-stubgen --library``: interface files of what libraries export."""
+"""``tvm-ffi-stubgen --library``: interface files (`.pyi`) for the functions of a library."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ TOP = [HEADER, "# ruff: noqa", "# fmt: off", "# isort: off"]
 
 
 def file_of(*texts: str, class_name=None) -> list[str]:
-    """Return the lines behind those for formatters."""
+    """Return the lines of an interface file after the formatter comments."""
     signatures = [Signature.parse(text) for text in texts]
-    lines = library_file({one.name: one for one in signatures}, class_name, 4)
+    lines = library_file({signature.name: signature for signature in signatures}, class_name, 4)
     assert lines[: len(TOP)] == TOP
     assert ast.parse("\n".join(lines))
     return lines[len(TOP) :]
@@ -75,19 +75,19 @@ def test_names_kinds_and_defaults(text, stub):
         ("Shape", "Sequence[int]"),
         ("List[int]", "Sequence[int]"),
         ("Map[str, Shape]", "Mapping[str, Sequence[int]]"),
-        # Keys of mappings are invariant for type checkers.
+        # Type checkers treat keys of mappings as invariant.
         ("Map[dtype, dtype]", "Mapping[dtype, dtype | str]"),
         ("int | str", "int | str"),
         ("tuple[int, str]", "tuple[int, str]"),
         ("tuple", "tuple[Any, ...]"),
         ("Object", "Object"),
         ("no.such.Class", "Object"),
-        # What a callback gets is a result, and what it returns a parameter.
+        # Parameters of a callback are annotated as results, and its result as a parameter.
         ("Callable[[Array[int], dtype], Shape]", "Callable[[Sequence[int], dtype], Sequence[int]]"),
         ("Callable[..., Any]", "Callable[..., Any]"),
     ],
 )
-def test_parameters_take_what_calls_convert(type_, annotation):
+def test_annotations_of_parameters_include_convertible_types(type_, annotation):
     assert stub_of(f"f(x: {type_})") == f"def f(x: {annotation}) -> None"
 
 
@@ -96,7 +96,7 @@ def test_parameters_take_what_calls_convert(type_, annotation):
     [
         ("f() -> float32[2]", "Tensor"),
         ("f(x: int) -> Array[Tensor]", "Sequence[Tensor]"),
-        # Torch tensors in, torch tensors out.
+        # With torch tensors as arguments, results are torch tensors.
         ("f(x: float32[n]) -> float32[n]", "Any"),
         ("f(x: Array[Tensor]) -> (a: int, b: Tensor)", "tuple[int, Any]"),
         ("f() -> dtype", "dtype"),
@@ -105,16 +105,16 @@ def test_parameters_take_what_calls_convert(type_, annotation):
         ("f() -> Callable[[dtype], Array[int]]", "Callable[[dtype | str], Sequence[int]]"),
     ],
 )
-def test_results_are_what_calls_return(text, result):
+def test_annotations_of_results(text, result):
     assert stub_of(text).rpartition(" -> ")[2] == result
 
 
-def test_functions_without_names_convert_no_paths():
+def test_positional_only_str_parameters_accept_no_paths():
     lines = library_file({"f": Signature.parse("f(x: str, /)")}, None, 4)
     assert lines[-1] == "def f(x: str, /) -> None: ..."
 
 
-def test_what_annotations_lack_stands_in_the_docstring():
+def test_docstrings_show_the_full_signature():
     assert file_of("f(x: float32[n], y: out float32[2*n]) raises ValueError doc 'Doubles.'") == [
         "from tvm_ffi import TensorLike",
         "",
@@ -133,16 +133,16 @@ def test_any_documentation_is_a_docstring(doc):
     made = Signature(signature.parameters, signature.results, "f", doc=doc or None)
     tree = ast.parse("\n".join(library_file({"f": made}, None, 4)))
     got = ast.get_docstring(tree.body[-1])
-    words = [line.split() for line in text.splitlines()]
-    assert [line.split() for line in got.splitlines()] == words
+    expected = [line.split() for line in text.splitlines()]
+    assert [line.split() for line in got.splitlines()] == expected
 
 
-def test_a_function_that_nothing_is_known_about_takes_and_returns_anything():
+def test_a_function_without_a_signature_takes_and_returns_any():
     lines = library_file({"f": None}, None, 4)
     assert lines[-3:] == ["from typing import Any", "", "def f(*args: Any) -> Any: ..."]
 
 
-def test_names_that_python_cannot_write_stand_in_a_comment():
+def test_functions_without_a_python_name_are_listed_in_a_comment():
     lines = library_file({"a.b": None, "if": None, "int": None}, None, 4)
     assert lines[-3:] == [
         "# function 'a.b' has no Python name: use get_function",
@@ -197,7 +197,7 @@ EXPORT(nameless)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """Return the path of a library with one function that is described and one that is not."""
+    """Return the path of a library with two functions, one of which has a signature."""
     path = tmp_path_factory.mktemp("library") / "kernels.so"
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-shared", "-fPIC", "-x", "c"]
     command += [f"-I{folder}" for folder in libinfo.include_paths()]
@@ -235,35 +235,35 @@ def test_a_library_of_the_working_directory(stubgen, library, tmp_path, monkeypa
     assert lines_of(tmp_path / "kernels.pyi")[0] == HEADER
 
 
-def test_check_says_that_a_file_is_out_of_date(stubgen, library, output):
+def test_check_reports_an_outdated_file(stubgen, library, output):
     arguments = ("--library", library, "--output", output)
-    status, said = stubgen(*arguments, "--check")
-    assert (status, "[Stale]" in said, output.exists()) == (1, True, False)
+    status, message = stubgen(*arguments, "--check")
+    assert (status, "[Stale]" in message, output.exists()) == (1, True, False)
     stubgen(*arguments)
     assert stubgen(*arguments, "--check") == (0, "")
     text = output.read_text(encoding="utf-8").replace("b: int = 3", "b: int = 4")
     output.write_text(text, encoding="utf-8")
-    status, said = stubgen(*arguments, "--check")
-    assert (status, "[Stale]" in said) == (1, True)
+    status, message = stubgen(*arguments, "--check")
+    assert (status, "[Stale]" in message) == (1, True)
     assert output.read_text(encoding="utf-8") == text
 
 
 def test_dry_runs_write_nothing(stubgen, library, output):
-    status, said = stubgen("--library", library, "--output", output, "--dry-run", "--verbose")
+    status, message = stubgen("--library", library, "--output", output, "--dry-run", "--verbose")
     assert (status, output.exists()) == (0, False)
-    assert "+def nameless(*args: Any)" in said
+    assert "+def nameless(*args: Any)" in message
 
 
-def test_files_that_people_wrote_are_refused(stubgen, library, output):
+def test_files_not_written_by_the_tool_are_refused(stubgen, library, output):
     output.write_text("def mine() -> None: ...\n", encoding="utf-8")
-    status, said = stubgen("--library", library, "--output", output)
+    status, message = stubgen("--library", library, "--output", output)
     assert status == 2
-    assert "expected a file written by --library" in said
+    assert "expected a file written by --library" in message
     assert lines_of(output) == ["def mine() -> None: ..."]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--library", "a.so"], "--library and --output must be provided together"),
         (["--output", "a.pyi"], "--library and --output must be provided together"),
@@ -279,14 +279,14 @@ def test_files_that_people_wrote_are_refused(stubgen, library, output):
         (["--class", "K"], "--class needs --library"),
     ],
 )
-def test_command_lines_that_make_no_sense(stubgen, arguments, said):
+def test_invalid_option_combinations_are_refused(stubgen, arguments, message):
     status, printed = stubgen(*arguments)
     assert status == 2
-    assert said in printed
+    assert message in printed
 
 
 def test_libraries_that_cannot_be_read(stubgen, tmp_path, output):
     (tmp_path / "text.so").write_text("no library", encoding="utf-8")
-    status, said = stubgen("--library", tmp_path / "text.so", "--output", output)
+    status, message = stubgen("--library", tmp_path / "text.so", "--output", output)
     assert (status, output.exists()) == (2, False)
-    assert f'[Failed] File "{tmp_path / "text.so"}"' in said
+    assert f'[Failed] File "{tmp_path / "text.so"}"' in message

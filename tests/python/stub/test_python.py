@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text that the Python target writes, for made-up functions and types and for real ones."""
+"""The Python target of the stub generator: functions, classes, imports and `__all__`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_signatures(func, text):
     assert render_func_signature(func, str, 2) == f"  {text}"
 
 
-def test_containers_take_more_than_they_give():
+def test_container_parameters_are_annotated_more_generally_than_results():
     imports: list[ImportItem] = []
     kinds = {
         "Array": (INT,),
@@ -113,7 +113,7 @@ def test_containers_take_more_than_they_give():
     }
 
 
-def test_types_of_one_name_get_different_ones():
+def test_types_of_the_same_name_get_different_aliases():
     imports: list[ImportItem] = []
     lines = global_lines(
         function("a.f", TypeSchema("p.q.Foo"), TypeSchema("r.s.Foo"), TypeSchema("t.Foo")),
@@ -135,7 +135,7 @@ def test_types_of_one_name_get_different_ones():
     }
 
 
-def test_names_that_python_cannot_write():
+def test_functions_and_types_without_python_names():
     imports: list[ImportItem] = []
     lines = global_lines(
         function("a.class"),
@@ -150,8 +150,8 @@ def test_names_that_python_cannot_write():
     ]
 
 
-def test_functions_with_the_name_of_a_class_of_the_file():
-    """The class, further down, is what the name means in the end."""
+def test_a_function_named_like_a_class_of_the_file_is_hidden():
+    """The class is defined later in the file, so the name refers to the class."""
     lines = global_lines(
         function("a.T", result=TypeSchema("a.T")),
         function("a.f", result=TypeSchema("a.T")),
@@ -164,7 +164,7 @@ def test_functions_with_the_name_of_a_class_of_the_file():
     ]
 
 
-def test_a_body_of_comments_alone_is_still_python():
+def test_a_body_of_comments_only_is_valid_python():
     lines = global_lines(function("a.class"), imports=[])
     ast.parse("if TYPE_CHECKING:\n" + "\n".join(f"    {line}" for line in lines))
 
@@ -184,14 +184,14 @@ def test_a_body_of_comments_alone_is_still_python():
         ("my.pkg.T", "my.pkg", "T"),
     ],
 )
-def test_where_classes_come_from(origin, module, name):
+def test_imports_of_classes(origin, module, name):
     imports: list[ImportItem] = []
     lines = global_lines(function("a.f", TypeSchema(origin)), imports=imports)
     assert lines == [f"def f(_0: {name}, /) -> int: ..."]
     assert f"from {module} import {name}" in {str(item) for item in imports}
 
 
-def test_chosen_names_win():
+def test_ty_map_names_take_precedence():
     imports: list[ImportItem] = []
     lines = global_lines(
         function("a.f", TypeSchema("Array", (INT,)), TypeSchema("a.T")),
@@ -202,13 +202,13 @@ def test_chosen_names_win():
     assert lines == ["def f(_0: list[int], _1: Base, /) -> int: ..."]
 
 
-def test_no_functions_no_text():
+def test_a_block_without_functions_is_empty():
     code = block("global", ("a", ""))
     codegen.generate_python_global_funcs(code, [], dict(TY_MAP_DEFAULTS), [], Options())
     assert code.lines == ["# begin", "# end"]
 
 
-def test_where_init_ffi_api_comes_from():
+def test_imports_of_init_ffi_api():
     imports: list[ImportItem] = []
     blocks = [block("global", ("a", module)) for module in ("", "b.c", "tvm_ffi")]
     for code in blocks:
@@ -254,7 +254,7 @@ def test_automatic_constructor():
 
 
 def test_declared_constructor_that_takes_no_fields():
-    """`__init__` then shows what the native constructor takes."""
+    """`__init__` then has the parameters of the native constructor."""
     info = ObjectInfo(
         fields=[field("a"), field("b")],
         methods=[function("__ffi_init__", STR, result=TypeSchema("Object"))],
@@ -276,7 +276,7 @@ def test_declared_constructor_that_takes_no_fields():
         ),
     ],
 )
-def test_fields_that_cannot_be_parameters(fields, parameters):
+def test_fields_whose_names_cannot_be_parameters(fields, parameters):
     info = ObjectInfo(fields=[], methods=[], has_init=True, init_fields=fields)
     (line,) = render_object_init(info, str, 0)
     assert line == f"def __init__({parameters}) -> None: ..."
@@ -417,7 +417,7 @@ def test_export_of_a_submodule():
         codegen.generate_python_export(block("export", "a-b"))
 
 
-# ---- What is registered ------------------------------------------------------------------------
+# ---- Registered types --------------------------------------------------------------------------
 
 
 def test_a_registered_type():
@@ -440,7 +440,7 @@ def test_a_registered_type():
     assert info.fields[0].default is MISSING
 
 
-def test_types_in_order():
+def test_base_types_come_first():
     keys = ["a", "Child", "KwOnlyDefaults", "Parent", "Simple"]
     keys = [f"testing.TestCxxAutoInit{key}" for key in keys[1:]]
     assert [info.type_key for info in lib_state.toposort_objects(keys)] == [
@@ -451,8 +451,8 @@ def test_types_in_order():
     ]
 
 
-def test_a_type_above_that_is_missing_does_not_change_the_order():
-    """`TestCxxClassDerived` stands between these two."""
+def test_a_missing_intermediate_type_does_not_change_the_order():
+    """`TestCxxClassDerived` is between these two types."""
     keys = ["testing.TestCxxClassDerivedDerived", "testing.TestCxxClassBase"]
     assert [info.type_key for info in lib_state.toposort_objects(keys)] == keys[::-1]
 

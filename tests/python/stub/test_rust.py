@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Rust target: what it writes, what it refuses, and whether a compiler accepts it."""
+"""The Rust target of the stub generator: output, errors, and compilation of the output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CRATE = Path(__file__).resolve().parent / "rust_crate"
 
 @pytest.fixture
 def stubgen(monkeypatch, capsys):
-    """Return a function that runs the tool; it returns the status and what was printed."""
+    """Return a function that runs the tool and returns the exit status and the printed text."""
 
     def run(*arguments: object) -> tuple[int, str]:
         words = ["tvm-ffi-stubgen", "--target", "rust", *map(str, arguments)]
@@ -51,7 +51,7 @@ def stubgen(monkeypatch, capsys):
 
 @pytest.fixture
 def crate(tmp_path):
-    """Return the folder of sources of a crate."""
+    """Return the source folder of a crate."""
     (tmp_path / "Cargo.toml").touch()
     (tmp_path / "src").mkdir()
     return tmp_path / "src"
@@ -156,7 +156,7 @@ impl Pair {
 
 
 @needs_rustfmt
-def test_a_type_to_derive_from_can_be_copied_and_torn_down():
+def test_a_base_type_can_be_copied_and_dropped():
     info = object_info(
         "t.Base", 56, field("x", "Any", 24, 16), field("o", "Object", 40, 8),
         field("f", "float", 48, 4), final=False,
@@ -239,7 +239,7 @@ def test_an_opaque_type_has_accessors():
     ids=lambda value: None if isinstance(value, NamedTypeSchema) else str(value),
 )
 def test_types_of_fields(entry, text):
-    """What has no type of the same layout makes the object opaque."""
+    """A field without a Rust type of the same layout makes the object opaque."""
     lines = generated(object_info("t.T", 24 + max(8, entry.size or 0), entry))
     if text is None:
         assert lines[0].startswith("/// Opaque: field 'x' (")
@@ -254,7 +254,7 @@ def test_an_integer_beyond_64_bits_is_an_object():
 
 
 @needs_rustfmt
-def test_names_that_mean_something_else():
+def test_fields_named_like_rust_keywords():
     info = object_info(
         "t.type", 64, field("self", "int", 24, 8), field("type", "int", 32, 8),
         field("base", "int", 40, 8), field("x-y", "int", 48, 8), field("x_y", "int", 56, 8),
@@ -272,7 +272,7 @@ def test_names_that_mean_something_else():
     assert "pub struct r#type {" in lines
 
 
-def test_types_of_the_crate_with_the_name_of_an_own_type():
+def test_crate_types_with_the_name_of_a_generated_type():
     imports = RustImports(reserved={"String", "StringObj", "Option", "OptionObj"})
     info = object_info(
         "t.String", 48, field("s", "str", 24, 16), field("o", "Optional", 40, 8, "Object")
@@ -384,7 +384,7 @@ def test_directives_are_read():
         ("nope", "a.B", "Unknown directive `nope` at line 7"),
     ],
 )
-def test_wrong_directives(name, payload, message):
+def test_malformed_directives_are_refused(name, payload, message):
     with pytest.raises(ValueError, match=message):
         Directives().add(name, payload, 7)
 
@@ -431,7 +431,7 @@ def test_directives_change_a_type():
         ("field", "t.T.gone -> i64", r"names `t\.T\.gone`, but the type has no such field"),
     ],
 )
-def test_directives_that_do_not_fit(name, payload, message):
+def test_directives_that_do_not_match_the_type_are_refused(name, payload, message):
     imports = RustImports()
     imports.directives.add(name, payload, 1)
     with pytest.raises(ValueError, match=message):
@@ -447,7 +447,7 @@ def test_a_type_can_be_made_opaque():
 # ---- Names, imports, modules -------------------------------------------------------------------
 
 
-def test_small_parts(crate):
+def test_helpers(crate):
     assert [rust_ident(name) for name in ("a", "type", "Self", "base", "1a", "")] == [
         *("a", "r#type", "Self_", "base_", "_1a", "_"),
     ]
@@ -511,7 +511,7 @@ def test_directives_reach_other_files(stubgen, crate):
     assert "parent 'testing.TestObjectBase' is opaque (by-directive)" in lines_of(derived)[1]
 
 
-def test_a_type_that_no_file_defines(stubgen, crate):
+def test_a_parent_type_that_no_file_defines_is_an_error(stubgen, crate):
     path = write(crate / "lib.rs", *block("object/testing.TestObjectDerived"))
     status, output = stubgen(crate)
     assert status == 2
@@ -528,7 +528,7 @@ def test_a_type_that_no_file_defines(stubgen, crate):
     assert stubgen(crate) == (0, "")
 
 
-def test_check_looks_at_definitions_alone(stubgen, tmp_path):
+def test_check_compares_definitions_only(stubgen, tmp_path):
     path = write(tmp_path / "a.rs", *block("import-section"), *block("object/testing.TestIntPair"))
     assert stubgen(path) == (0, "")
     text = path.read_text(encoding="utf-8")
@@ -544,7 +544,7 @@ def test_check_looks_at_definitions_alone(stubgen, tmp_path):
 INIT = ("--init-pypkg", "pytvmffi", "--init-lib", "tvm_ffi", "--init-prefix")
 
 
-def test_modules_are_made_and_declared(stubgen, crate, monkeypatch):
+def test_modules_are_written_and_declared(stubgen, crate, monkeypatch):
     monkeypatch.setattr("tvm_ffi.libinfo.load_lib_module", lambda *names: None)
     write(crate / "lib.rs", "fn mine() {}")
     assert stubgen(crate, *INIT, "testing") == (0, "")
@@ -567,7 +567,7 @@ def test_modules_are_made_and_declared(stubgen, crate, monkeypatch):
 
 @pytest.fixture(scope="module")
 def rustc(tmp_path_factory):
-    """Return a function that type-checks a file against the stand-in crate."""
+    """Return a function that type-checks a file against the test double of the crate."""
     compiler = shutil.which("rustc")
     if compiler is None:
         pytest.skip("no rustc")
@@ -597,16 +597,16 @@ def rustc(tmp_path_factory):
     return check
 
 
-@pytest.mark.unsanitized("rustc ends with a fault of its own")
-def test_a_compiler_accepts_all_types_and_their_layouts(rustc, stubgen, crate, monkeypatch):
+@pytest.mark.unsanitized("rustc itself crashes under a sanitizer")
+def test_rustc_accepts_all_types_and_their_layouts(rustc, stubgen, crate, monkeypatch):
     monkeypatch.setattr("tvm_ffi.libinfo.load_lib_module", lambda *names: None)
     write(crate / "lib.rs")
     assert stubgen(crate, *INIT, "testing") == (0, "")
     rustc(crate / "lib.rs")
 
 
-@pytest.mark.unsanitized("rustc ends with a fault of its own")
-def test_a_compiler_accepts_odd_names_and_directives(rustc, tmp_path):
+@pytest.mark.unsanitized("rustc itself crashes under a sanitizer")
+def test_rustc_accepts_unusual_names_and_directives(rustc, tmp_path):
     fields = {
         "String": field("s", "str", 24, 16),
         "Option": field("o", "Optional", 24, 8, "Object"),
@@ -640,6 +640,6 @@ def test_a_compiler_accepts_odd_names_and_directives(rustc, tmp_path):
     rustc(path)
 
 
-def test_what_reflection_says_is_what_the_blocks_say():
+def test_a_hidden_field_makes_the_type_opaque():
     info = lib_state.object_info_from_type_key("testing.TestCxxClassHiddenField")
     assert generated(info)[0].startswith("/// Opaque: bytes [32, 40) of [24, 48) are not accounted")

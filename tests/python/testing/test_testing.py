@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types and functions that the package offers to tests."""
+"""`tvm_ffi.testing`: the types and functions that the package provides for tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tensor(*shape):
 # ---- Loading -------------------------------------------------------------------------------------
 
 
-def test_the_types_exist_once_the_package_is_imported(run_python):
+def test_the_testing_library_is_loaded_by_its_import(run_python):
     done = run_python(
         "import sys, tvm_ffi\n"
         "assert 'tvm_ffi.testing' not in sys.modules and 'tvm_ffi.dataclasses' not in sys.modules\n"
@@ -43,7 +43,7 @@ def test_the_types_exist_once_the_package_is_imported(run_python):
     assert done.returncode == 0, done.stderr
 
 
-def test_every_testing_function_is_offered():
+def test_every_testing_function_is_a_public_name():
     names = tvm_ffi.registry.list_global_func_names()
     registered = {name[len("testing.") :] for name in names if name.startswith("testing.")}
     assert len(registered) == 59
@@ -105,14 +105,14 @@ def test_raise_error():
 
 @pytest.fixture
 def python_handles_interrupts():
-    """Undo what a shell does for programs in the background: it ignores the signal for them."""
+    """Handle SIGINT as usual, which a shell ignores in background programs."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)
 
 
 @pytest.mark.usefixtures("python_handles_interrupts")
-def test_signals_are_seen_during_the_wait():
+def test_signals_interrupt_the_wait():
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     begin = time.monotonic()
     timer.start()
@@ -254,7 +254,7 @@ def test_nested_generics(args, expected):
     assert {name: list(numbers) for name, numbers in result.items()} == expected
 
 
-def test_other_metadata_travels_with_the_schema():
+def test_other_metadata_are_stored_with_the_schema():
     metadata = tvm_ffi.registry.get_global_func_metadata("testing.schema_id_int")
     del metadata["type_schema"]
     assert metadata == {"bool_attr": True, "int_attr": 1, "str_attr": "hello"}
@@ -335,7 +335,7 @@ def test_base_and_derived():
     )
 
 
-def test_references_that_may_and_may_not_be_empty():
+def test_nullable_and_non_nullable_references():
     holder = testing.TestObjectPtrHolder(testing.TestObjectBase())
     assert holder.optional_value is None
     holder.optional_value = testing.TestObjectDerived({}, [])
@@ -435,7 +435,7 @@ t.run_with_gpu_lock(hold)
 """
 
 
-def test_the_gpu_lock_keeps_other_processes_out(tmp_path, monkeypatch):
+def test_the_gpu_lock_excludes_other_processes(tmp_path, monkeypatch):
     monkeypatch.setenv("TVM_FFI_TEST_LOCK_DIR", str(tmp_path / "locks"))
     assert testing.run_with_gpu_lock(lambda a, b=0: a + b, 1, b=2) == 3
     assert [path.name for path in (tmp_path / "locks").iterdir()] == ["gpu.lock"]
@@ -459,6 +459,6 @@ def test_the_gpu_lock_is_released_after_an_exception(tmp_path, monkeypatch):
     assert testing.run_with_gpu_lock(lambda: "entered") == "entered"
 
 
-def test_the_library_is_loaded_for_this_package_alone():
-    """Its symbols stay its own: nothing of it is found by name in the process."""
+def test_the_symbols_of_the_testing_library_are_local():
+    """The library is loaded with RTLD_LOCAL, so the process cannot find its symbols by name."""
     assert not hasattr(ctypes.CDLL(None), "AddOneSafeCall")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of values to declared types."""
+"""Conversion and checks of values with `TypeSchema`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INT, STR, FLOAT, ANY = (TypeSchema(origin) for origin in ("int", "str", "float",
 
 
 def converted(schema, value):
-    """Return the converted value as Python object; that it can be checked is seen by the way."""
+    """Check a value, convert it, and return the result as a Python object."""
     schema.check_value(value)
     result = schema.convert(value)
     assert isinstance(result, CAny)
@@ -29,7 +29,7 @@ def converted(schema, value):
 
 
 def refusal(schema, value):
-    """Return why a value is refused."""
+    """Return the error message of a refused value, without its prefix."""
     messages = []
     for method, step in ((schema.check_value, "check"), (schema.convert, "conversion")):
         with pytest.raises(TypeError) as caught:
@@ -51,7 +51,7 @@ class Number(enum.IntEnum):
 
 
 class Pairs(collections.abc.Mapping):
-    """A mapping that is no dict."""
+    """A mapping that is not a dict."""
 
     def __init__(self, **pairs):
         self._pairs = pairs
@@ -168,7 +168,7 @@ def test_integers_that_are_too_large(value):
     assert converted(big, 5) == 5
 
 
-def test_any_takes_what_a_call_takes():
+def test_any_accepts_the_values_of_a_call():
     for value in (None, True, 3, 2**70, 1.5, "text", b"bytes"):
         result = converted(ANY, value)
         assert (type(result), result) == (type(value), value)
@@ -210,7 +210,7 @@ def test_any_object():
         assert refusal(schema, value).partition("\n")[0] == f"expected Object, got {kind}"
 
 
-def test_types_convert_values_of_their_own_accord():
+def test_types_with_a_conversion_hook():
     shape = converted(TypeSchema("ffi.Shape"), [1, 2])
     assert (type(shape), shape) == (tvm_ffi.Shape, (1, 2))
     assert refusal(TypeSchema("ffi.Shape"), None) == (
@@ -222,7 +222,7 @@ def test_types_convert_values_of_their_own_accord():
     assert (type(error), error.message) == (core.Error, "why")
 
 
-def test_type_keys_of_what_has_a_rule_of_its_own():
+def test_type_keys_of_types_with_a_conversion_rule():
     assert converted(TypeSchema("ffi.String"), "short") == "short"
     assert converted(TypeSchema("ffi.Array"), [1]) == tvm_ffi.Array([1])
     assert converted(TypeSchema("ffi.Map"), {"a": 1}) == tvm_ffi.Map({"a": 1})
@@ -270,7 +270,7 @@ def test_elements_are_converted():
     ],
     ids=repr,
 )
-def test_containers_stay_when_nothing_changes(schema, value):
+def test_containers_are_shared_if_nothing_changes(schema, value):
     assert converted(schema, value).same_as(value)
 
 
@@ -311,7 +311,7 @@ def test_mappings(value, args):
         assert dict(result.items()) == {"a": 1}
 
 
-def test_keys_that_become_equal_and_keys_that_python_cannot_hash():
+def test_keys_that_become_equal_and_unhashable_keys():
     different = tvm_ffi.Dict({1: 10, 2: 30})
     different[True] = 20
     assert len(different) == 3
@@ -354,11 +354,11 @@ def test_keys_that_become_equal_and_keys_that_python_cannot_hash():
     ],
     ids=repr,
 )
-def test_messages_say_where(schema, value, message):
+def test_messages_name_the_element(schema, value, message):
     assert refusal(schema, value) == message
 
 
-def test_elements_that_cannot_be_passed_at_all_are_found():
+def test_elements_that_cannot_be_passed_are_reported():
     bad = np.dtype("datetime64[s]")
     for value in ([0, bad], (0, bad)):
         start = "element [1]: expected Any, got DateTime64DType: "
@@ -367,7 +367,7 @@ def test_elements_that_cannot_be_passed_at_all_are_found():
     assert refusal(TypeSchema("Map"), {"a": bad}).startswith(start)
 
 
-def test_errors_of_the_value_itself_are_not_hidden():
+def test_exceptions_of_the_value_are_raised_unchanged():
     class Broken(list):
         def __iter__(self):
             raise KeyError("boom")
@@ -386,7 +386,7 @@ def test_optional():
     assert refusal(schema, "x") == "expected int, got str"
 
 
-def test_the_first_alternative_that_accepts_is_taken():
+def test_the_first_matching_alternative_is_used():
     for args, value, kind in (
         ((FLOAT, INT), 3, float),
         ((INT, FLOAT), 3, int),
@@ -403,7 +403,7 @@ def test_the_first_alternative_that_accepts_is_taken():
 # ---- protocols -------------------------------------------------------------------------------
 
 
-def test_values_that_stand_for_others():
+def test_value_and_object_protocols():
     assert converted(INT, returning("__tvm_ffi_value__", 5)) == 5
     array = tvm_ffi.Array([1])
     holder = returning("__tvm_ffi_object__", array)
@@ -412,7 +412,7 @@ def test_values_that_stand_for_others():
     assert refusal(INT, returning("__tvm_ffi_value__", "x")) == "expected int, got str"
 
 
-def test_protocols_belong_to_the_class():
+def test_protocols_are_looked_up_in_the_class():
     value = type("P", (), {})()
     value.__tvm_ffi_value__ = lambda: 5
     assert refusal(INT, value) == "expected int, got P"
@@ -425,13 +425,13 @@ def chain(length):
     return value
 
 
-def test_chains_of_values_end_after_64_steps():
+def test_value_protocols_are_followed_for_64_steps():
     assert converted(INT, chain(64)) == 5
     for schema in (INT, ANY):
         assert refusal(schema, chain(65)) == "infinite __tvm_ffi_value__ cycle detected"
 
 
-def test_a_value_that_stands_for_itself():
+def test_a_value_protocol_that_returns_self_is_refused():
     value = type("P", (), {"__tvm_ffi_value__": lambda self: self})()
     assert refusal(INT, value) == "expected int, got P"
     assert refusal(ANY, value) == "failed to convert Any from P"
@@ -439,7 +439,7 @@ def test_a_value_that_stands_for_itself():
         assert refusal(TypeSchema(origin), value) == f"expected {origin}, got P"
 
 
-def test_protocols_that_fail():
+def test_failing_protocols_are_refused():
     def fail(self):
         raise ZeroDivisionError("boom")
 
@@ -470,7 +470,7 @@ def test_convertible_objects():
     assert refusal(schema, Convertible(0)) == "asobject() failed for Convertible"
 
 
-def test_objects_to_be_moved_stay_when_they_are_checked():
+def test_checking_a_moved_object_does_not_move_it():
     array = tvm_ffi.Array([1])
     reference = array._move()
     TypeSchema("Array", (INT,)).check_value(reference)

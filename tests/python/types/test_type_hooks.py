@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Native types that take other values than their objects: hooks, enumerations, and their fields."""
+"""Conversion hooks of native types (`__ffi_convert__`), enumerations, and fields of such types."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def library(tmp_path_factory):
     """Load the types above."""
     load_types(tmp_path_factory.mktemp("hooks"), SOURCE)
     index = core._object_type_key_to_index(BOX)
-    # Attributes stay for ever, and this type belongs to these tests.
+    # Type attributes are never removed; only these tests use the type.
     _register_type_attr(index, "__ffi_convert__", BOX_FROM)
     wider = {"type": "Variant", "args": [{"type": BOX}, {"type": "int"}, {"type": "ffi.String"}]}
     _register_type_attr(index, "__ffi_convert_type_schema__", json.dumps(wider))
 
 
 def box_from(value):
-    """Make boxes of integers and, of some words, something else."""
+    """Convert integers to boxes, and some strings to other values."""
     make_box = tvm_ffi.get_global_func("test.hooks.make_box")
     if isinstance(value, int):
         return make_box(value)
@@ -95,7 +95,7 @@ def box_from(value):
     return {"number": 5, "none": None, "array": tvm_ffi.Array([])}[value]
 
 
-BOX_FROM = tvm_ffi.convert(box_from)  # stays for ever, so it is no leak of the tests
+BOX_FROM = tvm_ffi.convert(box_from)  # created here, as it stays alive and is not a leak
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def converted(schema, value):
     return _to_py_class_value(schema.convert(value))
 
 
-def test_objects_of_the_type_and_of_subtypes_stay(box):
+def test_objects_of_the_type_and_of_subtypes_are_not_converted(box):
     schema = TypeSchema(BOX)
     for name in ("make_box", "make_crate"):
         obj = tvm_ffi.get_global_func(f"test.hooks.{name}")(3)
@@ -145,12 +145,12 @@ def test_the_message_of_a_hook_that_fails(box):
 
 
 @pytest.mark.parametrize("value", ["number", "none", "array"])
-def test_the_hook_has_to_return_an_object_of_the_type(box, value):
+def test_the_hook_must_return_an_object_of_the_type(box, value):
     with pytest.raises(TypeError, match=r"expected test\.hooks\.Box, got str$"):
         TypeSchema(BOX).convert(value)
 
 
-def test_input_types_are_wider():
+def test_input_repr_shows_convertible_types():
     schema = TypeSchema("Callable", (TypeSchema(BOX), TypeSchema("Array", (TypeSchema(BOX),))))
     assert repr(schema) == f"Callable[[Array[{BOX}]], {BOX}]"
     wider = f"{BOX} | int | str"
@@ -164,13 +164,13 @@ def test_input_types_are_wider():
         ({"type": "Optional", "args": [{"type": "float"}]}, "float | None"),
     ],
 )
-def test_other_forms_of_the_wider_type(declared, text):
+def test_other_forms_of_the_schema_of_convertible_types(declared, text):
     index = core._object_type_key_to_index("test.hooks.Crate" if text == "int" else "ffi.EnumState")
     _register_type_attr(index, "__ffi_convert_type_schema__", declared)
     assert TypeSchema.from_type_index(index).input_repr() == text
 
 
-def test_a_wider_type_that_is_no_schema():
+def test_an_invalid_schema_of_convertible_types_is_refused():
     index = core._object_type_key_to_index("test.hooks.Sign")
     _register_type_attr(index, "__ffi_convert_type_schema__", 3)
     with pytest.raises(TypeError, match="expected TypeSchema, JSON string, or JSON dict, got int"):
@@ -213,7 +213,7 @@ def test_other_payloads_are_refused(key, value, kind):
 # ---- fields ----------------------------------------------------------------------------------
 
 
-def test_fields_know_their_declared_types(box):
+def test_fields_have_their_declared_types(box):
     fields = {field.name: field for field in box.__tvm_ffi_type_info__.fields}
     assert {name: repr(field.ty) for name, field in fields.items()} == {
         "content": "int",

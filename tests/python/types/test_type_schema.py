@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared types: how they are made, what they print, what they are as JSON."""
+"""`TypeSchema`: construction, equality, JSON, annotations, `repr` and subtypes."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_the_type_index_follows_from_the_origin(origin, index):
     assert TypeSchema(origin, origin_type_index=12).origin_type_index == 12
 
 
-def test_unions_have_an_index_of_their_own():
+def test_unions_have_a_special_type_index():
     assert TypeSchema("Optional", (INT,)).origin_type_index == -2
     assert TypeSchema("Union", (INT, STR)).origin_type_index == -2
 
 
-def test_arguments_of_containers_may_be_left_out():
+def test_container_arguments_are_optional():
     any_ = TypeSchema("Any")
     for origin, args in (("Array", (any_,)), ("List", (any_,)), ("Map", (any_, any_))):
         assert TypeSchema(origin).args == args
@@ -100,7 +100,7 @@ def test_parts_must_be_schemas():
         TypeSchema("foo", named_args={"x": INT})
 
 
-def test_both_forms_of_a_function_are_one():
+def test_named_and_positional_forms_of_callables_are_equal():
     named = TypeSchema("Callable", named_args={"return": [INT], "params": [STR, BOOL]})
     assert named == TypeSchema("Callable", (INT, STR, BOOL))
     assert named.args == ()
@@ -226,7 +226,7 @@ def test_malformed_json(obj, message):
         TypeSchema.from_json_obj(obj)
 
 
-def test_json_that_is_none():
+def test_invalid_json_is_refused():
     with pytest.raises(json.JSONDecodeError):
         TypeSchema.from_json_str("{")
 
@@ -266,7 +266,7 @@ def test_deep_nesting_is_a_recursion_error():
     for use in (repr, TypeSchema.to_json, lambda x: x.check_value([])):
         with pytest.raises(RecursionError):
             use(schema)
-    while obj.get("args"):  # dicts this deep cannot be freed in one go on every Python
+    while obj.get("args"):  # some Python versions cannot free such deeply nested dicts recursively
         obj = obj.pop("args")[0]
 
 
@@ -407,19 +407,19 @@ def test_unions_with_a_bar():
     ],
     ids=str,
 )
-def test_annotations_that_are_refused(annotation):
+def test_unsupported_annotations_are_refused(annotation):
     with pytest.raises(TypeError, match="^Cannot convert .* to TypeSchema$"):
         TypeSchema.from_annotation(annotation)
 
 
-def test_numbers_of_parameters_of_annotations():
+def test_wrong_numbers_of_type_arguments_are_refused():
     with pytest.raises(TypeError, match="list takes at most 1 type argument, got 2"):
         TypeSchema.from_annotation(list[int, str])  # type: ignore[misc]
     with pytest.raises(TypeError, match="dict requires 0 or 2 type arguments, got 1"):
         TypeSchema.from_annotation(dict[int])  # type: ignore[misc]
 
 
-def test_classes_that_stand_for_no_type_are_refused():
+def test_unregistered_classes_are_refused():
     class Unregistered(tvm_ffi.Object):
         pass
 
@@ -428,7 +428,7 @@ def test_classes_that_stand_for_no_type_are_refused():
             TypeSchema.from_annotation(cls)
 
 
-# ---- text ------------------------------------------------------------------------------------
+# ---- repr ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_classes_that_stand_for_no_type_are_refused():
         (TypeSchema("ffi.Module", fallback=INT), "ffi.Module", "FFI.MODULE"),
     ],
 )
-def test_text_with_and_without_a_map(schema, text, mapped):
+def test_repr_with_and_without_a_name_map(schema, text, mapped):
     assert repr(schema) == text
     assert schema.repr() == schema.output_repr() == schema.input_repr() == text
     assert schema.repr(str.upper) == schema.input_repr(str.upper) == mapped

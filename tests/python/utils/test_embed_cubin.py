@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes in object files, and programs that find them there."""
+"""`embed_cubin`: cubins embedded in object files, and programs that read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     reason="needs Linux, binutils and a C compiler",
 )
 
-# Prints length, checksum, and whether the address is one that 64 divides.
+# Prints the length, the checksum, and the address modulo 64.
 PROGRAM = r"""
 #include <stdint.h>
 #include <stdio.h>
@@ -94,14 +94,14 @@ def test_symbols_are_local_and_data_is_read_only(build, cubin, tmp_path):
         assert stack[-2] == "RW"  # and not RWE
 
 
-def test_several_in_one_object_and_the_same_name_in_two(build, cubin, tmp_path):
+def test_several_cubins_in_one_object_and_one_name_in_two_objects(build, cubin, tmp_path):
     second = tmp_path / "second.cubin"
     second.write_bytes(b"other")
     merged = tmp_path / "merged.o"
     run("ld", "-r", "-o", str(merged), str(build("a")), str(build("b")))
     embed_cubin(cubin, merged, merged, "a")  # in place
     embed_cubin(second, merged, merged, "b")
-    # Another object of the same program has a kernel of the same name.
+    # A second object of the same program embeds a kernel with the same name.
     other = tmp_path / "other.o"
     text = PROGRAM.replace("report_NAME", "report_other").replace("NAME", "a")
     (tmp_path / "other.c").write_text(text, encoding="utf-8")
@@ -152,12 +152,12 @@ def test_missing_files(build, cubin, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a-b", "a=b", "ä", "a\n", "--help"])
-def test_names_that_are_refused(build, cubin, tmp_path, name):
+def test_invalid_names_are_refused(build, cubin, tmp_path, name):
     with pytest.raises(ValueError, match="letters, digits and underscores"):
         embed_cubin(cubin, build("k"), tmp_path / "out.o", name)
 
 
-def test_a_tool_that_fails(cubin, tmp_path):
+def test_a_failing_tool_is_an_error(cubin, tmp_path):
     text, output = tmp_path / "text.o", tmp_path / "out.o"
     text.write_text("no object file", encoding="utf-8")
     output.write_text("from before", encoding="utf-8")
@@ -170,7 +170,7 @@ def test_a_tool_that_fails(cubin, tmp_path):
     assert output.read_text(encoding="utf-8") == "from before"
 
 
-def test_a_tool_that_is_missing(build, cubin, tmp_path, monkeypatch):
+def test_a_missing_tool_is_an_error(build, cubin, tmp_path, monkeypatch):
     obj = build("k")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RuntimeError, match="ld is not found"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions with a signature around functions that take their arguments by position."""
+"""`make_kwargs_wrapper`: keyword arguments for functions that take positional arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Point:
     y: int
 
 
-def test_calls_go_through_by_position():
+def test_the_target_is_called_by_position():
     f = make_kwargs_wrapper(
         target, ["a", "b", "c"], (None, [1]), ["k", "l", "m"], {"l": True, "m": 5}
     )
@@ -41,7 +41,7 @@ def test_calls_go_through_by_position():
     assert f.__name__ == "wrapper"
 
 
-def test_defaults_are_the_very_objects():
+def test_defaults_are_passed_as_the_same_objects():
     default = [1]
     f = make_kwargs_wrapper(target, ["a"], (default,), ["k"], {"k": default})
     for arguments in (f(), f(MISSING, k=MISSING)):
@@ -52,14 +52,14 @@ def test_defaults_are_the_very_objects():
 
 
 @pytest.mark.parametrize("default", [None, True, False])
-def test_constants_stand_in_the_signature(default):
+def test_constant_defaults_are_shown_in_the_signature(default):
     f = make_kwargs_wrapper(target, ["a"], (default,))
     assert inspect.signature(f).parameters["a"].default is default
     assert f()[0] is default
 
 
 @pytest.mark.parametrize("default", [0, 1, "None", 1.0, (), MISSING, Parameter.empty])
-def test_other_defaults_do_not(default):
+def test_other_defaults_are_shown_as_missing(default):
     f = make_kwargs_wrapper(target, ["a"], (default,))
     assert inspect.signature(f).parameters["a"].default is MISSING
     assert f()[0] is default
@@ -136,7 +136,7 @@ def test_arguments_of_wrong_types(arguments, message):
         make_kwargs_wrapper(**{"target_func": target, **arguments})
 
 
-# Text that would do something, were it compiled as a name.
+# Strings that would run code if they were compiled as names.
 INJECTIONS = [
     "a=1",
     "a, b",
@@ -154,7 +154,7 @@ INJECTIONS = [
 
 
 @pytest.mark.parametrize("name", INJECTIONS + keyword.kwlist)
-def test_no_text_but_names_is_compiled(name):
+def test_invalid_names_are_not_compiled(name):
     for arguments in (
         {"arg_names": [name]},
         {"arg_names": ["a"], "kwonly_names": [name]},
@@ -168,7 +168,7 @@ def test_no_text_but_names_is_compiled(name):
 
 
 class Hostile:
-    """A default whose text would do something, were it compiled."""
+    """A default whose `repr` would run code if it were compiled."""
 
     def __repr__(self):
         return "__import__('os').abort()"
@@ -186,7 +186,7 @@ def test_defaults_are_neither_printed_nor_compared():
     assert f()[1] is default
 
 
-def test_names_of_builtins_globals_and_soft_keywords_are_names_like_others():
+def test_builtins_globals_and_soft_keywords_are_valid_names():
     names = [
         "wrapper",
         "MISSING",
@@ -205,8 +205,8 @@ def test_names_of_builtins_globals_and_soft_keywords_are_names_like_others():
     assert f(*names) == tuple(names)
 
 
-def test_names_that_python_reads_as_the_same_are_the_same():
-    ligature = "\ufb01"  # Python reads it as "fi"
+def test_names_are_compared_in_normalized_form():
+    ligature = "\ufb01"  # Python normalizes it to "fi"
     assert make_kwargs_wrapper(target, [ligature], (5,))(fi=1) == (1,)
     with pytest.raises(ValueError, match="Duplicate"):
         make_kwargs_wrapper(target, ["fi", ligature])
@@ -227,7 +227,7 @@ def test_prototypes():
     assert make_kwargs_wrapper(target, ["a"], prototype=len).__name__ == "len"
 
 
-def test_dataclasses_become_tuples_where_it_is_asked_for():
+def test_selected_dataclass_arguments_become_tuples():
     f = make_kwargs_wrapper(
         target, ["a", "b"], (Point(3, 4),), ["k"], {"k": Point(5, 6)}, None, ["b", "k", "z"]
     )
@@ -255,7 +255,7 @@ def test_signatures():
     assert f(1) == (1,)
 
 
-def test_nothing_is_kept_alive():
+def test_a_released_wrapper_releases_its_target():
     class Callee:
         def __call__(self, *args):
             return args
@@ -268,13 +268,13 @@ def test_nothing_is_kept_alive():
     try:
         del f, callee
         if sysconfig.get_config_var("Py_GIL_DISABLED"):
-            gc.collect()  # without a GIL nobody else releases functions
+            gc.collect()  # free-threaded Python releases functions only here
         assert alive() is None
     finally:
         gc.enable()
 
 
-# ---- compared with functions of Python -------------------------------------------------------
+# ---- comparison with Python functions --------------------------------------------------------
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
 DEFAULTS = st.sampled_from([Parameter.empty, None, True, False, 0, "text", (1,)])
@@ -323,7 +323,7 @@ ALMOST_NAMES = st.text("ab_1=,*: \n(", max_size=3) | st.text(max_size=6)
 
 
 @given(ALMOST_NAMES, ALMOST_NAMES)
-def test_any_text_is_a_name_or_refused(positional, kwonly):
+def test_any_string_is_accepted_or_refused(positional, kwonly):
     try:
         f = make_kwargs_wrapper(target, [positional], (), [kwonly], {kwonly: 5})
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lock between processes."""
+"""`FileLock`, a lock between processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def path(tmp_path):
 
 
 class Holder:
-    """Another process that takes the lock and keeps it until it is told to go on."""
+    """Another process that acquires the lock and holds it until `go_on` is called."""
 
     def __init__(self, path, then=""):
         self._process = subprocess.Popen(
@@ -125,7 +125,7 @@ def test_files_that_cannot_be_locked(tmp_path):
         with pytest.raises(TimeoutError, match="Failed to acquire lock"):
             lock.blocking_acquire(timeout=0)
         with pytest.raises((FileNotFoundError, IsADirectoryError, PermissionError)):
-            lock.blocking_acquire()  # would wait for ever
+            lock.blocking_acquire()  # would wait forever
         lock.release()
 
 
@@ -177,7 +177,7 @@ def test_a_child_neither_holds_nor_releases_the_lock_of_its_parent(path):
     lock.release()
 
 
-def test_threads_with_instances_of_their_own_exclude_each_other(path):
+def test_threads_with_separate_instances_exclude_each_other(path):
     inside, most, total = 0, 0, 0
 
     def work():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses as tuples."""
+"""`unpack_dataclass_to_tuple`: dataclasses as tuples."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def test_containers_are_new():
         assert result is not value
 
 
-def test_fields_of_plain_types_are_not_looked_into():
-    """What is declared is believed; unions of plain types are plain."""
+def test_fields_declared_with_plain_types_are_not_converted():
+    """Declared types are trusted; unions of plain types are plain."""
 
     @dataclass
     class Lying:
@@ -126,7 +126,7 @@ def test_fields_of_plain_types_are_not_looked_into():
 
     point = Point(1)
     lying = Lying(point, point, point, point, [point], point)
-    # One name cannot be resolved, so none is: text is no plain type.
+    # One name cannot be resolved, so all annotations stay strings, which are not plain types.
     assert unpack_dataclass_to_tuple(lying) == ((1, "y"),) * 4 + ([(1, "y")], (1, "y"))
     honest = make_dataclass(
         "Honest",
@@ -180,7 +180,7 @@ def test_threads():
 
 
 def by_hand(value):
-    """Do the same without any knowledge about classes."""
+    """Return the expected tuple, computed without declared types."""
     if dataclasses.is_dataclass(value):
         return tuple(by_hand(getattr(value, f.name)) for f in dataclasses.fields(value))
     if isinstance(value, Pair):
@@ -206,7 +206,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_agrees_with_a_plain_walk(value):
+def test_agrees_with_a_reference_implementation(value):
     assert unpack_dataclass_to_tuple(value) == by_hand(value)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 import triton
 from device_array import Array
-from device_stand_in import Allocator, calls, kernels_do
+from fake_device import Allocator, calls, run_at_launch
 from refusals import refused
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
@@ -200,7 +200,7 @@ for module in (add_module, tvm_ffi.load_module("./add.so"), printed):
     assert str(module.get_function_signature("add")) == text
     x, y = random(64, 100), random(64, 100)
     calls()
-    with Allocator() as allocator, kernels_do(add_does):
+    with Allocator() as allocator, run_at_launch(add_does):
         out = module.add(Array(x), y=Array(y), a=3)
     (line,) = calls("cuLaunch")
     assert "_helion_add on 0, grid 8 1 1, block 64 1 1" in line, line
@@ -220,7 +220,7 @@ module = codegen.launch_module(matmul_plan)
 for m, k, n, programs in ((33, 50, 20, 3), (2, 2, 100, 4), (1, 7, 1, 1)):
     x, y = random(m, k), random(k, n)
     calls()
-    with Allocator() as allocator, kernels_do(matmul_does):
+    with Allocator() as allocator, run_at_launch(matmul_does):
         out = module.matmul(Array(x), Array(y))
     (line,) = calls("cuLaunch")
     assert f"_helion_matmul on 0, grid {programs} 1 1" in line, line
@@ -235,7 +235,7 @@ refused(ValueError, wrong, module.matmul, Array(x), Array(x[:, :1].copy()))
 text = "extremes(x: float32*[x0, 12] on cuda) -> (float32[x0], float32[x0])"
 assert str(extremes_plan.signature) == text, extremes_plan.signature
 x = random(7, 12)
-with Allocator() as allocator, kernels_do(extremes_does):
+with Allocator() as allocator, run_at_launch(extremes_does):
     found = codegen.launch_module(extremes_plan).extremes(Array(x))
 assert len(allocator.requests) == 3  # with `doubled`
 for one, wanted in zip(found, expected(extremes, torch.from_numpy(x))):

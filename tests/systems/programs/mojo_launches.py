@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from device_array import Array
-from device_stand_in import calls, driver, kernels_do
+from fake_device import calls, driver, run_at_launch
 from refusals import refused
 
 import tvm_ffi
@@ -39,7 +39,7 @@ for one in (module, tvm_ffi.load_module("./scale.so")):
     for n, blocks in ((1, 1), (256, 1), (257, 2)):
         x, y = Array(np.arange(n, dtype=np.float32)), Array(np.zeros(n, np.float32))
         calls()
-        with kernels_do(scale):
+        with run_at_launch(scale):
             one.scale(x, y=y, factor=2.5)
         (line,) = calls("cuLaunch")
         assert f" on 0, grid {blocks} 1 1, block 256 1 1, 0 bytes, stream 0" in line, line

@@ -7,7 +7,7 @@ Arguments are ``LIBRARY FUNCTION "SYMBOL ATTRIBUTE..."`` of each.
 import ctypes
 import sys
 
-from device_stand_in import calls, kernels_do, vector
+from fake_device import calls, run_at_launch, vector
 
 import tvm_ffi
 
@@ -23,7 +23,7 @@ for path, name, symbol in zip(*[iter(sys.argv[1:])] * 3):
     function = tvm_ffi.load_module(path)[name]
     x, y = vector(), vector()
     calls()
-    with kernels_do(scale):
+    with run_at_launch(scale):
         function(x, y, a=3)
     assert list(y.data) == [3.0 * i for i in range(12)]
     kernel, *attributes = symbol.split()

@@ -16,7 +16,7 @@ import numpy as np
 import triton
 import triton.language as tl
 from device_array import Array
-from device_stand_in import Allocator, calls, driver, kernels_do
+from fake_device import Allocator, calls, driver, run_at_launch
 from refusals import refused
 from triton.runtime.interpreter import InterpretedFunction
 
@@ -136,7 +136,7 @@ for module in (codegen.launch_module(plan), cpp.load_inline("add", c_sources=[so
         x, y = (Array(rng.random(n, np.float32)) for _ in "xy")
         out = Array(np.zeros(n, np.float32))
         calls()
-        with kernels_do(interpreted):
+        with run_at_launch(interpreted):
             module.add(x, y, out=out, a=3)
         (line,) = calls("cuLaunch")
         assert f"add on 0, grid {blocks} 1 1, block {32 if n >= 768 else 64} 1 1, 0 bytes" in line

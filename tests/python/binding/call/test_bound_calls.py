@@ -92,9 +92,9 @@ def test_a_python_callable_is_called_each_time(kernels):
 def test_borrowed_tensors_cannot_be_bound(kernels):
     refused = []
 
-    def callback(lent):
+    def callback(borrowed):
         try:
-            kernels.echo.bind(lent)
+            kernels.echo.bind(borrowed)
         except BufferError as error:
             refused.append(str(error))
 

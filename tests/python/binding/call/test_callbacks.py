@@ -190,7 +190,7 @@ def test_python_and_native_code_call_each_other_200_deep(kernels):
     assert down(200) == 200
 
 
-def test_exception_travels_through_200_levels(kernels):
+def test_an_exception_passes_through_200_levels(kernels):
     original = LookupError("at the bottom")
 
     def down(depth):

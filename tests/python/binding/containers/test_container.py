@@ -198,7 +198,7 @@ def test_tensors_in_containers(echo):
     assert np.from_dlpack(tensors[1]).tolist() == [1.0, 4.0]
 
 
-def test_torch_tensors_come_back_as_torch_tensors(echo):
+def test_torch_tensors_are_returned_as_torch_tensors(echo):
     torch = pytest.importorskip("torch")
     value = torch.arange(3)
     returned = echo([value, [value]])

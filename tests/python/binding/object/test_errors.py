@@ -231,7 +231,7 @@ def test_an_exception_with_lone_surrogates_crosses_the_boundary(kernels):
 # ---- round trips -----------------------------------------------------------------------------
 
 
-def test_the_same_exception_object_comes_back(kernels):
+def test_a_callback_exception_is_the_same_object(kernels):
     cause = OSError("the cause")
     original = KeyError("key", 42)
     original.detail = {"a": 1}
@@ -250,14 +250,14 @@ def test_the_same_exception_object_comes_back(kernels):
 @pytest.mark.parametrize(
     "cls", [PlainError, StopIteration, KeyboardInterrupt, SystemExit, GeneratorExit]
 )
-def test_classes_without_a_kind_come_back_as_themselves(kernels, cls):
+def test_exceptions_of_unregistered_classes_are_the_same_object(kernels, cls):
     exception = cls("x")
     with pytest.raises(cls) as caught:
         kernels.call(raiser(exception))
     assert caught.value is exception
 
 
-def test_exception_with_slots_comes_back(kernels):
+def test_an_exception_with_slots_is_the_same_object(kernels):
     class Slotted(ValueError):
         __slots__ = ()
 
@@ -267,7 +267,7 @@ def test_exception_with_slots_comes_back(kernels):
     assert caught.value is original
 
 
-def test_exception_comes_back_from_another_native_thread(kernels):
+def test_an_exception_on_a_native_thread_is_the_same_object(kernels):
     original = PlainError("on another thread")
     with pytest.raises(PlainError) as caught:
         kernels.call_on_thread(raiser(original))

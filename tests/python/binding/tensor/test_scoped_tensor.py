@@ -35,7 +35,7 @@ def test_a_borrowed_tensor_can_be_read_during_the_call(kernels):
 
 def test_a_borrowed_tensor_can_be_passed_on_during_the_call(kernels):
     x, y = vector(1, 2, 3), vector(0, 0, 0)
-    kernels.call_with_borrowed(lambda lent: kernels.add_one(lent, y), x)
+    kernels.call_with_borrowed(lambda borrowed: kernels.add_one(borrowed, y), x)
     assert y.numpy().tolist() == [2, 3, 4]
 
 

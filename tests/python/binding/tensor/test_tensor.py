@@ -147,7 +147,7 @@ def test_numpy_of_a_dtype_that_numpy_lacks_is_a_type_error(echo, dtype, name, sh
     tensor = echo(source)
     with pytest.raises(TypeError, match=f"NumPy has no dtype like {name}:"):
         tensor.numpy()
-    del tensor  # before what it shows
+    del tensor  # before the memory of `source`
 
 
 def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
@@ -158,7 +158,7 @@ def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
     tensor = echo(source)
     with pytest.raises(TypeError, match="handle"):
         tensor.numpy()
-    del tensor  # before what it shows
+    del tensor  # before the memory of `source`
 
 
 @pytest.mark.parametrize("use", [iter, lambda t: t[0], lambda t: t + t], ids=["iter", "[]", "+"])

@@ -261,9 +261,9 @@ def test_a_borrowed_tensor_is_pickled_by_copy(kernels):
     buffers = []
     texts = []
 
-    def receive(lent):
-        texts.append(pickle.dumps(lent, 5, buffer_callback=buffers.append))
-        texts.append(pickle.dumps(lent, 4))
+    def receive(borrowed):
+        texts.append(pickle.dumps(borrowed, 5, buffer_callback=buffers.append))
+        texts.append(pickle.dumps(borrowed, 4))
 
     kernels.call_with_borrowed(receive, array)
     array[:] = 0

@@ -136,7 +136,7 @@ def test_values_on_another_device_are_not_read(echo):
     with pytest.raises(TypeError, match="expected a tensor in CPU memory, got one on cuda:1; copy"):
         tensor.tolist()
     assert repr(tensor) == f"{tensor.dtype}[3]@cuda:1"
-    del tensor  # before what it shows
+    del tensor  # before the memory of `source`
 
 
 # ---- Length --------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_tensors_on_another_device_are_not_shown_as_tables(echo):
     source = Source((3, 4), (4, 1), device=(2, 0))
     tensor = echo(source)
     assert tensor._repr_html_() is None
-    del tensor  # before what it shows
+    del tensor  # before the memory of `source`
 
 
 def test_a_huge_list_of_empty_lists_is_a_memory_error():

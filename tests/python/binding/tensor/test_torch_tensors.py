@@ -378,7 +378,7 @@ def test_an_overridden_cdata_of_a_subclass_is_ignored(kernels):
     class Watches(torch.Tensor):
         @classmethod
         def __torch_function__(cls, *arguments):
-            raise AssertionError(f"asked for {arguments}")
+            raise AssertionError(f"called with {arguments}")
 
     plain = torch.zeros(3)
     for cls in (Lies, Watches):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stand-in for the derive macros of the crate that generated code uses: empty trait impls.
+//! Test double of the derive macros of the `tvm_ffi` crate: empty trait impls.
 
 extern crate proc_macro;
 

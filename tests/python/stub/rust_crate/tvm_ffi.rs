@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stand-in for the crate that generated code uses: the names and the layouts, nothing behind them.
-//! Code is type-checked against it and its layout assertions are evaluated; it is never run.
+//! Test double of the `tvm_ffi` crate that generated code uses: names and layouts without behaviour.
+//! Generated code is type-checked against it and its layout assertions are evaluated; it never runs.
 
 #![allow(dead_code)]
 
@@ -107,10 +107,10 @@ impl ShallowCopy for Object {
 }
 
 /// # Safety
-/// Calls on objects that are half made.
+/// Called on partially initialized objects.
 pub unsafe trait UnsafeInit {
     /// # Safety
-    /// Fields that are not defined are null.
+    /// Undefined fields are null.
     unsafe fn drop_defined_fields(this: *mut Self);
 }
 

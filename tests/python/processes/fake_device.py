@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stand-in CUDA driver from Python: what it saw, what kernels were given, memory of devices.
+"""The fake CUDA driver from Python: recorded calls, kernel arguments, fake device memory.
 
-The dynamic loader must find ``tests/cpp/fake_driver`` first.  Memory of the host claims to be a
-device's, so that what a kernel would do can be done here.
+The dynamic loader must find ``tests/cpp/fake_driver`` first.  Host memory claims to be device
+memory, so that Python can do the work of a kernel.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Launch(ctypes.Structure):
     )
 
     def values(self, *types: type[ctypes._SimpleCData]) -> tuple[object, ...]:
-        """Return what the kernel was given."""
+        """Return the values of the first kernel parameters, read with these types."""
         return tuple(type_.from_address(self.params[i]).value for i, type_ in enumerate(types))
 
 
@@ -45,22 +45,22 @@ OnLaunch = ctypes.CFUNCTYPE(None, ctypes.POINTER(Launch), ctypes.c_void_p)
 
 
 def calls(start: str = "") -> list[str]:
-    """Return what the driver was asked since the last time, by the beginning of the lines."""
+    """Return the driver calls since the last call of this function that start with a prefix."""
     text = ctypes.create_string_buffer(driver.fake_driver_take_calls(None, 0) + 1)
     driver.fake_driver_take_calls(text, len(text))
     return [line for line in text.value.decode().splitlines() if line.startswith(start)]
 
 
 @contextmanager
-def kernels_do(function: Callable[[Launch], None]) -> Iterator[None]:
-    """Do something at each launch."""
+def run_at_launch(function: Callable[[Launch], None]) -> Iterator[None]:
+    """Call a function at each launch."""
     failures: list[BaseException] = []
 
     @OnLaunch
     def on_launch(launch, data):
         try:
             function(launch.contents)
-        except BaseException as error:  # it would be lost in C
+        except BaseException as error:  # C code would drop the exception
             failures.append(error)
 
     driver.fake_driver_on_launch(on_launch, None)
@@ -81,7 +81,7 @@ def vector(extent: int = 12, device: tuple[int, int] = (2, 0), **options: object
 
 
 class Allocator:
-    """Memory that claims to be on the device that is asked for; counts what is not released."""
+    """An allocator whose memory claims to be on the requested device; tracks live allocations."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[int, ...]] = []
@@ -93,10 +93,10 @@ class Allocator:
         self._function = api(self._allocate)
 
     def _allocate(self, prototype: object, out: int, context: int, set_error: int) -> int:
-        wanted = prototype.contents  # type: ignore[attr-defined]
-        shape = tuple(wanted.shape[i] for i in range(wanted.ndim))
+        requested = prototype.contents  # type: ignore[attr-defined]
+        shape = tuple(requested.shape[i] for i in range(requested.ndim))
         self.requests.append(shape)
-        size = wanted.dtype.bits // 8
+        size = requested.dtype.bits // 8
         for extent in shape:
             size *= extent
         if size > _MAX_SIZE:
@@ -105,9 +105,11 @@ class Allocator:
         extents = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         managed = Versioned(1, 3, deleter=self._deleter)
         managed.tensor.data = ctypes.addressof(memory)
-        managed.tensor.device = Device(wanted.device.type, wanted.device.id)
-        managed.tensor.ndim = wanted.ndim
-        managed.tensor.dtype = DataType(wanted.dtype.code, wanted.dtype.bits, wanted.dtype.lanes)
+        managed.tensor.device = Device(requested.device.type, requested.device.id)
+        managed.tensor.ndim = requested.ndim
+        managed.tensor.dtype = DataType(
+            requested.dtype.code, requested.dtype.bits, requested.dtype.lanes
+        )
         managed.tensor.shape = extents
         steps = [1] * len(shape)
         for axis in reversed(range(len(shape) - 1)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program over the stand-in CUDA driver, which the dynamic loader must find first.
+"""A program that launches kernels on the fake CUDA driver, which the loader must find first.
 
-The stand-in calls back at each launch, and what the kernel would do is then done here, on memory of
-the host that claims to be a device's.  The last line that is printed is ``done``.
+The driver calls a callback at each launch, which does the work of the kernel on host memory that
+claims to be device memory.  The last printed line is ``done``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 
 import forged
 import pytest
-from device_stand_in import OnLaunch, calls, driver
+from fake_device import OnLaunch, calls, driver
 
 import tvm_ffi
 from tvm_ffi import cuda
@@ -27,7 +27,7 @@ SCALE = cuda.Kernel(
 
 @OnLaunch
 def scale(launch, data):
-    """Do what the kernel would do."""
+    """Do the work of the kernel ``scale_f32``."""
     params = launch.contents.params
     x, y = (ctypes.c_void_p.from_address(params[i]).value for i in (0, 2))
     factor = ctypes.c_float.from_address(params[1]).value
@@ -65,18 +65,18 @@ def check_stream(module: tvm_ffi.Module) -> None:
 
 
 def check_streams_of_exporters(module: tvm_ffi.Module) -> None:
-    """Values are made ready on the stream that the kernel is launched on."""
+    """Check that exporters receive the stream that the kernel is launched on."""
 
     class Streaming(forged.Source):
         def __tvm_ffi_env_stream__(self) -> int:
             return 0x77
 
     x, y = Streaming((12,), (1,), device=(2, 1)), on_device(1)
-    told = []
+    streams = []
     for first in (x, y):
         module.scale(first, 1, y, 0, 1, 1)
-        told.append(y.arguments["stream"])
-    assert told == [0x77, 1]  # 1 is how the array API standard writes the default stream
+        streams.append(y.arguments["stream"])
+    assert streams == [0x77, 1]  # 1 is the default stream in the array API standard
     assert [line.rpartition(", ")[2] for line in launches()] == ["stream 0x77)", "stream 0)"]
 
 
