@@ -99,7 +99,7 @@ def call_tvm_ffi(
         raise TypeError("call_tvm_ffi(): expected vjp or jvp, got both")
     for parameter, rule in (("vjp", vjp), ("jvp", jvp)):
         if rule is not None and not callable(rule):
-            raise TypeError(f"`{parameter}` must be callable, got {type(rule).__name__}")
+            raise TypeError(f"`{parameter}`: expected a callable, got {type(rule).__name__}")
     name = name_of(function)
     call = CustomCall(_jax, f"call_tvm_ffi({display_name(function)})")
     check_not_forked(call.where)

@@ -47,7 +47,7 @@ def check_errors() -> None:
         call_tvm_ffi(module.Scale)
     with pytest.raises(TypeError, match="factr"):
         call_tvm_ffi(module.Scale, x, factr=1)
-    with pytest.raises(TypeError, match="argument 'x' must be a tensor, got list"):
+    with pytest.raises(TypeError, match="argument 'x': expected a tensor, got list"):
         call_tvm_ffi(module.Scale, [[1.0]])
     with pytest.raises(ValueError, match="no.such.function"):
         call_tvm_ffi("no.such.function", x, out=x)

@@ -203,9 +203,9 @@ def test_comparisons_become_conditions_of_launch_plans(sympy):
         (n > 100, "n > 100"),
         (n >= -3, "n >= 0 - 3"),
     ):
-        found = condition_of(relation, NAMES)
-        assert found == text
-        assert len(_conditions(found)) == 1
+        condition = condition_of(relation, NAMES)
+        assert condition == text
+        assert len(_conditions(condition)) == 1
     with pytest.raises(UnknownExtentError):
         condition_of(sympy.And(n > 1, m > 1), NAMES)
 

@@ -82,38 +82,38 @@ def test_allocated_tensors_are_results_and_written_arguments_are_inout():
         return y, out
 
     kernel = JitFunction("x, y, out): tl.store(out, tl.load(x)); tl.store(y, 0)")
-    found = capture(host, X, torch.zeros(3, dtype=torch.int64))
+    captured = capture(host, X, torch.zeros(3, dtype=torch.int64))
     text = "scale(x: float32[4, 6], y: inout int64[3]) -> float32[4, 6]"
-    assert str(found.signature) == text
-    assert found.arguments == {"x": "x", "y": "y", "out": "result"}
-    assert found.element_types == {"x": "float32", "y": "int64", "out": "float32"}
-    assert (found.grid, found.options, found.when) == (["4"], {"num_warps": 2}, "")
+    assert str(captured.signature) == text
+    assert captured.arguments == {"x": "x", "y": "y", "out": "result"}
+    assert captured.element_types == {"x": "float32", "y": "int64", "out": "float32"}
+    assert (captured.grid, captured.options, captured.when) == (["4"], {"num_warps": 2}, "")
 
 
 def test_dynamic_extents_become_expressions_and_conditions():
     def host(x, y, *, _launcher):
         n, m = x.shape
         assert y.size(0) == m
-        kept = torch.empty([n, 2], dtype=torch.float16, device=x.device)
+        scratch = torch.empty([n, 2], dtype=torch.float16, device=x.device)
         factor = 2 if n > 3 else 1
-        _launcher(kernel, ((n + 7) // 8 * m, factor), x, y, kept, m, n * m, 1, 5, None)
+        _launcher(kernel, ((n + 7) // 8 * m, factor), x, y, scratch, m, n * m, 1, 5, None)
         return x
 
-    kernel = JitFunction("x, y, kept, m, size, one, five, nothing): helpers.write(kept, y)")
-    found = capture(host, X, torch.zeros(6), dynamic=True)
-    assert str(found.signature) == "scale(x: float32[x0, x1], y: inout float32[x1])"
-    assert found.grid == ["(x0 + 7)//8*x1", "2"]
-    assert found.arguments == {
-        "x": "x", "y": "y", "kept": "workspace(4*x0)", "m": "int32 x1", "size": "int32 x0*x1",
+    kernel = JitFunction("x, y, scratch, m, size, one, five, nothing): helpers.write(scratch, y)")
+    captured = capture(host, X, torch.zeros(6), dynamic=True)
+    assert str(captured.signature) == "scale(x: float32[x0, x1], y: inout float32[x1])"
+    assert captured.grid == ["(x0 + 7)//8*x1", "2"]
+    assert captured.arguments == {
+        "x": "x", "y": "y", "scratch": "workspace(4*x0)", "m": "int32 x1", "size": "int32 x0*x1",
         "five": "int32 5",
     }  # fmt: skip
-    assert found.constants == {"one": 1, "nothing": None}
-    assert found.when == (
+    assert captured.constants == {"one": 1, "nothing": None}
+    assert captured.when == (
         "x0 > 3 and x0*x1 <= 2147483647 and x1 <= 2147483647 and 2*x0 <= 2147483647"
     )
 
 
-def launched(*arguments, _launcher, **options):
+def launch(*arguments, _launcher, **options):
     _launcher(SCALE, (1,), *arguments, **options)
 
 
@@ -123,44 +123,44 @@ def none(x, *, _launcher):
 
 def twice(x, *, _launcher):
     for _ in range(2):
-        launched(x, torch.empty_like(x), _launcher=_launcher)
+        launch(x, torch.empty_like(x), _launcher=_launcher)
 
 
 def of_zeros(x, *, _launcher):
-    launched(x, torch.zeros_like(x), _launcher=_launcher)
+    launch(x, torch.zeros_like(x), _launcher=_launcher)
 
 
 def reading(x, *, _launcher):
     if x.sum() > 0:
-        launched(x, x, _launcher=_launcher)
+        launch(x, x, _launcher=_launcher)
 
 
 def of_another(x, *, _launcher):
-    launched(x, X, _launcher=_launcher)
+    launch(x, X, _launcher=_launcher)
 
 
 def inside(x, *, _launcher):
-    launched(x[1:], x, _launcher=_launcher)
+    launch(x[1:], x, _launcher=_launcher)
 
 
 def keeping(x, *, _launcher):
-    launched(x, x, _launcher=_launcher, _persistent_state_specs=((x, 1, None, False),))
+    launch(x, x, _launcher=_launcher, _persistent_state_specs=((x, 1, None, False),))
 
 
 def number(x, *, _launcher):
-    launched(x, x, _launcher=_launcher)
+    launch(x, x, _launcher=_launcher)
     return 3
 
 
 def transposed(x, *, _launcher):
     out = torch.empty(6, 4)
-    launched(x, out, _launcher=_launcher)
+    launch(x, out, _launcher=_launcher)
     return out.T
 
 
 def both_views(x, *, _launcher):
     out = torch.empty(4, 6)
-    launched(x, out, _launcher=_launcher)
+    launch(x, out, _launcher=_launcher)
     return out, out.view(-1)
 
 
@@ -247,10 +247,10 @@ def test_kernels_with_64_bit_indices_get_64_bit_extents():
     def host(x, *, _launcher):
         _launcher(JitFunction("x, n): tl.store(x, n)"), (1,), x, x.size(0))
 
-    found = capture(host, X[0], dynamic=True, index_dtype=torch.int64)
-    assert (found.arguments["n"], found.when) == ("x0", "")
-    found = capture(host, X[0], dynamic=True)
-    assert (found.arguments["n"], found.when) == ("int32 x0", "x0 <= 2147483647")
+    captured = capture(host, X[0], dynamic=True, index_dtype=torch.int64)
+    assert (captured.arguments["n"], captured.when) == ("x0", "")
+    captured = capture(host, X[0], dynamic=True)
+    assert (captured.arguments["n"], captured.when) == ("int32 x0", "x0 <= 2147483647")
 
 
 def test_examples_may_be_meta_tensors():
@@ -258,8 +258,8 @@ def test_examples_may_be_meta_tensors():
         _launcher(SCALE, (1,), x, y)
 
     huge = torch.empty(1 << 40, device="meta")
-    found = capture(host, huge, torch.empty(3, device="meta"))
-    assert str(found.signature) == "scale(x: float32[1099511627776], y: inout float32[3])"
+    captured = capture(host, huge, torch.empty(3, device="meta"))
+    assert str(captured.signature) == "scale(x: float32[1099511627776], y: inout float32[3])"
 
 
 def test_rows_of_one_tensor_do_not_count_as_shared_memory():

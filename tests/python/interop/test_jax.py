@@ -294,16 +294,16 @@ def test_signature_is_read_from_the_annotations_of_a_python_function():
     ("arguments", "error", "message"),
     [
         ({}, TypeError, "missing 1 required positional argument: 'x'"),
-        ({"x": 5}, TypeError, "argument 'x' must be an array, got int"),
-        ({"x": None}, TypeError, "argument 'x' must be an array, got NoneType"),
+        ({"x": 5}, TypeError, "argument 'x': expected an array, got int"),
+        ({"x": None}, TypeError, "argument 'x': expected an array, got NoneType"),
         (
             {"x": jnp.ones(2), "factor": jnp.ones(2)},
             TypeError,
-            r"'factor' must be a scalar, got an array float32\[2\]",
+            r"'factor': expected a scalar, got an array float32\[2\]",
         ),
         ({"x": jnp.ones(2), "factor": "\ud800"}, ValueError, "'factor': .* be encoded as UTF-8"),
-        ({"x": jnp.ones(2), "vjp": 5}, TypeError, "`vjp` must be callable, got int"),
-        ({"x": jnp.ones(2), "jvp": 5}, TypeError, "`jvp` must be callable, got int"),
+        ({"x": jnp.ones(2), "vjp": 5}, TypeError, "`vjp`: expected a callable, got int"),
+        ({"x": jnp.ones(2), "jvp": 5}, TypeError, "`jvp`: expected a callable, got int"),
         ({"x": jnp.ones(2), "scale": 1}, TypeError, "unexpected keyword argument 'scale'"),
         ({"x": jnp.ones(2, int)}, ValueError, "'x' must have dtype float32, got int32"),
         ({"x": jnp.ones((2, 2))}, ValueError, r"'x' must have 1 dimensions, got 2 \(shape"),
@@ -319,7 +319,7 @@ def test_wrong_arguments_are_rejected_when_the_program_is_traced(arguments, erro
 
 
 def test_number_of_the_signature_must_be_a_constant():
-    with pytest.raises(TypeError, match=r"'factor' must be a constant .*, got a traced array"):
+    with pytest.raises(TypeError, match=r"'factor': expected a constant .*, got a traced array"):
         jax.jit(lambda f: call_tvm_ffi("tests.jax.repeated", jnp.ones(2), factor=f))(2.0)
 
 

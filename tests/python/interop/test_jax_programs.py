@@ -42,10 +42,10 @@ def test_vmap(handler, method, calls):
         shapes.append(x.shape)
         y.numpy()[...] = 2 * x.numpy()
 
-    def one(x):
+    def row(x):
         return call_tvm_ffi(twice, x, out=struct(x.shape), vmap_method=method)
 
-    assert jax.vmap(one)(jnp.ones((3, 2))).tolist() == [[2, 2]] * 3
+    assert jax.vmap(row)(jnp.ones((3, 2))).tolist() == [[2, 2]] * 3
     assert shapes == [(2,) if calls == 3 else (3, 2)] * calls
 
 
@@ -349,14 +349,14 @@ def test_results_that_do_not_match_the_signature(result, message):
 
 
 def test_borrowed_array_that_outlives_the_call_is_an_error():
-    kept = []
+    references = []
 
     def keep(x, y):
-        kept.append(np.from_dlpack(x))
+        references.append(np.from_dlpack(x))
 
     with pytest.raises(Failure, match="argument #0 of the callback was borrowed"):
         jax.block_until_ready(call_tvm_ffi(keep, jnp.ones(2), out=struct((2,))))
-    kept.clear()
+    references.clear()
 
 
 def test_deleted_and_donated_arrays_are_rejected_by_jax():

@@ -132,7 +132,10 @@ def change(file, name, **members):
     ("members", "message"),
     [
         ({"function": "gone"}, "'gone' of .*: Module has no function 'gone'"),
-        ({"signature": "doubled(x: float64[n]) -> float64[n]"}, "expected the signature `doubled"),
+        (
+            {"signature": "doubled(x: float64[n]) -> float64[n]"},
+            "expected the saved signature `doubled",
+        ),
         ({"function": "a.b", "library": ""}, "global function 'a.b': Cannot find global function"),
         ({"is_registered": True}, "created by tvm_ffi.interop.torch.register; import the module"),
     ],

@@ -282,7 +282,7 @@ BAD = {
         "expected no Python keyword in a name, got 'a::import'",
     ),
     "name type": (lambda f: (f.doubled, 5, {}), TypeError, "`name`: expected a str, got int"),
-    "rule": (lambda f: (f.doubled, "a::b", {"vmap": 5}), TypeError, "`vmap` must be callable"),
+    "rule": (lambda f: (f.doubled, "a::b", {"vmap": 5}), TypeError, "`vmap`: expected a callable"),
     "context": (
         lambda f: (f.doubled, "a::b", {"setup_context": print}),
         TypeError,

@@ -112,14 +112,14 @@ class Runtime:
         arguments.contents.device_ordinal = ORDINAL
 
     def frame(self, args=(), rets=(), attributes=None):
-        """Return the frame of a call; its attribute ``kept`` owns the memory it points to."""
-        kept = [self]
+        """Return the frame of a call; its attribute ``owners`` owns the memory it points to."""
+        owners = [self]
         frame = xla.CallFrame(struct_size=ctypes.sizeof(xla.CallFrame), ctx=CONTEXT)
         frame.api = cast(pointer(self.table), POINTER(xla.Api))
         for buffers, arrays in ((frame.args, args), (frame.rets, rets)):
-            _set_buffers(buffers, arrays, kept)
-        _set_attributes(frame.attrs, attributes or {}, kept)
-        frame.kept = kept
+            _set_buffers(buffers, arrays, owners)
+        _set_attributes(frame.attrs, attributes or {}, owners)
+        frame.owners = owners
         return frame
 
     def metadata(self, handler, api=True):
@@ -136,7 +136,7 @@ class Runtime:
         return version, metadata.traits
 
 
-def _set_buffers(buffers, arrays, kept):
+def _set_buffers(buffers, arrays, owners):
     structs = [
         xla.Buffer(
             dtype=DTYPES.get(array.dtype, 17),  # 17: token
@@ -149,26 +149,26 @@ def _set_buffers(buffers, arrays, kept):
     buffers.size = len(structs)
     buffers.types = (c_int32 * len(structs))(*[1] * len(structs))
     buffers.values = (POINTER(xla.Buffer) * len(structs))(*map(pointer, structs))
-    kept += [structs, *arrays]
+    owners += [structs, *arrays]
 
 
-def _set_attributes(attributes, values, kept):
+def _set_attributes(attributes, values, owners):
     names, types, addresses = [], [], []
     for name in sorted(values):
-        names.append(_span(name, kept))
+        names.append(_span(name, owners))
         value = values[name]
         if isinstance(value, str):
             types.append(4)
-            encoded = _span(value, kept)
+            encoded = _span(value, owners)
         elif isinstance(value, np.ndarray):
             types.append(1)
             encoded = xla.Array(DTYPES[value.dtype], value.size, value.ctypes.data)
         else:
             types.append(3)
             number = np.int64(value).reshape(1)
-            kept.append(number)
+            owners.append(number)
             encoded = xla.Scalar(5, number.ctypes.data)
-        kept += [encoded, value]
+        owners += [encoded, value]
         addresses.append(ctypes.addressof(encoded))
     attributes.size = len(names)
     attributes.types = (c_int32 * len(types))(*types)
@@ -176,9 +176,9 @@ def _set_attributes(attributes, values, kept):
     attributes.values = (c_void_p * len(addresses))(*addresses)
 
 
-def _span(text, kept):
+def _span(text, owners):
     data = ctypes.create_string_buffer(text.encode())
-    kept.append(data)
+    owners.append(data)
     return xla.ByteSpan(ctypes.addressof(data), len(text.encode()))
 
 
@@ -335,12 +335,12 @@ def test_tensors_on_other_devices_come_from_the_default_allocator(library, alloc
 
 
 def test_tensor_in_memory_of_xla_that_outlives_the_call_is_an_error(library, allocating):
-    kept = []
+    owners = []
     runtime = Runtime()
-    frame = device_frame(runtime, allocating(kept.append))
+    frame = device_frame(runtime, allocating(owners.append))
     assert library("CallCuda")(byref(frame)) == 1
     assert "in XLA's memory outlives the call" in runtime.errors[0][1]
-    kept.clear()
+    owners.clear()
     assert runtime.freed == []  # XLA accepts memory only during the call, so it is leaked.
 
 

@@ -76,9 +76,9 @@ def pins():
     """Return the struct, member and offset of each of our static assertions."""
     repository = Path(__file__).resolve().parents[3]
     text = (repository / "runtime/xla/xla_ffi.h").read_text(encoding="utf-8")
-    found = [(struct, member, int(offset)) for struct, member, offset in PIN.findall(text)]
-    assert len(found) > 25
-    return found
+    parsed = [(struct, member, int(offset)) for struct, member, offset in PIN.findall(text)]
+    assert len(parsed) > 25
+    return parsed
 
 
 @pytest.fixture(scope="module")

@@ -143,12 +143,14 @@ class HostCall:
         """Return the conditions on arguments under which the host code would act as in this run."""
         run = self.host_run
         sizes = [(self.extent(size), number) for size, number in self._unequal]
-        found = [f"{extent_text(size)} != {number}" for size, number in sizes if size != number]
+        conditions = [
+            f"{extent_text(size)} != {number}" for size, number in sizes if size != number
+        ]
         for guard in map(run.simplified, run.guards):
             if not guard.args:
                 continue  # The sides have become equal, so the guard is a constant.
             try:
-                found.append(condition_of(guard, run.names))
+                conditions.append(condition_of(guard, run.names))
             except UnknownExtentError as error:
                 raise ValueError(
                     f"{self.name}: the host code branches on `{error}`, which a condition of a "
@@ -157,8 +159,8 @@ class HostCall:
         for name, kind in self.numbers.items():
             extent = extent_text(self.extent(self.arguments[name])) if kind is int else name
             if extent != name:
-                found.append(f"{name} == {extent}")
-        return found
+                conditions.append(f"{name} == {extent}")
+        return conditions
 
 
 def _has_tensors(example: Any) -> bool:

@@ -151,7 +151,7 @@ class NodeCall:
         if not self.is_tensor(value) and not isinstance(value, (np.ndarray, np.generic)):
             remedy = _REMEDIES.get(type(value).__name__, "")
             raise TypeError(
-                f"{self.where}: argument '{name}' must be a tensor, got {type(value).__name__}"
+                f"{self.where}: argument '{name}': expected a tensor, got {type(value).__name__}"
                 f"{remedy}"
             )
         tensor = self.tensorflow.convert_to_tensor(value)

@@ -231,13 +231,14 @@ class CallOp : public tf::OpKernel {
   }
 
   absl::Status MakeBuffer(tf::OpKernelContext* context, int i,
-                          const tf::PartialTensorShape& wanted) {
+                          const tf::PartialTensorShape& expected_shape) {
     tf::Tensor* buffer = nullptr;
     tf::TensorShape shape;
     if (node_.updated[i] == kNewBuffer) {
-      if (!wanted.AsTensorShape(&shape)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            node_.name, ": output ", i, ": expected known extents, got ", wanted.DebugString()));
+      if (!expected_shape.AsTensorShape(&shape)) {
+        return absl::InvalidArgumentError(absl::StrCat(node_.name, ": output ", i,
+                                                       ": expected known extents, got ",
+                                                       expected_shape.DebugString()));
       }
       return context->allocate_output(i, shape, &buffer);
     }
@@ -284,8 +285,8 @@ class CallOp : public tf::OpKernel {
     return tensors;
   }
 
-  void CheckResult(const ffi::Tensor& tensor, int output, const tf::PartialTensorShape& wanted,
-                   tf::TensorShape* shape) const {
+  void CheckResult(const ffi::Tensor& tensor, int output,
+                   const tf::PartialTensorShape& expected_shape, tf::TensorShape* shape) const {
     const DLTensor& got = *tensor.GetDLTensorPtr();
     const DLDataType dtype = ElementTypeOf(output_type(output));
     if (got.device.device_type != kDLCPU) {
@@ -297,9 +298,9 @@ class CallOp : public tf::OpKernel {
                                << ffi::DLDataTypeToString(got.dtype);
     }
     if (!tf::TensorShapeUtils::MakeShape(got.shape, got.ndim, shape).ok() ||
-        !wanted.IsCompatibleWith(*shape)) {
+        !expected_shape.IsCompatibleWith(*shape)) {
       TVM_FFI_THROW(ValueError) << "output " << output << " must have shape "
-                                << wanted.DebugString() << ", got " << shape->DebugString();
+                                << expected_shape.DebugString() << ", got " << shape->DebugString();
     }
   }
 

@@ -25,10 +25,10 @@ _INT64 = (-(2**63), 2**63 - 1)
 
 
 class Buffer(NamedTuple):
-    """An argument that is a buffer: ``OPERAND`` or ``OUTPUT``, and its index among those."""
+    """An argument that is a buffer: ``OPERAND`` or ``OUTPUT``, and its position among those."""
 
     source: int
-    index: int
+    position: int
 
 
 def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[str, Any]:

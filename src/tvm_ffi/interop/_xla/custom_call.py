@@ -152,7 +152,7 @@ def _add(call: CustomCall, name: str, parameter: Parameter, value: Any) -> None:
             call.add(name, None)
         elif not is_array:
             raise TypeError(
-                f"{call.where}: argument '{name}' must be an array, got {type(value).__name__}"
+                f"{call.where}: argument '{name}': expected an array, got {type(value).__name__}"
             )
         elif parameter.direction == "inout":
             call.add_inout(name, value)
@@ -160,13 +160,13 @@ def _add(call: CustomCall, name: str, parameter: Parameter, value: Any) -> None:
             call.add_operand(name, value)
     elif isinstance(value, call.jax.core.Tracer):
         raise TypeError(
-            f"{call.where}: argument '{name}' must be a constant of the program, got a traced "
+            f"{call.where}: argument '{name}': expected a constant of the program, got a traced "
             "array; pass it as a static argument (static_argnames of jax.jit)"
         )
     elif call.is_array(value):
         if value.size != 1:
             raise TypeError(
-                f"{call.where}: argument '{name}' must be a scalar, got an array "
+                f"{call.where}: argument '{name}': expected a scalar, got an array "
                 f"{value.dtype}{list(value.shape)}"
             )
         call.add(name, value.item())

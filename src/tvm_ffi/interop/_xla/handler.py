@@ -55,8 +55,8 @@ def _major_version(include: Path) -> int | None:
         text = header.read_text(encoding="utf-8")
     except OSError:
         return None
-    found = re.search(r"#define XLA_FFI_API_MAJOR (\d+)", text)
-    return int(found[1]) if found else None
+    match = re.search(r"#define XLA_FFI_API_MAJOR (\d+)", text)
+    return int(match[1]) if match else None
 
 
 def _handlers() -> dict[tuple[str, str], Any]:

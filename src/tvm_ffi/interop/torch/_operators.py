@@ -160,7 +160,9 @@ def restore(name: str, function: Function, signature: Signature) -> None:
     locator = locate(function)
     current = None if locator is None else locator.signature()
     if current is not None and str(current) != str(signature):
-        raise ValueError(f"expected the signature `{signature}`, got `{current}`")
+        raise ValueError(
+            f"expected the saved signature `{signature}`, got `{current}`; export the program again"
+        )
     operator = define(name, schema_text(signature), function, signature, locator)
     if locator is not None:
         with _lock:

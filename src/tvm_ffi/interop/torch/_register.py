@@ -146,7 +146,7 @@ def _check_name(name: Any) -> None:
 def _check_rules(**rules: Any) -> None:
     for parameter, rule in rules.items():
         if rule is not None and not callable(rule):
-            raise TypeError(f"`{parameter}` must be callable, got {type(rule).__name__}")
+            raise TypeError(f"`{parameter}`: expected a callable, got {type(rule).__name__}")
     if rules["setup_context"] and not (rules["backward"] or rules["jvp"]):
         raise TypeError("`setup_context`: expected `backward` or `jvp` with it, got neither")
 
