@@ -16,7 +16,7 @@ cdef extern from "Python.h":
     PyTypeObject PyBool_Type, PyBytes_Type, PyFloat_Type, PyLong_Type, PyUnicode_Type
     PyObject* Py_None
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
-    PyObject* mro_of "tvm_ffi_mro_of"(PyTypeObject* cls) noexcept  # a tuple, borrowed
+    PyObject* mro_of "tvm_ffi_mro_of"(PyTypeObject* cls) noexcept  # tuple of base classes, borrowed
     bint PyType_HasFeature(PyTypeObject* cls, unsigned long feature) noexcept
     bint is_subtype "PyType_IsSubtype"(PyTypeObject* cls, PyTypeObject* base) noexcept
 
@@ -54,7 +54,7 @@ cdef extern from "Python.h":
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
     tuple PySequence_Tuple(object items)
-    PyObject** PySequence_Fast_ITEMS(object sequence) noexcept  # of a list or tuple
+    PyObject** PySequence_Fast_ITEMS(object sequence) noexcept  # items of a list or tuple
     PyObject* PyDict_GetItem(PyObject* dictionary, PyObject* key) noexcept
     bint next_item "PyDict_Next"(
         PyObject* items, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Hooks: Python functions of higher layers that lower layers of the binding call.
 #
-# A module of the binding calls lower modules directly.  The few calls upward go through a field of
-# `hooks`, the only instance of `Hooks`, which the extension module `object` creates.  The module
-# that provides a function assigns the field once, when it is imported; until then it is None.
-# Calls from Python to native code read no field after the first call of a function.
+# Modules of the binding call modules of lower layers directly.  The few calls to higher layers go
+# through a field of `hooks`, the only instance of `Hooks`, which the extension module `object`
+# creates.  The module that provides a function assigns the field once, when the module is imported;
+# until then the field is None.  The fast path of a function call reads no field.
 #
-#   field                set by                                    while it is None
+#   field                assigned by, when                         while the field is None
 #   object_text          call/global_functions.pxi, import         `repr` of objects fails
 #   graph_text           call/global_functions.pxi, import         objects cannot be pickled
 #   object_of_graph      call/global_functions.pxi, import         objects cannot be unpickled
@@ -24,7 +24,8 @@ cdef class Hooks:
     cdef public object object_of_graph
     # () -> module: `call.description`, which formats docstrings of functions and pickles functions.
     cdef public object load_description
-    # (function, origin) -> ArgumentBinder, or None for a function without a signature.
+    # (function, origin) -> ArgumentBinder, or None for a function without a signature.  The origin
+    # is the name of a global function, or a `ModuleOrigin`.
     cdef public object signature_lookup
     # (schema) -> callable that converts a list, tuple or dict to the declared container.
     cdef public object container_converter

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Interpreter state: GIL or free-threaded build, atomic operations for the latter, and shutdown.
+# Interpreter state: GIL or free-threaded build, atomic operations, and interpreter shutdown.
 from libc.stdint cimport int64_t
 
 cdef extern from * nogil:
     """
-    /* 1 if Python is compiled without a GIL, so that threads run Python code concurrently. */
+    /* TVM_FFI_GIL_IS_OPTIONAL is 1 for a free-threaded Python, whose threads run concurrently. */
     #ifdef Py_GIL_DISABLED
     #define TVM_FFI_GIL_IS_OPTIONAL 1
     #define tvm_ffi_add(address, number) __atomic_add_fetch(address, number, __ATOMIC_RELAXED)
@@ -13,7 +13,7 @@ cdef extern from * nogil:
     #define tvm_ffi_add(address, number) (*(address) += (number))
     #endif
 
-    /* For variables that are written under a lock and read without one. */
+    /* Access to variables that are written under a lock and read without the lock. */
     #define tvm_ffi_load(address) __atomic_load_n(address, __ATOMIC_ACQUIRE)
     #define tvm_ffi_store(address, value) __atomic_store_n(address, value, __ATOMIC_RELEASE)
 

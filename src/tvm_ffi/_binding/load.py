@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Initialization of the binding, in order; imported before any other name of the binding."""
+"""Initialization of the binding: global C ABI symbols first, then two hooks of `object`.
+
+``core.py`` imports this module before any other module of the binding.
+"""
 
 from __future__ import annotations
 

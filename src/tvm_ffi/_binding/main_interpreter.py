@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusal of sub-interpreters: the binding keeps tables and classes per process.
+"""Refusal of sub-interpreters: the binding's tables and classes exist once per process.
 
-An extension module can only be used by the first interpreter that imports it.  A sub-interpreter
-that imported one would make it unusable for the main interpreter, so the import fails before that.
+Only the first interpreter that imports an extension module of the binding can use the module.  If a
+sub-interpreter were the first, the main interpreter could not use the binding any more.  So the
+import fails in a sub-interpreter before it reaches an extension module.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ def refuse_other_interpreters() -> None:
     """Raise ImportError if the calling thread runs in a sub-interpreter."""
     if not _is_main():
         raise ImportError(
-            "tvm_ffi works in the main interpreter of a process alone and cannot be imported in a "
+            "tvm_ffi works only in the main interpreter of a process and cannot be imported in a "
             "sub-interpreter; use a thread or a process instead"
         )
 
 
 def _is_main() -> bool:
     ask: Any = getattr(_thread, "_is_main_interpreter", None)
-    if ask is not None:  # from Python 3.12 on
+    if ask is not None:  # the function exists from Python 3.12 on
         return bool(ask())
     try:
         import _xxsubinterpreters as interpreters  # type: ignore[import-not-found]  # private
-    except ImportError:  # Python was built without it
+    except ImportError:  # Python was built without sub-interpreters
         return True
     return bool(interpreters.get_current() == interpreters.get_main())

@@ -233,7 +233,7 @@ def run(text):
     assert failure is None, failure
 """
 REFUSED = (
-    "ImportError tvm_ffi works in the main interpreter of a process alone and cannot be imported "
+    "ImportError tvm_ffi works only in the main interpreter of a process and cannot be imported "
     "in a sub-interpreter; use a thread or a process instead"
 )
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays, lists, maps, dicts and shapes.
+"""Native containers in Python: Array, List, Map, Dict and Shape.
 
-One extension module, compiled from the files below in this order: the statements of a file run
-after those of the files before it.  Names of one file are visible in all of them.
+All files of this folder form one extension module and share one namespace.  They are compiled in
+the order below, so the module-level statements of a file run after those of earlier files.
 """
 
 include "container.pxi"

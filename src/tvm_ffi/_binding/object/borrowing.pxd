@@ -11,13 +11,13 @@ cdef extern from * nogil:
     """
     /* One entry of the list; it is on the stack of the borrowing function. */
     typedef struct TVMFFIBorrowing {
-      struct TVMFFIBorrowing* self;  /* address of this entry, NULL once it has ended */
+      struct TVMFFIBorrowing* self;  /* address of this entry; NULL after end_borrowing */
       PyObject* const* wrappers;     /* borrowed; may contain values that are not wrappers */
       Py_ssize_t num_wrappers;
-      struct TVMFFIBorrowing* outer; /* next entry, or NULL */
+      struct TVMFFIBorrowing* outer; /* entry of the enclosing call, or NULL */
     } TVMFFIBorrowing;
 
-    /* Cached result of `find_list` for this thread and this extension module, or NULL. */
+    /* Result of `find_list`, cached per thread and extension module; NULL before the first call. */
     static _Thread_local TVMFFIBorrowing** tvm_ffi_list_of_thread
     #ifdef __GLIBC__
         __attribute__((tls_model("initial-exec"), unused))

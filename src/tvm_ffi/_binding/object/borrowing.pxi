@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Borrowing lists of all threads; see `object/borrowing.pxd`."""
+"""Storage and search of the borrowing lists that `object/borrowing.pxd` describes."""
 
 from cpython.ref cimport PyObject
 
@@ -54,7 +54,7 @@ cdef extern from * nogil:
       return NULL;
     }
 
-    /* Fallback list of a thread when memory is short; other threads cannot find it. */
+    /* List of a thread whose TVMFFIThreadList cannot be allocated; other threads cannot find it. */
     static _Thread_local TVMFFIBorrowing* tvm_ffi_unlisted = NULL;
 
     static TVMFFIBorrowing** tvm_ffi_find_list(void) {
@@ -72,8 +72,9 @@ cdef extern from * nogil:
       return &list->innermost;
     }
 
-    /* Code that switches stacks inside a callback, as greenlets do, can leave an invalid entry in a
-     * list.  The search stops there: the `self` field of a valid entry is its own address. */
+    /* Return 1 if a borrowing list contains the wrapper.  Code that switches stacks inside a
+     * callback, as greenlets do, can leave an invalid entry in a list.  The search stops there: the
+     * `self` field of a valid entry is the entry's address. */
     static int tvm_ffi_borrows(const TVMFFIBorrowing* borrowing, PyObject* wrapper) {
       Py_ssize_t i;
       for (; borrowing != NULL && borrowing->self == borrowing; borrowing = borrowing->outer) {
@@ -84,7 +85,8 @@ cdef extern from * nogil:
       return 0;
     }
 
-    /* Requires the GIL: other threads change their lists only while they hold it. */
+    /* Return 1 if any thread's list contains the wrapper.  Requires the GIL: threads change their
+     * lists only while they hold it. */
     static int tvm_ffi_some_thread_borrows(PyObject* wrapper) {
       TVMFFIThreadList* list = __atomic_load_n(&tvm_ffi_first_list, __ATOMIC_ACQUIRE);
       for (; list != NULL; list = list->next) {
@@ -105,5 +107,6 @@ cdef Borrowing** find_list() noexcept:
 cdef bint is_borrowed_from(PyObject* wrapper) noexcept:
     if borrows(find_list()[0], wrapper):
         return True
-    # Threads that end during interpreter shutdown may leave stale entries in their lists.
+    # The lists of other threads are not searched without the GIL, when they change concurrently, or
+    # during interpreter shutdown, when threads that Python has ended leave invalid entries.
     return not GIL_IS_OPTIONAL and not is_finalizing() and some_thread_borrows(wrapper)

@@ -5,23 +5,23 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int32_t
 
 # Some wrappers store Python state that belongs to the wrapped native object, such as the exception
-# of an Error.  This function removes the state from the wrapper before the handle changes.
+# of an Error.  A DetachState function removes this state from a wrapper before its handle changes.
 # Returns a new reference for the caller to release, or NULL.
 ctypedef PyObject* (*DetachState)(PyObject* wrapper) noexcept
-# Set the state that belongs to the wrapper's new handle.
+# An AttachState function moves the state of the wrapper's new native object into the wrapper.
 ctypedef void (*AttachState)(PyObject* wrapper) noexcept
 
 ctypedef struct CompiledClass:
     PyTypeObject* cls
     int32_t type_index        # type that the methods read, with derived types; 0: none
     int32_t other_type_index  # second such type; equal to type_index if there is only one
-    DetachState detach        # or NULL
-    AttachState attach        # or NULL
+    DetachState detach        # NULL if wrappers store no such state
+    AttachState attach        # NULL if a new handle brings no state
 
 
 # Declare that the methods of a compiled class read the memory of objects of these two types and of
 # derived types.  Pass the same index twice for one type.  Wrappers of the class and of its
-# subclasses can then hold no other objects.
+# subclasses then cannot hold objects of other types.
 # Fails: SystemError if the class is not compiled, or has the layout of CObject and is not Tensor.
 cdef int declare_readable_types(
     type cls, int32_t type_index, int32_t other_type_index) except -1
@@ -29,10 +29,11 @@ cdef int declare_readable_types(
 # Fails: SystemError if the class is not compiled.
 cdef int declare_handle_state(
     type cls, DetachState detach, AttachState attach) except -1
-# Return the entry of the nearest compiled base class that has one, or NULL.  It is never freed.
+# Return the declarations of a class or of its nearest base class that has some; NULL if none has.
+# The struct is never freed.
 cdef const CompiledClass* compiled_base(PyTypeObject* cls) noexcept
-# Return the base class whose methods would misread objects of a type; NULL if wrappers of `cls` may
-# hold them.  `base` is the result of `compiled_base(cls)`.
+# Return the base class of `cls` whose methods would misread objects of the type `index`; NULL if
+# wrappers of `cls` may hold such objects.  `base` is the result of `compiled_base(cls)`.
 cdef const CompiledClass* mismatched_base(
     PyTypeObject* cls, const CompiledClass* base, int32_t index) noexcept
 # Return True if the type `index` is `ancestor` or derives from it.

@@ -5,10 +5,10 @@ A method of a compiled class such as `Function` reads the native object's memory
 wrapper of the class, or of a subclass, must never hold an object of another type.  The table of
 registered classes does not guarantee that, because `register_class` can replace a type's class.
 
-Each compiled class that reads memory has a distinct instance layout.  A Python class therefore has
-one such base, and Python refuses an assignment to ``__class__`` that would change it.  Tensor is
-the exception: it has the layout of CObject.  `mismatched_base` searches all ancestors for it, and
-its methods check the type.
+Each compiled class that reads memory has a distinct instance layout.  A Python class can therefore
+have only one such base, and Python refuses an assignment to ``__class__`` that would change the
+base.  Tensor is the exception: it has the layout of CObject.  So `mismatched_base` searches all
+ancestors of a class for Tensor, and the methods of Tensor check the type.
 """
 
 from cpython.object cimport PyTypeObject
@@ -26,14 +26,14 @@ cdef extern from *:
     bint is_heap_type "tvm_ffi_is_heap_type"(PyTypeObject* cls) noexcept
 
 cdef enum:
-    NUM_SLOTS = 64  # about a dozen are used
+    NUM_SLOTS = 64  # hash table size; about a dozen slots are used
 
 cdef CompiledClass _compiled_classes[NUM_SLOTS]  # hash table by the address of the class
-cdef const CompiledClass* _tensor_class = NULL   # entry of Tensor
+cdef const CompiledClass* _tensor_class = NULL   # the slot of Tensor
 
 
 cdef inline CompiledClass* _slot_of(PyTypeObject* cls) noexcept:
-    """Return the entry of a class, or the empty slot where it belongs."""
+    """Return the slot of a class in the hash table, or the empty slot for a new class."""
     cdef size_t i = (<size_t>cls >> 5) % NUM_SLOTS
     while _compiled_classes[i].cls != NULL and _compiled_classes[i].cls != cls:
         i = (i + 1) % NUM_SLOTS
@@ -43,7 +43,7 @@ cdef inline CompiledClass* _slot_of(PyTypeObject* cls) noexcept:
 cdef CompiledClass* _declare(type cls) except NULL:
     cdef CompiledClass* slot = _slot_of(<PyTypeObject*>cls)
     if is_heap_type(<PyTypeObject*>cls):
-        raise SystemError(f"expected a compiled class, got {cls.__name__}")
+        raise SystemError(f"{cls.__name__}: expected a compiled class, got a Python class")
     slot.cls = <PyTypeObject*>cls
     return slot
 
@@ -58,7 +58,8 @@ cdef int declare_readable_types(
         compiled_base(base_of(compiled.cls)) == NULL
     ):
         if _tensor_class != NULL and _tensor_class != compiled:
-            raise SystemError(f"{cls.__name__} must have a C field: its layout is that of CObject")
+            raise SystemError(
+                f"{cls.__name__}: expected a class with a C field, got the layout of CObject")
         _tensor_class = compiled
     return 0
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+# Conversion of native errors to Python exceptions and back; defined in error.pxi.
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 
 
 cdef class Error(CObject):
-    # The Python exception from which the native error was made, or None.  A wrapper takes it out of
-    # the native object, so that the garbage collector can see it: frames of its traceback often
-    # refer to the wrapper.
+    # The Python exception from which the native error was made, or None.  The wrapper takes it out
+    # of the native error, so that the garbage collector can see the reference: frames of the
+    # exception's traceback often refer to the wrapper.
     cdef object exception
 
 
@@ -27,10 +28,11 @@ cdef int check(int code) except -1
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL
 # Return a wrapper of a native error.  Consumes the handle, also on failure.
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned)
-# Return the handle for native code, after storing the exception in the native error again.
-# Borrowed until Python code runs.  Fails: ValueError if the wrapper is empty.
+# Return the wrapper's handle for native code, after storing the wrapper's exception in the native
+# error again.  Borrowed until Python code runs.  Fails: ValueError if the wrapper is empty.
 cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL
 # Return True if a native error was made from a Python exception; False for NULL.
 cdef bint is_python_error(abi.TVMFFIObjectHandle handle) noexcept
-# Return the exception of such an error, borrowed from it; NULL if a wrapper has taken it.
+# Return the exception in a native error that was made from a Python exception.  Borrowed from the
+# error; NULL if a wrapper has taken it.
 cdef PyObject* exception_in(abi.TVMFFIObjectHandle handle) noexcept

@@ -40,28 +40,29 @@ for _error_class in (
     ERROR_NAME_TO_TYPE[_error_class.__name__] = _error_class
     ERROR_TYPE_TO_NAME[_error_class] = _error_class.__name__
 
-# First words of messages that contain type names.
+# Prefixes of error messages that contain native type names; see `_with_python_type_names`.
 cdef tuple _ABOUT_TYPES = (
     "Mismatched ", "No matching ", "Cannot convert from type ", "Cannot treat type ",
 )
 
-# Kind of a native error, and code of a failed call, for which the Python exception is already set.
+# A native function that has set a Python exception itself reports it by this error kind or by this
+# return code.
 cdef bytes _ALREADY_SET_KIND = b"EnvErrorAlreadySet"
 cdef int _ALREADY_SET_CODE = -2
 
 cdef str _ERROR_ATTRIBUTE = "__tvm_ffi_error__"
-# C variables for fast access to the two tables.
+# C variables that refer to the two tables above, for fast access.
 cdef dict _name_to_type = ERROR_NAME_TO_TYPE
 cdef dict _type_to_name = ERROR_TYPE_TO_NAME
 
 
 cdef struct _ErrorObject:
-    # A native error made from a Python exception.  The texts of kind and message follow it.
+    # A native error made from a Python exception.  The texts of kind and message follow the struct.
     abi.TVMFFIObject header
     abi.TVMFFIErrorCell cell
-    PyObject* exception           # owned; NULL while a wrapper or a raised error has it
-    int64_t num_carriers          # wrappers that own the exception; may count cleared wrappers
-    size_t python_backtrace_size  # leading bytes of the backtrace that are in the Python traceback
+    PyObject* exception           # owned; NULL while a wrapper owns it or after it was raised
+    int64_t num_carriers          # wrappers that own the exception, or did until the GC cleared them
+    size_t python_backtrace_size  # number of leading bytes of `backtrace` for Python frames
     char* backtrace               # owned; cell.backtrace refers to it
 
 
@@ -106,12 +107,12 @@ cdef char* _copy_text(abi.TVMFFIByteArray* view, char* target, bytes text) noexc
     return target + len(text) + 1
 
 
-# Methods of the exception's class and metaclass run while it is converted, and may raise.  The
-# functions below ignore such failures, which must not hide the error.  They do not use `except`:
-# Cython's version needs a traceback, which does not exist if memory is short.
+# Converting an exception calls methods of its class and metaclass, which may raise.  The functions
+# below ignore such failures, so that they do not hide the original exception.  They do not use
+# `except`, because Cython then creates a traceback, which fails if memory is short.
 
 cdef object _take_or_none(PyObject* owned):
-    """Return the object; for NULL, clear the exception and return None.  Consumes the reference."""
+    """Return the object; if NULL, clear the Python exception and return None.  Consumes `owned`."""
     if owned == NULL:
         PyErr_Clear()
         return None
@@ -145,8 +146,8 @@ cdef Error _origin_of(object exception):
 
 
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
-    # Not assigned as an attribute, which frozen dataclasses refuse.
     cdef object traceback = without_binding_frames(traceback_of(exception))
+    # Use the C function: frozen dataclasses refuse assignment to `__traceback__`.
     PyException_SetTraceback(exception, traceback)
     cdef bytes kind = _kind_of(exception)
     cdef bytes message = _message_of(exception)
@@ -173,7 +174,7 @@ cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     error.cell.cause_chain = NULL
     error.cell.extra_context = NULL
     error.num_carriers = 0
-    # Keep the cause and context that native code attached to the error earlier.
+    # Copy the cause and extra context of the native error from which the exception was made.
     if origin is not None and origin.chandle != NULL:
         origin_cell = abi.TVMFFIErrorGetCellPtr(origin.chandle)
         error.cell.cause_chain = _share(origin_cell.cause_chain)
@@ -190,7 +191,8 @@ cdef abi.TVMFFIObjectHandle _share(abi.TVMFFIObjectHandle handle) noexcept:
     return handle
 
 
-# `new_native_error`, declared to return NULL with an exception set: `try` would allocate memory.
+# `new_native_error` without Cython's error check: the caller compares the result with NULL, because
+# a `try` statement would allocate memory.
 ctypedef abi.TVMFFIObjectHandle (*_MakeError)(PyObject* exception) noexcept
 cdef _MakeError _new_error_noexcept = <_MakeError>new_native_error
 
@@ -198,7 +200,7 @@ cdef _MakeError _new_error_noexcept = <_MakeError>new_native_error
 cdef abi.TVMFFIObjectHandle _error_of_current_exception() noexcept:
     """Return a new native error for the exception that is set.
 
-    Fails: returns NULL with another exception set, or none.
+    On failure, return NULL; another Python exception may then be set.
     """
     cdef abi.TVMFFIObjectHandle error = NULL
     cdef PyObject* cls = NULL
@@ -221,7 +223,7 @@ cdef abi.TVMFFIObjectHandle _error_of_current_exception() noexcept:
 cdef int raise_to_native() noexcept:
     cdef abi.TVMFFIObjectHandle error = _error_of_current_exception()
     if error == NULL and PyErr_Occurred() != NULL and not PyErr_ExceptionMatches(PyExc_MemoryError):
-        error = _error_of_current_exception()  # raised by a signal handler
+        error = _error_of_current_exception()  # a signal handler raised an exception
     if error != NULL:
         abi.TVMFFIErrorSetRaised(error)
         abi.TVMFFIObjectDecRef(error)
@@ -252,7 +254,7 @@ cdef object _new_exception(abi.TVMFFIErrorCell* cell):
 
 
 cdef str _with_python_type_names(str message):
-    """Return the message, with Python type names if it begins as messages about types do."""
+    """Return the message, with Python type names if it has a prefix of `_ABOUT_TYPES`."""
     if not message.startswith(_ABOUT_TYPES):
         return message
     try:
@@ -285,7 +287,7 @@ cdef void _attach_exception(PyObject* wrapper) noexcept:
 
 
 cdef object _detach_exception(Error error):
-    """Take the exception out of a wrapper and return it, or None."""
+    """Take the exception out of a wrapper and return it; return None if the wrapper has none."""
     cdef object exception = error.exception
     if exception is not None:
         error.exception = None
@@ -297,17 +299,17 @@ cdef object _detach_exception(Error error):
 cdef PyObject* _store_exception(abi.TVMFFIObjectHandle handle, object exception) noexcept:
     """Store the exception in a native error.
 
-    Returns a new reference that the caller must release, or NULL: the previous exception, or this
-    one if the error was not made from a Python exception.
+    Returns a reference that the caller must release, or NULL: to the exception that the error held
+    before, or to `exception` itself if the error was not made from a Python exception.
     """
     Py_INCREF(exception)
-    if not is_python_error(handle):  # other errors have no such field
+    if not is_python_error(handle):  # errors of native code have no `exception` field
         return <PyObject*>exception
     return exchange_pointer(&(<_ErrorObject*>handle).exception, <PyObject*>exception)
 
 
 cdef PyObject* _restore_exception(PyObject* wrapper) noexcept:
-    """Move the exception back into the native error before the wrapper's handle changes."""
+    """Move the wrapper's exception back into the native error before the handle changes."""
     cdef Error error = <Error>wrapper
     cdef object exception = _detach_exception(error)
     return NULL if exception is None else _store_exception(error.chandle, exception)
@@ -329,14 +331,14 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
     cdef object exception = error.exception
     if exception is not None:
         Py_XDECREF(_store_exception(handle_of(error), exception))
-    return handle_of(error)  # read again: the release above may have run any code
+    return handle_of(error)  # read again: releasing an exception may run any code
 
 
 cdef object _take_cause(abi.TVMFFIObjectHandle handle):
-    """Take the exception of the first error in a cause chain that was made from one, or None."""
+    """Take the exception out of the first error in a cause chain that has one; None if none has."""
     while handle != NULL and (<abi.TVMFFIObject*>handle).type_index == abi.kTVMFFIError:
         if is_python_error(handle):
-            # The new exception will refer to it, where the garbage collector can see it.
+            # The caller makes it the `__cause__` of a Python exception, which the collector sees.
             return _take_or_none(exchange_pointer(&(<_ErrorObject*>handle).exception, NULL))
         handle = abi.TVMFFIErrorGetCellPtr(handle).cause_chain
     return None
@@ -355,7 +357,7 @@ cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
 
 
 cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
-    """Return the backtrace from an offset; locked, as another thread may replace the text."""
+    """Return the backtrace from an offset.  Takes a lock: another thread may replace the text."""
     cdef const abi.TVMFFIByteArray* text = &abi.TVMFFIErrorGetCellPtr(handle).backtrace
     cdef Guard guard
     begin_guard(&guard, object_locks(), handle)
@@ -370,8 +372,8 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     """Set the Python exception for a native error.  Consumes the handle."""
     cdef _ErrorObject* native = <_ErrorObject*>handle
     cdef bint is_original = is_python_error(handle) and native.exception != NULL
-    cdef Error error = wrap_error(handle)  # owns the handle from here on
-    # Avoid a reference cycle: the exception will refer to the error.
+    cdef Error error = wrap_error(handle)  # `error` owns the handle from here on
+    # Detach the exception from `error`: it will refer to `error`, which would be a cycle.
     cdef object exception = _detach_exception(error)
     cdef object cause = None
     cdef bytes backtrace = _native_backtrace(handle, is_original)
@@ -385,19 +387,20 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     if cause is not None:
         Py_INCREF(cause)
         PyException_SetCause(<PyObject*>exception, <PyObject*>cause)
-    # The handle is not used below: other code can reach the error now, and may empty it.
+    # Do not use `handle` below: the exception will refer to `error`, which any code can then empty.
     if PyObject_SetAttr(
         <PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE, <PyObject*>error
     ) != 0:
         PyErr_Clear()  # a class with __slots__ may refuse the attribute
     frames = frames_of_backtrace(backtrace)
     set_exception(exception)
-    for frame in frames:  # each call prepends
+    for frame in frames:  # most recent call first; each call prepends a frame
         add_frame(<PyObject*>frame)
     return 0
 
 
-# `_set_exception`, declared to return with an exception set: on failure it is another exception.
+# `_set_exception` without Cython's error check.  If it fails, another Python exception is set, and
+# the caller reports that one.
 cdef int (*_set_from_native)(abi.TVMFFIObjectHandle handle) noexcept
 _set_from_native = <int (*)(abi.TVMFFIObjectHandle) noexcept>_set_exception
 
@@ -479,8 +482,8 @@ cdef class Error(CObject):
         replace_handle(self, handle)
 
     def __dealloc__(self):
-        # If the native error has other owners and no other wrapper owns the exception, move the
-        # exception back into the native error.
+        # Move the exception back into the native error if the error has other owners and no other
+        # wrapper owns the exception.
         cdef object exception = _detach_exception(self)
         if (
             exception is not None and is_python_error(self.chandle)
@@ -522,7 +525,7 @@ cdef class Error(CObject):
         end_guard(&guard)
 
     def py_error(self) -> BaseException:
-        """Return the exception the error was made from, or a new one of its kind's class."""
+        """Return the original exception, or a new one of the class registered for the kind."""
         if self.exception is not None:
             return self.exception
         abi.TVMFFIObjectIncRef(handle_of(self))

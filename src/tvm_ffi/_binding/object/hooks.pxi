@@ -10,4 +10,4 @@ cdef class Hooks:
 
 
 hooks = Hooks()
-globals()["hooks"] = hooks  # for Python modules
+globals()["hooks"] = hooks  # Python modules cannot see the C variable

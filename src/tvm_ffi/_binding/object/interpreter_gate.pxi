@@ -37,10 +37,10 @@ cdef extern from * nogil:
     #define TVM_FFI_POLL_INTERVAL_US 100
 
     static struct {
-      int64_t num_inside; /* threads inside that are counted */
+      int64_t num_inside; /* number of counted threads that have entered and not left */
       int is_closed;
-      /* The thread that shuts the interpreter down: the main thread, as far as is known.  It is not
-       * counted.  0 if unknown; no thread has this id. */
+      /* The thread that will shut the interpreter down, which is not counted in num_inside.  This
+       * is the main thread if it is known; 0, which is no thread's id, if not. */
       pthread_t owner;
     } tvm_ffi_gate;
 
@@ -58,13 +58,13 @@ cdef extern from * nogil:
     #endif
     }
 
-    /* For a forked child: this thread is the only one, and no other is inside. */
+    /* Reset the gate in a forked child, whose only thread is the calling one. */
     static void tvm_ffi_own_gate_of_child(void) {
       __atomic_store_n(&tvm_ffi_gate.num_inside, 0, __ATOMIC_SEQ_CST);
       tvm_ffi_own_gate();
     }
 
-    /* Result of entering: refused, counted in num_inside, or admitted without being counted. */
+    /* Result of tvm_ffi_enter: refused, counted in num_inside, or admitted but not counted. */
     typedef enum { TVM_FFI_REFUSED, TVM_FFI_COUNTED, TVM_FFI_UNCOUNTED } tvm_ffi_entry_t;
 
     static inline void tvm_ffi_leave(tvm_ffi_entry_t entry) {
@@ -85,16 +85,17 @@ cdef extern from * nogil:
 
     static inline tvm_ffi_entry_t tvm_ffi_enter(int is_call) {
       tvm_ffi_entry_t entry = TVM_FFI_COUNTED;
-      if (tvm_ffi_owns_gate()) { /* its thread state is the last one that Python deletes */
+      if (tvm_ffi_owns_gate()) { /* its thread state is deleted last */
         return Py_IsInitialized() || tvm_ffi_has_thread_state() ? TVM_FFI_UNCOUNTED
                                                                 : TVM_FFI_REFUSED;
       }
       __atomic_fetch_add(&tvm_ffi_gate.num_inside, 1, __ATOMIC_SEQ_CST);
       if (__atomic_load_n(&tvm_ffi_gate.is_closed, __ATOMIC_SEQ_CST)) {
         tvm_ffi_leave(entry);
-        /* A refused callback is an error that the calling Python code would report.  So a call
-         * on a Python thread waits for the GIL, as on return from native code.  A destructor may
-         * hold locks, so it enters only if its thread has the GIL already. */
+        /* The gate is closed.  Python code that called native code would report a refused callback
+         * as an error.  So a call on a Python thread enters and waits for the GIL, as it does when
+         * native code returns.  A destructor may run under a lock, so it enters only if its thread
+         * has the GIL already. */
         entry = (is_call ? tvm_ffi_has_thread_state() : tvm_ffi_holds_gil()) ? TVM_FFI_UNCOUNTED
                                                                           : TVM_FFI_REFUSED;
       }
@@ -109,7 +110,7 @@ cdef extern from * nogil:
     /* Cleanup handler that runs when a thread inside the gate is ended. */
     static void tvm_ffi_block_forever(void* ignored) {
       (void)ignored;
-      if (!tvm_ffi_is_finalizing()) return; /* not ended by Python */
+      if (!tvm_ffi_is_finalizing()) return; /* something other than Python ended the thread */
       for (;;) pause();
     }
 
@@ -150,7 +151,8 @@ cdef extern from * nogil:
       int code;
       tvm_ffi_entry_t entry;
       pthread_t owner = __atomic_load_n(&tvm_ffi_gate.owner, __ATOMIC_RELAXED);
-      if (owner != 0 && owner != pthread_self()) return 0; /* not the main thread */
+      /* Python handles signals on the main thread only. */
+      if (owner != 0 && owner != pthread_self()) return 0;
       entry = tvm_ffi_enter(0);
       if (entry == TVM_FFI_REFUSED) return 0;
       pthread_cleanup_push(tvm_ffi_block_forever, NULL);
@@ -162,7 +164,8 @@ cdef extern from * nogil:
       return code;
     }
 
-    /* Called by the thread that shuts the interpreter down, which holds the GIL. */
+    /* Close the gate and wait until the counted threads have left, or until the time limit.  Called
+     * with the GIL by the thread that shuts the interpreter down. */
     static void tvm_ffi_close_gate(void) {
       PyThreadState* thread;
       int waited_us = 0;
@@ -192,7 +195,7 @@ ctypedef void (*_ReleaseNested)(
     void* object, int flags, void (*deleter)(void*, int) noexcept nogil) noexcept nogil
 
 # Function of the runtime that releases nested objects iteratively, so that deep nesting does not
-# overflow the stack; see docs/design/nested-release.md.  NULL if the runtime is older.
+# overflow the stack; see docs/design/nested-release.md.  NULL if the runtime lacks the function.
 cdef _ReleaseNested _release_nested = _find_release_nested()
 
 
@@ -218,7 +221,7 @@ cdef void _release_now(void* object, int flags) noexcept nogil:
 cdef void release_python_object(void* object) noexcept nogil:
     if _release_nested == NULL:
         _release(object)
-    else:  # with both flags, the runtime does not read the object, which is a Python object
+    else:  # given both flags, the runtime does not read `object`, which is a Python object
         _release_nested(object, abi.kTVMFFIObjectDeleterFlagBitMaskBoth, _release_now)
 
 
@@ -250,13 +253,14 @@ cdef class _ExitHandler:
 
     def __dealloc__(self):
         global _has_exit_handler
-        # During shutdown, no Python frame is running on this thread.
+        # Without a Python frame on this thread, the interpreter itself is shutting down.
         if self.was_called and PyEval_GetFrame() == NULL:
             _close_gate()
         elif not is_finalizing():
-            # Not registered right now: `atexit` drops handlers that are added while it clears.
+            # Register a new handler later: `atexit` drops handlers that are added while it clears
+            # its list.
             _has_exit_handler = False
-            # If this fails, the next call of `own_python_object` registers the handler.
+            # If Py_AddPendingCall fails, the next `own_python_object` registers the handler.
             Py_AddPendingCall(_ensure_exit_handler, NULL)
 
 

@@ -17,8 +17,9 @@ cdef extern from "dlfcn.h":
 
 cdef extern from *:
     """
-    /* Guards of object.pxd for the runtime's walks, on free-threaded Python.  A thread that is not
-     * attached to the interpreter takes no lock: attaching could block forever. */
+    /* Object locks for the runtime's walks (recursive traversals of values) without a GIL.
+     * A section is a guard of object.pxd.  A thread that is not attached to the interpreter takes
+     * no lock, because attaching could block forever. */
     #ifdef Py_GIL_DISABLED
     typedef struct {
       tvm_ffi_guard guard;
@@ -52,16 +53,16 @@ def _find_library_path() -> str:
     """Return the path of the libtvm_ffi that this binding is linked to."""
     cdef Dl_info info
     if dladdr(<const void*>abi.TVMFFIGetVersion, &info) == 0 or info.dli_fname == NULL:
-        raise ImportError("cannot locate libtvm_ffi")
+        raise ImportError("cannot find the path of libtvm_ffi: dladdr failed")
     return info.dli_fname.decode("utf-8", "surrogateescape")
 
 
 def _refuse_another_implementation() -> None:
     """Raise ImportError if another implementation of the runtime provides the C ABI symbols.
 
-    The loader binds the symbols to the first library that defines them, which another program or
-    library may have loaded.  A copy of this project's runtime is accepted.  The type attribute that
-    the function looks up exists in this runtime only; the C++ headers use it.
+    The loader binds the symbols to the first loaded library that defines them, which may be another
+    implementation.  A copy of this project's runtime is accepted.  It is recognised by the type
+    attribute ``__native_stack_is_low__``, which only this project defines, for its C++ headers.
     """
     cdef abi.TVMFFIByteArray name
     cdef bytes text = b"__native_stack_is_low__"
@@ -76,8 +77,8 @@ def _refuse_another_implementation() -> None:
 def _make_symbols_global() -> None:
     """Make the runtime's symbols visible to libraries that are not linked to libtvm_ffi.
 
-    Most generated code is not.  The runtime is loaded already; opening it again with RTLD_GLOBAL
-    only extends the scope of its symbols.
+    Most libraries of generated code are not linked to it.  The runtime is loaded already; opening
+    it again with RTLD_GLOBAL only extends the scope of its symbols.
     """
     cdef bytes name = library_path.encode("utf-8", "surrogateescape")
     if dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) == NULL:
@@ -85,7 +86,7 @@ def _make_symbols_global() -> None:
 
 
 def _register_interpreter_hooks() -> None:
-    """Register the signal check for long native calls, and the object locks for walks.
+    """Register the functions by which the runtime checks for signals and locks objects in walks.
 
     `check_signals` acquires the GIL itself, through the interpreter gate, so that no thread waits
     for the GIL during interpreter shutdown.  Object locks exist on free-threaded Python only.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Wrappers of native objects, object locks (guards), and changes of a wrapper's handle.
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
@@ -42,7 +43,7 @@ cdef extern from *:
         pass
     ctypedef struct PairGuard "tvm_ffi_pair_guard":
         pass
-    # Lock one native object or two.  The same thread must end the guards in reverse order.
+    # Lock one native object, or two.  The thread that begins guards must end them in reverse order.
     # Fails: never.
     void begin_guard "tvm_ffi_begin_guard"(
         Guard* guard, PyObject** locks, const void* object) noexcept
@@ -70,7 +71,7 @@ cdef class CObject:
 
 # A wrapper that supports garbage collection, because fields of its object may hold Python values.
 cdef class LinkedObject(CObject):
-    cdef object link  # _ReferenceLink of types/reference_link.pxi, or NULL
+    cdef object link  # _ReferenceLink of types/reference_link.pxi; NULL if no field needs it
 
 
 # Owner of one reference to a native object.  Unlike a wrapper, it cannot be emptied.
@@ -86,12 +87,13 @@ cdef class OpaquePyObject(CObject):
     cdef object gc_marker  # always None; only classes with an object field support GC
 
 
-# Return the array of locks that guards select from.  Borrowed until the process ends.
+# Return the array of locks from which `begin_guard` selects.  Borrowed until the process ends.
 cdef PyObject** object_locks() noexcept
-# Return a wrapper of the registered class, or the value that the class makes of the object.
+# Return a wrapper of the class that is registered for the object's type, or the Python value to
+# which this class converts the object.
 # Consumes the handle, also on failure.
 cdef object wrap_object(abi.TVMFFIObjectHandle owned)
-# Return the type key of a registered index, for messages and names.
+# Return the type key of a registered type index.
 cdef str type_key_of(int index)
 # Return the handle of a wrapper.  Borrowed until Python code runs, which may empty the wrapper; see
 # docs/design/wrappers.md.  Fails: ValueError if the wrapper is empty, TypeError for None.

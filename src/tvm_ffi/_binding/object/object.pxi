@@ -27,26 +27,26 @@ cdef extern from *:
 # Number of live CObject instances, including subclasses.
 cdef Py_ssize_t _num_live_objects = 0
 
-# The wrapper class of each type index; None if it has not been looked up.  It is read without a
-# lock.  It and the next two tables are written in a critical section of `_class_lock`.  The list
-# itself cannot be the lock: each change of an item enters the list's critical section, which would
-# end an outer one of the same object.
+# Wrapper classes by type index; None before the first lookup.  Threads read this list without a
+# lock.  They write the list and the next two tables in a critical section of `_class_lock`.  The
+# list itself cannot be the lock: each change of an item enters the list's critical section, and
+# CPython suspends an outer critical section of the same object.
 cdef object _class_lock = object()
 cdef list _class_by_index = []
-# Type indices that use the registered class of an ancestor.
+# Type indices without a registered class, which use the class of an ancestor.
 cdef set _inheriting = set()
-# Classes that convert their objects to Python values with `cls.__from_tvm_ffi_object__`, by index.
+# Classes that convert objects to Python values (`cls.__from_tvm_ffi_object__`), by type index.
 cdef dict _value_classes = {}
-# Names of modules that register the class of a type index when imported.  `load_late_class` imports
-# them when the first object of the type arrives, and removes them.
+# Python module names by type index.  The import of the module registers the class of the type;
+# `load_late_class` imports it when the first object of the type arrives in Python.
 cdef dict _late_modules = {}
 
-# The locks of object.pxd.  The list is never changed, so the address of its items is stable.
+# The locks from which `begin_guard` selects.  The list never changes, so its items do not move.
 cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
-# A dict, which threads may read while another thread writes it.
+# Values of `set_print_options`, in a dict because threads may read a dict while another writes it.
 cdef dict _print_options = {
-    "limits": (1000, 3),  # greatest number of elements shown in full; elements shown at each end
+    "limits": (1000, 3),  # most elements shown in full; else elements shown at each end
     "layout": (6, 75),    # digits of tensor elements; characters per line
 }
 
@@ -118,7 +118,7 @@ cdef class CObject:
         return (<CObject>other).chandle == self.chandle
 
     def __ne__(self, other):
-        # Calls the method, so that a subclass only has to override __eq__.
+        # Call __eq__ of the object's class, so that a subclass only has to override __eq__.
         equal = type(self).__eq__(self, other)
         return equal if equal is NotImplemented else not equal
 
@@ -137,9 +137,9 @@ cdef class CObject:
         return empty_object, (type(self),), self.__getstate__()
 
     def __getstate__(self):
-        """Return ``{"handle": text}`` with the object as JSON, or None if the wrapper is empty.
+        """Return ``{"handle": text}``; the text is the object as JSON, None for an empty wrapper.
 
-        The state of an instance with a ``__dict__`` contains it under that name.
+        If the instance has attributes in a ``__dict__``, the key ``"__dict__"`` contains them.
         """
         state = {"handle": None if self.chandle == NULL else str(hooks.graph_text(self, None))}
         attributes = getattr(self, "__dict__", None)
@@ -166,7 +166,7 @@ cdef int _check_registered_type(CObject wrapper, CObject other) except -1:
     cdef object cls = _class_by_index[index] if index < len(_class_by_index) else None
     if cls is None:
         cls = _value_classes.get(index)
-    # Not `issubclass`, which the metaclass can override.
+    # Use the C function: a metaclass can override `issubclass`.
     if cls is not None and PyType_IsSubtype(type(wrapper), <type>cls):
         return 0
     cdef int32_t expected = _registered_index(type(wrapper))
@@ -186,12 +186,12 @@ cdef object _type_mismatch_error(object cls, int32_t expected, int32_t other, in
 cdef int32_t _registered_index(cls) except -2:
     """Return the type index that a class, or its nearest base, is registered for; -1 if none is.
 
-    Not read from ``__tvm_ffi_type_info__``: for classes of this package, the first access creates
-    it and registers the class again.
+    The index is not read from ``__tvm_ffi_type_info__``, because the first access to that attribute
+    of a class of this package registers the class again.
     """
     cdef int32_t index
     for base in <tuple><object>mro_of(<PyTypeObject*>cls):
-        # Ascending: an ancestor's index is lower than that of a type that inherits its class.
+        # Search from the lowest index: types that inherit the class have higher indices.
         for index in range(<int32_t>len(_class_by_index)):
             if _class_by_index[index] is base:
                 return index
@@ -214,14 +214,15 @@ cdef PyObject* _detach_link(PyObject* wrapper) noexcept:
 (<PyTypeObject*>LinkedObject).tp_new = (<PyTypeObject*>CObject).tp_new
 
 
-# Type names in annotations of fields that may hold Python values.  A false match is harmless.
+# A field may hold a Python value if its annotation contains one of these names.  A false match only
+# gives the class the base LinkedObject without need.
 cdef tuple _HOLDING_TYPE_NAMES = ("Any", "Callable", "Function", "Object", "object")
 
 
 cdef bint _may_hold_python_values(dict namespace) except -1:
     """Return True if annotations in a class body name types that may hold Python values.
 
-    Python 3.14 evaluates annotations later; there, any annotation counts.
+    Python 3.14 evaluates annotations lazily.  There, the result is True for any annotation.
     """
     annotations = namespace.get("__annotations__")
     if annotations is None:
@@ -262,7 +263,7 @@ class Object(CObject, metaclass=_ObjectMeta):
     """
 
     def _move(self):
-        """Return a reference that passes this object by move."""
+        """Return an argument that passes this object to a function by move."""
         return ObjectRValueRef(self)
 
 
@@ -302,9 +303,9 @@ cdef class HandleOwner:
             release_object(self.handle)
 
 
-# Objects that calls may still use although their wrapper was emptied, by the wrapper's address.  An
-# entry is a weak reference to the wrapper, whose callback removes the entry, followed by
-# HandleOwners.
+# Objects that calls may still use although their wrapper was emptied, by the wrapper's address.
+# Each value is a list: a weak reference to the wrapper, whose callback removes the dict entry, then
+# the HandleOwners of the objects.
 cdef dict _kept = {}
 
 
@@ -315,14 +316,14 @@ cdef inline bint _is_function(abi.TVMFFIObjectHandle handle) noexcept:
 cdef bint _is_in_use(CObject wrapper) noexcept:
     """Return True if a call may have borrowed the handle.
 
-    Always True for functions: calls in progress are not tracked.
+    Always True for functions: a call of a function does not add its wrapper to a borrowing list.
     """
     return wrapper.chandle != NULL and (
         _is_function(wrapper.chandle) or is_borrowed_from(<PyObject*>wrapper))
 
 
 cdef void _drop_kept(CObject wrapper) noexcept:
-    """Release the objects kept for calls that have returned; keep functions."""
+    """Release a wrapper's objects in `_kept`, unless one is a function or a call borrows them."""
     cdef object address = <uintptr_t><PyObject*>wrapper
     cdef list entry = _kept.get(address)
     if entry is None or is_borrowed_from(<PyObject*>wrapper):
@@ -344,7 +345,7 @@ cdef void keep_for_borrowers(CObject wrapper) noexcept:
 
 
 cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
-    """Keep the object alive until the wrapper dies.  If memory is short, the object is leaked."""
+    """Keep an object alive until the wrapper is destroyed.  If memory is short, leak the object."""
     cdef HandleOwner owner
     cdef object address
     cdef list entry
@@ -355,9 +356,9 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
         entry = _kept.get(address)
         if entry is None:
             entry = [PyWeakref_NewRef(wrapper, lambda _: _kept.pop(address, None))]
-            entry = _kept.setdefault(address, entry)  # a collection may have added an entry
+            entry = _kept.setdefault(address, entry)  # a garbage collection may have added it
         if len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
-            abi.TVMFFIObjectDecRef(handle)  # kept already
+            abi.TVMFFIObjectDecRef(handle)  # the last owner keeps the object already
             return
         entry.append(owner)
         owner.handle = handle
@@ -427,7 +428,7 @@ cdef int move_reference(CObject wrapper, CObject source) except -1:
     cdef const CompiledClass* mismatch
     cdef PyObject* detached
     cdef int32_t index
-    keep_for_borrowers(source)  # may change its handle
+    keep_for_borrowers(source)  # may change the handle of `source`
     if source.chandle != NULL:
         cls = Py_TYPE(<PyObject*>wrapper)
         index = (<abi.TVMFFIObject*>source.chandle).type_index
@@ -452,13 +453,13 @@ cdef void empty_garbage(CObject wrapper) noexcept:
 
 
 def empty_object(cls) -> CObject:
-    """Return an empty wrapper, into which unpickling moves the object."""
+    """Return an empty wrapper of a class; unpickling then moves the object into it."""
     return cls.__new__(cls)
 
 
 cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
-    if obj is None:  # Cython accepts None for a parameter of a class
-        raise TypeError("expected an object, got None")
+    if obj is None:  # Cython accepts None for parameters of an extension type
+        raise TypeError("expected a native object (CObject), got None")
     if obj.chandle == NULL:
         raise ValueError(f"{type(obj).__name__} is empty: it was never set, or has been moved away")
     return obj.chandle
@@ -475,12 +476,12 @@ cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1:
 
 
 def print_limits() -> tuple:
-    """Return the number of elements that ``repr`` shows in full, and the number at each end."""
+    """Return the most elements that ``repr`` shows in full, else the number at each end."""
     return _print_options["limits"]
 
 
 def text_layout() -> tuple:
-    """Return the number of digits of tensor elements and of characters per line."""
+    """Return the digits of tensor elements and the characters per line in tensor output."""
     return _print_options["layout"]
 
 
@@ -493,7 +494,7 @@ def set_print_options(
 
 
 def object_repr(CObject obj not None) -> str:
-    """Return the text of the native printer, also if the class overrides ``__repr__``."""
+    """Return the native ``repr`` of an object, even if its class overrides ``__repr__``."""
     return CObject.__repr__(obj)
 
 
@@ -532,7 +533,7 @@ def register_class(int32_t index, cls):
             f"class of `{type_key_of(mismatch.type_index)}`, whose objects have another memory "
             "layout")
     with cython.critical_section(_class_lock):
-        # The new class may be a nearer ancestor's class for types that inherit one: look up again.
+        # Forget inherited classes: the new class may belong to a nearer ancestor of their types.
         for inheriting in list(_inheriting):
             _set_class(inheriting, None)
             _value_classes.pop(inheriting, None)
@@ -553,19 +554,21 @@ def remove_class(int32_t index) -> None:
 
 
 def register_late_classes(modules: dict) -> None:
-    """Set the modules that register the classes of types when the first object arrives.
+    """Set the modules that are imported when the first object of a type arrives in Python.
+
+    The import of such a module registers the class of the type.
 
     Parameters
     ----------
     modules : dict from str to str
-        Module names by type key.
+        Names of Python modules by type key.
     """
     for key, module in modules.items():
         _late_modules[type_key_to_index(key)] = module
 
 
 def load_late_class(int32_t index) -> None:
-    """Import the module that `register_late_classes` has set for a type, if any."""
+    """Import the module that `register_late_classes` has set for a type; do nothing if none is."""
     cdef object module = _late_modules.get(index)
     if module is not None:
         from importlib import import_module
@@ -583,7 +586,7 @@ cdef int _set_class(int32_t index, object cls) except -1:
 
 
 def type_key_to_index(str type_key):
-    """Return the index of a registered type key, or None."""
+    """Return the type index of a type key, or None if the key is not registered."""
     cdef bytes text = type_key.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     cdef int32_t index = 0
@@ -600,7 +603,7 @@ def type_key_to_index(str type_key):
 cdef object _class_of(int32_t index):
     """Return the class of a type or of its nearest ancestor that has one, and cache it.
 
-    Returns None if that class converts its objects to Python values.
+    Returns None if that class is in `_value_classes`, so it converts objects to Python values.
     """
     cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
     cdef int32_t depth, ancestor

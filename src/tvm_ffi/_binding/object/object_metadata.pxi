@@ -44,9 +44,9 @@ cdef extern from * nogil:
     bint is_alive "tvm_ffi_is_alive"(abi.TVMFFIObject* obj) noexcept
     bint make_strong "tvm_ffi_make_strong"(abi.TVMFFIObject* obj) noexcept
 
-# NativeReference by the object's address.
+# The NativeReference of each object with metadata, by the object's address.
 cdef dict _references = {}
-# Number of entries at which `store_object_metadata` next removes those of destroyed objects.
+# Size of `_references` at which `store_object_metadata` next removes entries of destroyed objects.
 cdef Py_ssize_t _next_purge = 64
 
 
@@ -58,7 +58,7 @@ cdef class NativeReference:
     obj : CObject
         Wrapper of the object.
     metadata : object
-        Any value.
+        Any Python value.
     """
 
     def __init__(self, CObject obj not None, metadata=None):
@@ -67,7 +67,7 @@ cdef class NativeReference:
 
     cdef int refer_to(self, CObject obj) except -1:
         if self.target != NULL:
-            raise TypeError("NativeReference has a target already")
+            raise TypeError("NativeReference.__init__: the reference has a target already")
         self.target = weak_target(obj)
         return 0
 
@@ -127,7 +127,7 @@ cpdef object get_object_metadata(CObject obj):
     """Return the metadata of the native object, or None."""
     cdef NativeReference reference
     if obj is None:
-        raise TypeError("expected an object, got None")
+        raise TypeError("get_object_metadata: expected a CObject, got None")
     reference = _references.get(<uintptr_t>obj.chandle)
     return None if reference is None else reference.get_metadata()
 
@@ -139,7 +139,7 @@ def references_with_metadata() -> list:
 
 cpdef int purge_object_metadata() except -1:
     """Remove the metadata of destroyed objects."""
-    # Iterate over a copy, which other threads cannot change.
+    # Iterate over a copy of the dict, which other threads cannot change.
     cdef dict snapshot = _references.copy()
     cdef Py_ssize_t position = 0
     cdef PyObject* address

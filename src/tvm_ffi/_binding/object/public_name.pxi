@@ -9,9 +9,9 @@ from cpython.object cimport PyTypeObject
 
 cdef extern from *:
     """
-    /* Set the module of a class.  Fails: -1 with an exception set.  A static type has no
+    /* Set `__module__` of a class.  Fails: -1 with an exception set.  A static type has no
      * `__module__` entry; its `tp_name` is "module.name".  The new string is never freed, because
-     * static types are not either. */
+     * static types are never freed. */
     static int tvm_ffi_set_module(PyTypeObject* cls, PyObject* module) {
       const char* name = strrchr(cls->tp_name, '.');
       const char* text = PyUnicode_AsUTF8(module);

@@ -13,7 +13,7 @@ cdef extern from * nogil:
     #define tvm_ffi_subtract(object, number) \\
         __atomic_fetch_sub(&(object)->combined_ref_count, number, __ATOMIC_RELEASE)
 
-    /* Make writes of other threads visible that precede their release of the object. */
+    /* Make writes visible that other threads made before they released the object. */
     static inline void tvm_ffi_acquire_writes(TVMFFIObject* object) {
     #ifdef __SANITIZE_THREAD__
       __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);  /* TSan ignores fences */
@@ -23,7 +23,7 @@ cdef extern from * nogil:
     #endif
     }
 
-    /* Call the deleter; requires tvm_ffi_acquire_writes before. */
+    /* Call the object's deleter.  The caller has called tvm_ffi_acquire_writes before. */
     static inline void tvm_ffi_delete(TVMFFIObject* object, int flags) {
       if (object->deleter != NULL) object->deleter(object, flags);
     }
@@ -50,15 +50,17 @@ cdef extern from * nogil:
     void delete_object "tvm_ffi_delete"(abi.TVMFFIObject* object, int flags) noexcept
 
 # Return True if destroying the object runs only code of the runtime and of this binding, which
-# never waits for another thread.  The last strong reference is gone; the content is still valid.
+# never waits for another thread.  Called after the last strong reference is released and before the
+# object is destroyed.
 ctypedef bint (*IsNonblocking)(abi.TVMFFIObject* object) noexcept
 
-# Set the predicate by which objects of a built-in type are destroyed with the GIL held.
+# Set the predicate of a built-in type.  An object for which it returns True is destroyed with the
+# GIL held.
 cdef void add_nonblocking_type(int32_t type_index, IsNonblocking is_nonblocking) noexcept
 # Return True if calls and destructors release the GIL by default
 # (TVM_FFI_RELEASE_GIL_BY_DEFAULT).
 cdef bint releases_gil_by_default() noexcept
-# Destroy an object after its last strong reference is gone; `count` is from `drop_strong`.
+# Destroy an object whose last strong reference is released; `count` is the result of `drop_strong`.
 cdef void destroy_object(abi.TVMFFIObject* object, uint64_t count) noexcept
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Destruction of native objects from Python, with or without the GIL; see `object/release.pxd`.
 
-A destructor may join a thread that waits for the GIL, or wait for a lock whose owner does.  So it
-runs without the GIL, as calls do by default, unless the type's destructor is known not to block.
+A destructor may join a thread that waits for the GIL, or wait for a lock that such a thread owns.
+So destructors run without the GIL, as calls do by default, except for types whose destructors are
+known not to block.
 """
 
 import os
@@ -16,7 +17,7 @@ cdef enum:
     NUM_MARKED_TYPES = 8192
 
 cdef IsNonblocking _nonblocking_predicates[NUM_BUILT_IN_TYPES]
-# Types defined in Python, marked when they are defined.
+# True for types defined in Python that `mark_nonblocking_type` has marked, by type index.
 cdef bint _is_marked_type[NUM_MARKED_TYPES]
 
 
@@ -44,8 +45,8 @@ def mark_nonblocking_type(int type_index) -> None:
     Parameters
     ----------
     type_index : int
-        Type whose destructor is known not to block, because its fields are plain values.  Indices
-        of 8192 and above are ignored.
+        Type whose destructor is known not to block, because its fields hold no objects that run
+        code when they are destroyed.  Type indices of 8192 and above are ignored.
     """
     if NUM_BUILT_IN_TYPES <= type_index < NUM_MARKED_TYPES:
         _is_marked_type[type_index] = True
@@ -74,7 +75,7 @@ cdef inline void _destroy(abi.TVMFFIObject* object, uint64_t count) noexcept nog
 
 
 cdef void destroy_object(abi.TVMFFIObject* object, uint64_t count) noexcept:
-    acquire_writes(object)  # `_is_nonblocking` may read its content
+    acquire_writes(object)  # before `_is_nonblocking`, which may read the object's content
     if not _releases_gil or _is_nonblocking(object):
         _destroy(object, count)
     else:

@@ -30,8 +30,8 @@ cdef traverseproc _traverse_fields = NULL
 cdef class StateOwner(CObject):
     """Base of Python objects that own a native module whose state is a Python object."""
 
-    # Weak reference to the module that owns the state, or NULL.  The wrapper's handle may differ:
-    # any code can empty a wrapper or move another handle into it.
+    # Weak reference to the native module that owns `state`; NULL before `set_module_state`.  The
+    # wrapper's handle may differ, because any code can empty a wrapper or move another handle in.
     cdef abi.TVMFFIObject* module
     cdef object state
 
@@ -40,22 +40,22 @@ cdef class StateOwner(CObject):
 
 
 def set_module_state(StateOwner owner not None, state not None) -> None:
-    """Set the state that the native module of an object owns.
+    """Report a native module's reference to its Python state to the garbage collector.
 
     Parameters
     ----------
     owner : StateOwner
-        The object, which must have its handle.
+        Python object whose wrapper already holds the native module.
     state : object
         Python object to which the native module owns a reference.
 
     Raises
     ------
     RuntimeError
-        If the state has been set before.
+        If the state of this object has been set before.
     """
     if owner.module != NULL:
-        raise RuntimeError("the state of the module has been set already")
+        raise RuntimeError(f"set_module_state: {type(owner).__name__} has a module state already")
     owner.module = weak_target(owner)
     owner.state = state
 

@@ -21,7 +21,7 @@ cdef extern from "frameobject.h":
     bint PyTraceBack_Check(object value)
 
 
-# ---- traceback to text -----------------------------------------------------------------------
+# ---- Python traceback to backtrace text ------------------------------------------------------
 
 cdef object traceback_of(object exception):
     cdef PyObject* traceback = PyException_GetTraceback(<PyObject*>exception)
@@ -63,13 +63,13 @@ cdef str backtrace_of(object traceback):
     return "".join(lines)
 
 
-# ---- text to frames --------------------------------------------------------------------------
+# ---- backtrace text to frames ----------------------------------------------------------------
 
-# Globals of the frames of native lines.
+# Globals of all frames that represent lines of native code.
 cdef dict _frame_globals = {"__builtins__": {}}
 
-# Cache of code objects by backtrace text, so that raising the same error again compiles nothing.
-# Cleared when it is full; a text is a few hundred bytes.
+# Cache of code objects by backtrace text, so that raising the same error again creates no code
+# objects.  It is cleared when it is full; a backtrace text has a few hundred bytes.
 cdef dict _codes_by_backtrace = {}
 cdef int _MAX_CACHED_BACKTRACES = 1024
 
@@ -111,7 +111,10 @@ cdef list frames_of_backtrace(bytes backtrace):
 
 
 cdef list _frames_of(tuple codes):
-    """Return one frame per code object.  No exception may be set, as PyFrame_New looks up names."""
+    """Return one frame per code object.
+
+    The caller ensures that no exception is set, because PyFrame_New looks up names.
+    """
     cdef list frames = []
     cdef PyFrameObject* frame
     for code in codes:
@@ -128,12 +131,13 @@ cdef void add_frame(PyObject* frame) noexcept:
     PyTraceBack_Here(<PyFrameObject*>frame)
 
 
-# ---- for Python code that builds tracebacks ------------------------------------------------
+# ---- functions for Python code that builds tracebacks ----------------------------------------
 
 def backtrace_text(traceback) -> str:
-    """Return the lines of a Python traceback in the native form, most recent call first."""
+    """Return a Python traceback as native backtrace text, most recent call first."""
     if traceback is not None and not PyTraceBack_Check(traceback):
-        raise TypeError(f"traceback must be a traceback or None, got {type(traceback).__name__}")
+        raise TypeError(
+            f"backtrace_text: expected a traceback or None, got {type(traceback).__name__}")
     return backtrace_of(traceback)
 
 

@@ -2,7 +2,8 @@
 """Python type names in error messages of native code.
 
 Native code names types by their keys or C++ names, which callers in every language understand.
-When such an error becomes a Python exception, this module replaces them by Python type names.
+When a native error becomes a Python exception, this module replaces these names in its message by
+Python type names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tvm_ffi._schema.names import ORIGIN_OF_JSON_NAME
 
 __all__ = ["with_argument_class", "with_python_type_names"]
 
-# Quoted parts of a message: a type, a function with its signature, or another text.
+# A quoted part of a message is a type, a function with its signature, or any other text.
 _QUOTED = re.compile(r"`([^`]*)`")
 _FUNCTION = re.compile(r"(.*?)( ?\(.*)", re.DOTALL)
 _NATIVE_NAME = re.compile(
@@ -34,7 +35,7 @@ _PYTHON_NAMES = {
     "ffi.Error": "tvm_ffi.core.Error",
     "ffi.Function": "Function",
     "ffi.Module": "Module",
-    "ffi.OpaquePyObject": "ffi.OpaquePyObject",  # `with_argument_class` replaces it by the class
+    "ffi.OpaquePyObject": "ffi.OpaquePyObject",  # see `with_argument_class`
     "ffi.Shape": "Shape",
 }
 
@@ -78,7 +79,7 @@ def public_name(cls: type) -> str:
 
 def _translate(quoted: str) -> str:
     function = _FUNCTION.fullmatch(quoted)
-    if function is not None:  # its name is not a type
+    if function is not None:  # the function's name is not a type name
         return function.group(1) + _translate_types(function.group(2))
     return _translate_types(quoted)
 

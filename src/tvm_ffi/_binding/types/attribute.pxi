@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type attributes: values by attribute name and type index."""
+"""Type attributes (attribute columns), such as ``__ffi_repr__``: one value per type."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
@@ -12,12 +12,12 @@ from tvm_ffi._binding.object cimport check
 
 
 def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
-    """Return the value of a type attribute, or None.
+    """Return the value of a type attribute, or None if the type has no value.
 
     Parameters
     ----------
     type_index : int
-        Type index.
+        Index of the type.
     attr_key : str
         Name of the attribute.
     ancestor : bool
@@ -44,7 +44,7 @@ def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
 
 
 def register_type_attr(int32_t type_index, str attr_key, value) -> None:
-    """Set an attribute of a type; raise RuntimeError if it is set already."""
+    """Set an attribute of a type; raise RuntimeError if the type has a value already."""
     cdef bytes text = attr_key.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     cdef const Packer* packer = get_packer(<PyObject*>value)

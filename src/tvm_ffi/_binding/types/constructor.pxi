@@ -14,26 +14,26 @@ from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, 
 
 
 cdef class Constructor:
-    """The ``__init__`` of a registered class: creates the native object.
+    """Callable ``__init__`` of a registered class, which creates the native object.
 
     Parameters
     ----------
     construct : Function
         The native constructor of the type.
     cls : type
-        The class.
+        The class that is registered for the native type.
     info : TypeInfo
-        The type.
+        Description of the native type.
     kwargs_marker : Object
         Native argument that separates positional arguments from pairs of name and value.
     missing : Object
-        Default of keyword arguments; an argument with this value is not passed.
+        Default value of keyword arguments; a keyword argument with this value is not passed.
     post_construct : callable, optional
         ``post_construct(self)`` is called after the object is created.
     keeps_constructed : bool
-        Do nothing for an object of a derived type that its own class has created already.
+        If true, do nothing for an object of a derived type whose native object exists already.
     reference_fields : tuple of FieldGetter, optional
-        Fields that may hold Python values.
+        Getters of the fields that may hold Python values.
     """
 
     cdef Vectorcall vectorcall
@@ -47,7 +47,8 @@ cdef class Constructor:
         bint keeps_constructed=False, reference_fields=None,
     ):
         if cls is not None and not (isinstance(cls, type) and issubclass(cls, CObject)):
-            raise TypeError(f"expected a class that derives from CObject, got {cls!r}")
+            raise TypeError(
+                f"Constructor: expected a class that derives from CObject, got {cls!r}")
         self.vectorcall = _construct
         self.construct, self.cls, self.info = construct, cls, info
         self.kwargs_marker, self.missing = kwargs_marker, missing
@@ -55,7 +56,7 @@ cdef class Constructor:
         self.reference_fields = reference_fields
 
     def __call__(self, *args, **kwargs):
-        # Makes `callable` return True; calls go through the vectorcall pointer.
+        # Exists so that `callable` returns True; calls use the vectorcall pointer instead.
         return PyVectorcall_Call(self, args, <PyObject*>kwargs)
 
     def __get__(self, obj, owner):
@@ -65,7 +66,7 @@ cdef class Constructor:
 cdef PyObject* _construct(
     PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """Vectorcall entry of Constructor; adds no traceback entry, like Function."""
+    """Vectorcall function of Constructor.  Errors get no traceback entry, as in Function."""
     cdef Constructor constructor = <Constructor>callable
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef int code
@@ -119,7 +120,7 @@ cdef inline PyObject* _none() noexcept:
 
 
 cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
-    """Return 0 to construct the object, 1 to keep it unchanged.  Fails: -1, an exception set."""
+    """Return 0 to create the object, 1 to keep the existing one.  Fails: -1, an exception set."""
     try:
         info = getattr(type(<object>receiver), "__tvm_ffi_type_info__", None)
         if info is constructor.info and isinstance(<object>receiver, CObject):
@@ -143,7 +144,7 @@ cdef bint _is_constructed(Constructor constructor, receiver) except -1:
 cdef PyObject* _construct_with_names(
     Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    """Pass positional values, the marker, then alternating names and values."""
+    """Call the native constructor with positional values, the marker, then names and values."""
     cdef list arguments = []
     cdef Py_ssize_t i
     cdef tuple all_args

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Getters and setters of reflected fields; defined in field.pxi.
 from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
@@ -11,12 +12,12 @@ cdef class _Field:
     cdef int32_t owner_depth        # number of its ancestors
     cdef int64_t offset             # in bytes from the object's header
     cdef int64_t size               # in bytes
-    cdef int32_t static_type_index  # declared type of the value; negative for any
+    cdef int32_t static_type_index  # type index of the declared type; negative if it is Any
 
     # Return the native object of a wrapper, borrowed until Python code runs.
-    # Fails: TypeError for another type or value, ValueError if the wrapper is empty.
+    # Fails: TypeError if the object does not have the field, ValueError if the wrapper is empty.
     cdef abi.TVMFFIObject* header_of(self, object obj) except NULL
-    # Fails: TypeError if objects of the type do not have the field.
+    # Check that objects of the type `index` have the field.  Fails: TypeError if they do not.
     cdef int _check_owner(self, int32_t index) except -1
 
 
@@ -28,10 +29,10 @@ cdef class FieldSetter(_Field):
     cdef void* setter      # C function, or handle of a Function; borrowed from the type table
     cdef bint is_function  # setter is a Function
 
-    # Convert a value and write it, also to a read-only field.
-    # Fails: TypeError or ValueError as `header_of`, and any error of the conversion.
+    # Convert a Python value and write it to the field, even if the field is read-only.
+    # Fails: the errors of `header_of`, and any error of the conversion.
     cdef int write(self, object obj, object value) except -1
-    # Write a packed value.
+    # Write a value that is already converted to a TVMFFIAny.
     cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1
-    # Call a setter that is a Function.  Returns a code for `check`.
+    # Call a setter that is a Function.  Returns the code that `check` takes.
     cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept

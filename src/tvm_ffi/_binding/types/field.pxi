@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptors of reflected fields.
+"""Reflected fields: getters, setters and the property descriptor.
 
 A field is at a fixed offset from the object's header.  Access through an object of another type
-would read unrelated memory, so every access checks the type: one comparison for an object of the
-class that was read last.
+would read unrelated memory, so every access checks the type.  A property caches the class of the
+object that it read last, so that reading another object of this class needs one comparison.
 """
 
 cimport cython
@@ -24,8 +24,8 @@ from tvm_ffi._binding.object cimport (
 
 cdef extern from *:
     """
-    /* The class and type index of the last read.  Threads read them without a lock, and compare the
-     * class by address. */
+    /* Class and type index of the object that a property read last.  Threads read them without a
+     * lock, and only compare the address of the class. */
     #define tvm_ffi_recent_class(property_) \
       ((PyTypeObject*)__atomic_load_n(&(property_)->recent_class, __ATOMIC_RELAXED))
     #define tvm_ffi_recent_index(property_) \
@@ -43,7 +43,7 @@ cdef extern from *:
 cdef PyObject** _locks = object_locks()
 
 cdef class _Field:
-    """The location of a field."""
+    """Location of a field: the type that declares it, and the offset in its objects."""
 
     cdef abi.TVMFFIObject* header_of(self, object obj) except NULL:
         cdef abi.TVMFFIObject* header
@@ -129,7 +129,7 @@ cdef class FieldSetter(_Field):
         cdef const void* read = header
         cdef PairGuard guard
         cdef int code
-        # The setter may read a List or Dict, to convert it to an Array or Map: lock it, too.
+        # The setter may convert a List or Dict to an Array or Map, so lock the List or Dict too.
         if view.type_index == abi.kTVMFFIList or view.type_index == abi.kTVMFFIDict:
             read = view.v_obj
         begin_pair_guard(&guard, _locks, header, read)
@@ -162,16 +162,16 @@ cdef class FieldSetter(_Field):
 
 @cython.binding(False)
 cdef class FFIProperty:
-    """Property of a native field.
+    """Property that reads and writes a field of a native object.
 
     Parameters
     ----------
     fget : callable
         ``fget(obj)`` reads the field.
     fset : callable or None
-        ``fset(obj, value)`` writes it.
+        ``fset(obj, value)`` writes the field; None if there is no setter.
     frozen : bool
-        Refuse assignment; `set` still writes the field.
+        If true, assignment raises AttributeError; the method `set` still writes the field.
     """
 
     cdef readonly object fget
@@ -180,7 +180,8 @@ cdef class FFIProperty:
     cdef readonly bint frozen
     cdef public object __doc__
     cdef str name
-    # Exact class and type index of the object read last; objects that match need no other check.
+    # Exact class and type index of the object that was read last.  An object with the same class and
+    # index needs no other check.
     cdef object recent_class
     cdef int32_t recent_index
 
@@ -232,7 +233,7 @@ cdef class FFIProperty:
         self.fdel(obj)
 
     def set(self, obj, value):
-        """Write the field of `obj`, even if it is read-only."""
+        """Write the field of `obj`, even if the property is frozen."""
         if type(self.fset) is FieldSetter:
             (<FieldSetter>self.fset).write(obj, value)
         elif self.fset is None:

@@ -6,16 +6,16 @@ opaque object that owns another Python value.  If that value refers to the wrapp
 
     wrapper --> native object --> native function --> callable --> wrapper
 
-The garbage collector cannot see the second and third arrow, so it would never free the cycle.  The
-wrapper therefore has a reference link, which owns a second reference to the native function.  The
-wrapper's `tp_traverse` reports the callable while only the link and the field own the function, and
-the wrapper is the only owner of the native object.
+The garbage collector cannot see the second and third reference, so it would never free the cycle.
+The wrapper therefore has a reference link, which owns a second reference to the native function.
+The wrapper's `tp_traverse` reports the callable while only the link and the field own the function,
+and the wrapper is the only owner of the native object.
 
 Native threads without the GIL may write the field during a traversal.  So the link only compares
 the field's pointer, and dereferences only references that it owns.
 
-The link is handle state (`declare_handle_state`): it is removed when the wrapper's handle changes,
-so it never reads fields of an object that its wrapper does not hold.
+The link belongs to the wrapper's handle (`declare_handle_state`): it is removed when the handle
+changes, so it never reads fields of an object that its wrapper does not hold.
 """
 
 from cpython.object cimport PyTypeObject, inquiry, traverseproc, visitproc
@@ -33,11 +33,11 @@ cdef extern from *:
     #include <tvm/ffi/c_api.h>
 
     typedef struct {
-      TVMFFIObject** slot;  /* address of the pointer in the field */
-      TVMFFIObject* target; /* owned; function or opaque object in the field */
+      TVMFFIObject** slot;  /* address of the object pointer that the field stores */
+      TVMFFIObject* target; /* owned; function or opaque object that the field referred to */
     } TVMFFILinkedField;
 
-    /* The link of a new wrapper is NULL, which Cython does not expect in an object field. */
+    /* Access to the link as a pointer: it is NULL in a new wrapper, which Cython does not expect. */
     #define tvm_ffi_link_of(owner) (owner)->link
     #define tvm_ffi_replace_link(owner, new_link) \\
       __atomic_exchange_n(&(owner)->link, new_link, __ATOMIC_ACQ_REL)
@@ -49,7 +49,7 @@ cdef extern from *:
 
     static int tvm_ffi_is_exclusive(const TVMFFILinkedField* field, int is_only_owner) {
       TVMFFIObject* present;
-      if (tvm_ffi_has_owners(field->target, 1)) return 1; /* the field has changed */
+      if (tvm_ffi_has_owners(field->target, 1)) return 1; /* only the link owns it */
       if (!is_only_owner) return 0;
       present = __atomic_load_n(field->slot, __ATOMIC_ACQUIRE);
       return present == field->target && tvm_ffi_has_owners(field->target, 2);
@@ -61,19 +61,20 @@ cdef extern from *:
     PyObject* link_of "tvm_ffi_link_of"(LinkedObject owner) noexcept
     # Consumes the reference to the new link; returns the reference to the previous one.
     PyObject* replace_link "tvm_ffi_replace_link"(LinkedObject owner, PyObject* new_link) noexcept
-    # Return True if the link is the only owner of the target, or the link and the field are and the
-    # wrapper is the only owner of the native object.
+    # Return True if the link is the only owner of the field's target, because the field has changed.
+    # Also return True if only the link and the field own the target, and the wrapper is the only
+    # owner of the native object.
     bint is_exclusive "tvm_ffi_is_exclusive"(
         const LinkedField* field, bint is_only_owner) noexcept
 
 cdef traverseproc _traverse_fields = NULL
 
 
-# Not accessible from Python.
+# Python code cannot reach instances of this class.
 cdef class _ReferenceLink:
     """Reference link: owns references to the targets of fields that own Python values."""
 
-    cdef abi.TVMFFIObjectHandle owner  # the native object; not owned, only compared
+    cdef abi.TVMFFIObjectHandle owner  # address of the native object; not owned, only compared
     cdef LinkedField* fields
     cdef Py_ssize_t num_fields
 
@@ -85,7 +86,7 @@ cdef class _ReferenceLink:
 
 
 cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* header) noexcept:
-    """Return the address of the pointer in a field, or NULL if the value is not an object."""
+    """Return the address of a field's object pointer; NULL if its value is not an object."""
     cdef char* address = <char*>header + getter.offset
     cdef abi.TVMFFIAny* value = <abi.TVMFFIAny*>address
     if getter.size == sizeof(void*):
@@ -94,7 +95,7 @@ cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* head
 
 
 cdef int _check_getter(getter) except -1:
-    """Raise TypeError for a getter that is not of a field that may hold an object."""
+    """Raise TypeError unless the getter reads a field that may hold an object."""
     cdef FieldGetter field
     if not isinstance(getter, FieldGetter):
         raise TypeError(f"__ffi_holders__: expected field getters, got {getter!r}")
@@ -105,7 +106,7 @@ cdef int _check_getter(getter) except -1:
         return 0
     if field.size == sizeof(abi.TVMFFIAny) and field.static_type_index < 0:
         return 0
-    raise TypeError(f"field `{field.name}` holds no objects")
+    raise TypeError(f"__ffi_holders__: field `{field.name}` holds no objects")
 
 
 cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
@@ -131,7 +132,7 @@ cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
     new_link.fields = <LinkedField*>calloc(len(getters) + 1, sizeof(LinkedField))
     if new_link.fields == NULL:
         raise MemoryError()
-    # Read again: the allocation may have run code, and no other code runs from here on.
+    # Read the handle again: the allocation may have run code.  No Python code runs from here on.
     header = <abi.TVMFFIObject*>owner.chandle
     if header == NULL:
         return 0
@@ -185,7 +186,8 @@ def relink(owner) -> None:
 
 
 cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
-    # Use casts, not object variables, which would add references while the collector counts them.
+    # Use casts instead of object variables: a variable would own a reference while the garbage
+    # collector counts references.
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
     cdef PyObject* link = link_of(<LinkedObject>self)
     cdef int stop = _traverse_fields(self, visit, arg)
@@ -206,7 +208,7 @@ cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _clear(PyObject* self) noexcept:
-    """Clear a wrapper that is in an unreachable cycle."""
+    """Break a reference cycle that the garbage collector has found unreachable."""
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
     if link_of(<LinkedObject>self) != NULL:
         if header != NULL and has_one_owner(header):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Registration of types defined in Python: fields, methods and metadata in the type table.
 
-Entries of the type table are permanent.  The callers have checked the arguments.
+Entries of the type table are permanent, so the callers check all arguments before they register.
 """
 
 from cpython.ref cimport PyObject
@@ -26,7 +26,8 @@ cdef int _release(abi.TVMFFIAny* owned) except -1:
     return 0
 
 
-# Field flags by name.  `type_metadata` reports some negated: `c_repr` is false with `repr_off`.
+# Field flags by name.  `type_metadata` reports some of them negated: the flag `repr_off` makes
+# `c_repr` false.
 cdef dict _FLAGS = {
     "writable": abi.kTVMFFIFieldFlagBitMaskWritable,
     "has_default": abi.kTVMFFIFieldFlagBitMaskHasDefault,
@@ -46,24 +47,24 @@ def register_field(
     int32_t type_index, str name, str doc, str metadata, flags, tuple layout, int64_t offset,
     getter, setter, default,
 ) -> None:
-    """Add a field to a type.
+    """Add a field to a type in the type table.
 
     Parameters
     ----------
     type_index : int
-        Type index.
+        Index of the type.
     name, doc, metadata : str
         Name of the field; documentation and metadata may be empty.
     flags : iterable of str
         Keys of the table `_FLAGS`.
     layout : tuple of int
-        Size and alignment in bytes, and the static type index.
+        Size and alignment in bytes, and the static type index of the field.
     offset : int
         Offset in bytes from the object's header.
     getter : int
         Address of the C function that reads the field.
     setter : int or Function
-        Address of the C function that writes the field, or a function.
+        Address of the C function that writes the field, or a Function that does so.
     default : object
         Default value or factory; ignored unless the flags contain ``has_default``.
     """
@@ -94,7 +95,7 @@ def register_field(
 def register_method(
     int32_t type_index, str name, str doc, str metadata, bint is_static, Function function not None
 ) -> None:
-    """Add a method to a type; unless static, `function` takes the object as first argument."""
+    """Add a method to a type.  A method that is not static gets the object as first argument."""
     cdef bytes name_text = name.encode("utf-8"), doc_text = doc.encode("utf-8")
     cdef bytes metadata_text = metadata.encode("utf-8")
     cdef abi.TVMFFIMethodInfo info
@@ -107,7 +108,7 @@ def register_method(
     check(abi.TVMFFITypeRegisterMethod(type_index, &info))
 
 
-# Kinds of structural equality by the name of the class option.
+# Kinds of structural equality, by value of the class option `structural_eq`.
 cdef dict _STRUCTURAL_KINDS = {
     None: abi.kTVMFFISEqHashKindUnsupported,
     "tree": abi.kTVMFFISEqHashKindTreeNode,
@@ -119,7 +120,7 @@ cdef dict _STRUCTURAL_KINDS = {
 
 
 def register_metadata(int32_t type_index, str doc, int32_t total_size, structural_eq) -> None:
-    """Register docstring, object size in bytes and kind of structural equality of a type."""
+    """Set docstring, object size in bytes and kind of structural equality of a type."""
     cdef bytes doc_text = doc.encode("utf-8")
     cdef abi.TVMFFITypeMetadata metadata
     memset(&metadata, 0, sizeof(metadata))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Setters of fields of types defined in Python: conversion and storage of values.
+"""Field setters for types defined in Python: conversion and storage of values.
 
 A setter receives the address of the field and a native value.  A value of the declared type is
 stored directly, without the GIL.  For any other value the setter calls a Python function, which
-converts the value or refuses it.  Each plain type has one C function as setter for all its fields;
-a field of another type has a function object with its own rule.
+converts the value or refuses it.  All fields of a plain type, such as int or str, share one C
+function as setter.  A field of another type has a function object with a rule for this field.
 """
 
 from cpython.ref cimport PyObject, Py_INCREF
@@ -27,23 +27,23 @@ cdef enum _Storage:
 
 cdef enum _AcceptedKind:
     ACCEPT_NOTHING = 0  # every value is converted in Python
-    ACCEPT_ANY
+    ACCEPT_ANY          # no value is converted
     ACCEPT_INDEX        # values of one type index
-    ACCEPT_TEXT
-    ACCEPT_BYTES
+    ACCEPT_TEXT         # str in both native forms
+    ACCEPT_BYTES        # bytes in both native forms
     ACCEPT_INSTANCE     # objects of a type or of a derived type
 
-# How a field is stored, and which values it takes without conversion.  Never freed, as fields are
-# permanent.
+# Storage of a field, and the values that the setter stores without conversion.  Rules are never freed,
+# because fields are permanent.
 cdef struct _Rule:
     _Storage storage
     _AcceptedKind accepted
     bint accepts_none
-    int32_t index       # of ACCEPT_INDEX and ACCEPT_INSTANCE
+    int32_t index       # accepted type index, for ACCEPT_INDEX and ACCEPT_INSTANCE
     int32_t depth       # number of ancestors of that type, for ACCEPT_INSTANCE
     PyObject* convert   # owned; convert(value) returns the value to store or a Refusal
 
-# Context of a conversion: the rule and the address of the field.
+# Context of a conversion in Python: the field's rule and address.
 cdef struct _FieldTarget:
     const _Rule* rule
     void* field
@@ -81,7 +81,7 @@ cdef int _replace_content(_Storage storage, void* field, const abi.TVMFFIAny* ow
         target[0] = owned[0]
     elif storage == STORE_OBJECT:
         previous = (<abi.TVMFFIObject**>field)[0]
-        (<abi.TVMFFIObject**>field)[0] = owned.v_obj  # the payload of None is 0
+        (<abi.TVMFFIObject**>field)[0] = owned.v_obj  # None has payload 0, so it is stored as NULL
     elif storage == STORE_INT:
         (<int64_t*>field)[0] = owned.v_int64
     elif storage == STORE_FLOAT:
@@ -94,7 +94,7 @@ cdef int _replace_content(_Storage storage, void* field, const abi.TVMFFIAny* ow
         (<abi.DLDataType*>field)[0] = owned.v_dtype
     else:
         (<abi.DLDevice*>field)[0] = owned.v_device
-    if previous != NULL:  # last: its destructor may read the field
+    if previous != NULL:  # released last, because its destructor may read the field
         abi.TVMFFIObjectDecRef(previous)
     return 0
 
@@ -118,8 +118,8 @@ cdef int _store_converted(
         <abi.TVMFFISafeCallType><void*>_enter_conversion, &target, value, 1, NULL)
 
 
-# `_convert_and_store`, declared to return -1 with an exception set: `try` would allocate memory,
-# which may be exhausted.
+# `_convert_and_store` without Cython's error check: the caller compares the result with -1, because a
+# `try` statement would allocate memory, which may be exhausted.
 ctypedef int (*_Convert)(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noexcept
 cdef _Convert _convert = <_Convert>_convert_and_store
 
@@ -137,13 +137,14 @@ cdef int _enter_conversion(
 cdef class Refusal:
     """Result of a conversion that refuses a value.
 
-    It is not an exception, because the native error would own the exception, whose traceback frames
-    may refer to the owner of the error.  The garbage collector cannot see that cycle.
+    A refusal is not an exception.  The native error would own an exception, and frames of the
+    exception's traceback may refer to the owner of the error.  The garbage collector cannot see this
+    cycle.
 
     Parameters
     ----------
     text : str
-        Message of the TypeError.
+        Message of the TypeError that the setter reports.
     """
 
     cdef bytes text
@@ -153,7 +154,7 @@ cdef class Refusal:
 
 
 cdef int _convert_and_store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) except -1:
-    """Return 0 on success, 1 with a native error pending.  Fails: a Python exception."""
+    """Return 0 on success, 1 with a native error pending.  Fails: -1 with a Python exception set."""
     cdef abi.TVMFFIAny owned
     cdef object converted
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
@@ -164,11 +165,11 @@ cdef int _convert_and_store(const _Rule* rule, void* field, const abi.TVMFFIAny*
     if pack_owned(<PyObject*>converted, &owned) != 0:
         check(-2)
     if rule.storage == STORE_OBJECT and 0 < owned.type_index < abi.kTVMFFIStaticObjectBegin:
-        raise TypeError(f"expected an object, got {type(converted).__name__}")
+        raise TypeError(f"field setter: expected an object, got {type(converted).__name__}")
     return _replace_content(rule.storage, field, &owned)
 
 
-# ---- Plain types: one C setter each --------------------------------------------------------------
+# ---- Plain types: one C setter for each type -----------------------------------------------------
 
 cdef _Rule _int_rule
 cdef _Rule _float_rule
@@ -291,7 +292,8 @@ def plain_setter(str origin, convert) -> int:
     origin : str
         Name of the declared type.
     convert : callable
-        Converts values of other types; the same function for all fields of the type.
+        Function that converts values of other types.  All fields of the plain type use the first
+        one that is passed.
     """
     cdef _Rule* rule = _plain_rule(origin)
     if rule == NULL:
@@ -302,16 +304,16 @@ def plain_setter(str origin, convert) -> int:
     return _PLAIN_SETTERS[origin]
 
 
-# ---- All other types -----------------------------------------------------------------------------
+# ---- Other types: one function object for each field ---------------------------------------------
 
 
 cdef int _call_setter(
     void* rule, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil:
-    """Entry of a setter function: `rule` is its context; arguments are field address and value."""
+    """Set a field.  `rule` is the function's context; arguments are field address and value."""
     if num_args != 2 or args[0].type_index != abi.kTVMFFIOpaquePtr:
         abi.TVMFFIErrorSetRaisedFromCStr(
-            b"TypeError", b"field setter: expected the address of the field and a value")
+            b"TypeError", b"field setter: expected two arguments, the field's address and a value")
         return -1
     return _store(<const _Rule*>rule, args[0].v_ptr, &args[1])
 
@@ -319,21 +321,21 @@ cdef int _call_setter(
 def rule_setter(
     str origin, convert, str accepted, int32_t index, int32_t depth, bint accepts_none
 ):
-    """Return the setter of a field as a function.
+    """Return the setter of a field as a function object.
 
     Parameters
     ----------
     origin : str
         Name of the declared type, which determines the storage.
     convert : callable
-        Converts values that are not accepted.
+        Function that converts the values that are not accepted.
     accepted : str
         Values stored without conversion: ``nothing``, ``any``, ``index``, ``instance``, ``text``
         or ``bytes``.
     index, depth : int
         Type index for ``index`` and ``instance``, and the number of ancestors of that type.
     accepts_none : bool
-        Store None without conversion.
+        If true, store None without conversion.
     """
     cdef _Rule* rule = <_Rule*>calloc(1, sizeof(_Rule))
     cdef const _Rule* plain = _plain_rule(origin)

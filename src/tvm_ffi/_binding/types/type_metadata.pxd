@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+# Checked lookup in the type table.
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
-# Return the type table's entry for a type; never freed.  Fails: ValueError for an unknown index,
-# for which the C function ends the process.
+# Return the type table's entry for a type, which is never freed.  Fails: ValueError for an unknown
+# index.  TVMFFIGetTypeInfo itself would end the process.
 cdef const abi.TVMFFITypeInfo* registered_type(int32_t index) except NULL

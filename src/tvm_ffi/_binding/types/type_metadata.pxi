@@ -24,7 +24,7 @@ cdef str _text(const abi.TVMFFIByteArray* text):
 
 
 cdef object _owned_copy(const abi.TVMFFIAny* value):
-    """Return a value of the type table as a Python object."""
+    """Return a value that the type table owns as a Python value."""
     cdef abi.TVMFFIAny owned
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
     return unpack_object(&owned, NULL)
@@ -78,7 +78,7 @@ cdef dict _field_metadata(const abi.TVMFFITypeInfo* owner, const abi.TVMFFIField
 
 
 cdef object _structural_eq(int64_t flags):
-    """Return the structural equality flag of a field, under the name that `Field` uses."""
+    """Return the name of a field's structural equality flag, as in `Field`, or None if not set."""
     if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashIgnore:
         return "ignore"
     if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashDefPattern:
@@ -105,9 +105,9 @@ def type_index_of(CObject obj not None) -> int:
 
 
 def type_metadata(int32_t index) -> dict:
-    """Return the registered information about a type, from which the caller builds dataclasses.
+    """Return the type table's entry for a type, from which the caller creates a TypeInfo.
 
-    Each `metadata` value is a JSON text, or empty.
+    The ``metadata`` string of each field and method is JSON, or empty.
     """
     cdef const abi.TVMFFITypeInfo* info = registered_type(index)
     cdef int32_t i
