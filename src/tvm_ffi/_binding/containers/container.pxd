@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Base class of containers, their construction, and access to their elements.
 from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
@@ -8,38 +9,38 @@ from tvm_ffi._binding.object cimport CObject, Guard, begin_guard, end_guard, obj
 
 
 cdef class CContainerBase(CObject):
-    # Exchange API of the framework whose tensors the container was built from, or NULL.  Tensors
-    # that are read from the container are converted to tensors of this framework.
+    # Exchange API of the framework whose tensors the container was built from; NULL if it was built
+    # from none.  Tensors that are read from the container become tensors of this framework.
     cdef const abi.DLPackExchangeAPI* exchange_api
 
 
-# Replace the wrapper's container by one that `constructor`, a runtime function, creates from the
-# items, or from alternating keys and values.
+# Replace the wrapper's container by a new one.  The runtime function `constructor` creates it from
+# the items of a sequence, or from the alternating keys and values of a mapping.
 # Fails: any error of a conversion; the wrapper is then unchanged.
 cdef int fill_from_sequence(CContainerBase self, CObject constructor, object items) except -1
 cdef int fill_from_mapping(CContainerBase self, CObject constructor, object mapping) except -1
 
 
 cdef inline bint needs_guard(abi.TVMFFIObjectHandle handle) noexcept:
-    """Return True if another thread may change the container; Arrays and Maps are immutable."""
+    """Return True if reading needs a guard: a List or Dict, which another thread may change."""
     cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
     return GIL_IS_OPTIONAL and index != abi.kTVMFFIArray and index != abi.kTVMFFIMap
 
 
 cdef inline int64_t size_of(abi.TVMFFIObjectHandle handle) noexcept:
-    """Return the number of elements or pairs."""
+    """Return the number of elements of a sequence, or of pairs of a mapping."""
     cdef Guard guard
     cdef int64_t size
     if not needs_guard(handle):
         return seq_cell(handle).size
     begin_guard(&guard, object_locks(), handle)
-    size = seq_cell(handle).size  # same offset in all containers
+    size = seq_cell(handle).size  # `size` has the same offset in all containers
     end_guard(&guard)
     return size
 
 
 cdef inline void take_element(const abi.TVMFFIAny* cell, abi.TVMFFIAny* owned) noexcept:
-    """Copy an element with a new reference."""
+    """Copy an element of a container to `owned`, with a new reference."""
     owned[0] = cell[0]
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectIncRef(owned.v_obj)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of Python sequences and dicts to native containers, with the runtime's functions."""
+"""Conversion of Python sequences and dicts to native containers by runtime functions."""
 
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject, Py_INCREF
@@ -30,11 +30,11 @@ from tvm_ffi._binding.call import runtime_function
 cdef extern from *:
     """
     #define TVM_FFI_MAX_NESTING 1000
-    /* Depth up to which the stack is not checked. */
+    /* Nesting depth up to which the free space on the stack is not checked. */
     #define TVM_FFI_SAFE_NESTING 16
 
-    /* Depth of nested containers that this thread is converting.  Python's recursion limit counts
-     * other calls, and in 3.12 and 3.13 allows more than fit on the stack. */
+    /* Depth of nested containers that this thread is converting.  Python's recursion limit cannot
+     * replace this count: it includes other calls, and in 3.12 and 3.13 exceeds a small stack. */
     static _Thread_local int tvm_ffi_nesting = 0;
 
     static void tvm_ffi_leave_container(void) {
@@ -75,7 +75,7 @@ cdef extern from *:
     """
     bint is_within_64_bits "tvm_ffi_is_within_64_bits"(PyObject* number) noexcept
     bint call_predicate "tvm_ffi_call_predicate"(abi.TVMFFIObjectHandle predicate) noexcept
-    # Fails: -1 with RecursionError set.
+    # Count one more level of nesting.  Fails: -1 with RecursionError set if it is too deep.
     int enter_container "tvm_ffi_enter_container"(abi.TVMFFIObjectHandle stack_is_low) noexcept
     void leave_container "tvm_ffi_leave_container"() noexcept
 
@@ -85,10 +85,10 @@ cdef CObject _make_map = runtime_function("ffi.Map")
 cdef CObject _stack_is_low = runtime_function("pytvmffi.StackIsLow")
 
 cdef enum:
-    MAX_STACK_ITEMS = 16  # arguments for more items are allocated on the heap
-    MAX_SEARCHED = 1024   # containers searched for a device; a container may contain itself
-    # Elements inspected before a container is destroyed; more would cost as much as releasing the
-    # GIL.
+    MAX_STACK_ITEMS = 16  # buffers for more items are on the heap
+    MAX_SEARCHED = 1024   # most containers searched for a device; a container may contain itself
+    # Most elements inspected to decide whether a container is destroyed with the GIL held.
+    # Inspecting more elements would cost as much as releasing the GIL.
     MAX_INSPECTED = 16
 
 
@@ -103,8 +103,8 @@ cdef int _build(
 ) except -1:
     """Call `constructor` with the items as arguments.
 
-    Sets `result` to a new reference.  Stream and exchange API that the items determine are stored
-    in `outer`, which may be NULL.
+    Sets `result` to a new reference to the container.  Stores the stream and exchange API of the
+    tensors among the items in `outer`, unless `outer` is NULL.
     """
     cdef abi.TVMFFIAny few_args[MAX_STACK_ITEMS]
     cdef abi.TVMFFIObject* few_temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ITEMS]
@@ -129,7 +129,7 @@ cdef int _build_in(
     CObject constructor, PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args,
     abi.TVMFFIObject** temporaries, CallState* outer, abi.TVMFFIAny* result,
 ) noexcept:
-    """Same as `_build`, but with buffers for the arguments.  Returns a code for `check`."""
+    """Same as `_build`, but uses the caller's buffers.  Returns the code that `check` takes."""
     cdef Borrowing borrowing
     cdef Borrowing** borrowings
     cdef CallState state
@@ -154,11 +154,11 @@ cdef int _build_in(
 cdef int _pack_items(
     PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args, CallState* state
 ) noexcept:
-    """Convert items to arguments.  Fails: -2 with a Python exception set."""
+    """Convert Python items to an argument array.  Fails: -2 with a Python exception set."""
     cdef const Packer* packer
     cdef Py_ssize_t i
     cdef int code = 0, overflow = 0
-    cdef bint is_guarded = False  # not needed for ints, which do not nest
+    cdef bint is_guarded = False  # if the nesting is counted; ints do not nest
     for i in range(count):
         if Py_TYPE(items[i]) == &PyLong_Type:  # fast path for the most common type
             args[i].type_index = abi.kTVMFFIInt
@@ -200,7 +200,7 @@ cdef int _build_sequence(
         and _convert_without_python(PySequence_Fast_ITEMS(items), len(<list>items))
     ):
         return _build(constructor, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
-    # Copy the items: conversions, or other threads without the GIL, may change the list.
+    # Copy the items: conversions, or other threads in free-threaded Python, may change the list.
     copied = PySequence_Tuple(items)
     return _build(constructor, PySequence_Fast_ITEMS(copied), len(copied), outer, result)
 
@@ -247,12 +247,13 @@ cdef int _build_mapping(
 cdef tuple _flatten_mapping(object mapping):
     """Return a copy of a mapping as a tuple of alternating keys and values.
 
-    Not a list: any code can find a list through `gc.get_objects` and clear it in the meantime.
+    The result is not a list, because any code can find a list through `gc.get_objects` and clear it
+    while its items are borrowed.
     """
     cdef list pairs = []
     if not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping):
         return _flatten_dict(mapping)
-    for first, second in list(mapping.items()):  # raises an error unless each item is a pair
+    for first, second in list(mapping.items()):  # raises unless each item is a pair
         pairs += (first, second)
     return tuple(pairs)
 
@@ -265,7 +266,7 @@ cdef tuple _flatten_dict(dict mapping):
     while len(items) != 2 * len(mapping):  # the allocation may run code that changes the dict
         items = PyTuple_New(2 * len(mapping))
     while next_item(<PyObject*>mapping, &position, &key, &value):
-        Py_INCREF(<object>key)  # PyTuple_SET_ITEM consumes them
+        Py_INCREF(<object>key)  # PyTuple_SET_ITEM consumes both references
         Py_INCREF(<object>value)
         PyTuple_SET_ITEM(items, count, <object>key)
         PyTuple_SET_ITEM(items, count + 1, <object>value)
@@ -276,7 +277,7 @@ cdef tuple _flatten_dict(dict mapping):
 cdef int _set_container(
     CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state
 ) except -1:
-    """Replace the container of a wrapper.  Consumes the handle."""
+    """Set the new container of a wrapper, and its exchange API.  Consumes the handle."""
     replace_handle(self, made)
     self.exchange_api = state.exchange_api
     return 0
@@ -329,7 +330,7 @@ cdef int _pack_container(
         if state.stream_device_type == 0 and _find_device(handle, &budget, &device):
             if choose_stream(state, container.exchange_api, device) != 0:
                 return -1
-            # Read again: the framework may run Python code.
+            # Read the handle again: the framework may have run Python code.
             handle = <abi.TVMFFIObject*>handle_of(container)
     return pack_object(out, handle.type_index, handle)
 
@@ -337,7 +338,7 @@ cdef int _pack_container(
 cdef bint _find_device(
     abi.TVMFFIObjectHandle handle, int64_t* budget, abi.DLDevice* out
 ) noexcept:
-    """Find the device of the first tensor outside the CPU, also in nested containers."""
+    """Find the device of the first tensor that is not on the CPU, also in nested containers."""
     cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
     cdef bint is_guarded = needs_guard(handle)
     cdef bint is_found = False
@@ -356,8 +357,8 @@ cdef bint _find_device(
     return is_found
 
 
-# Without the GIL, the container may change after each element: its guard is suspended while that of
-# a nested container is held.
+# In free-threaded Python, the container may change after each element: the guard of a nested
+# container suspends the guard of the container that contains it.
 
 cdef bint _find_device_in_sequence(
     const SeqCell* sequence, int64_t* budget, abi.DLDevice* out

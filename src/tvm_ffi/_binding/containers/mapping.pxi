@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Map and Dict: iteration over their memory (map_base.h), and lookup by runtime functions."""
+"""Map and Dict: iteration over their memory (map_base.h), lookup through runtime functions."""
 
 cimport cython
 from cpython.ref cimport PyObject
@@ -26,9 +26,9 @@ cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 
 @cython.binding(False)
 cdef class MappingBase(CContainerBase):
-    """Read access to Map and Dict."""
+    """Base of Map and Dict with the methods that read pairs."""
 
-    cdef void* _layout  # unused; gives the class a distinct layout, see object/compiled_class.pxi
+    cdef void* _layout  # unused: makes the instance layout distinct, see object/compiled_class.pxi
 
     def __bool__(self):
         return size_of(handle_of(self)) != 0
@@ -42,7 +42,7 @@ cdef class MappingBase(CContainerBase):
         return size_of(handle_of(self))
 
     cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
-        """Set `value` to a new reference to the value of a key; return False if there is none."""
+        """Set `value` to a new reference to a key's value; return False if the key is missing."""
         cdef abi.TVMFFIObject* handle
         cdef CObject get
         cdef const Packer* packer = get_packer(<PyObject*>key)
@@ -103,7 +103,7 @@ cdef class MappingBase(CContainerBase):
         return True
 
     def get(self, key, default=None):
-        """Return the value of a key, or `default` if there is none."""
+        """Return the value of a key, or `default` if the key is missing."""
         cdef abi.TVMFFIAny value
         cdef CallState state
         if not self.find(key, &value):
@@ -117,14 +117,14 @@ cdef class MappingBase(CContainerBase):
 
 
 cdef class MapBase(MappingBase):
-    """Constructor of Map."""
+    """Base of Map with its constructor."""
 
     def __init__(self, input_dict):
         fill_from_mapping(self, _make_map, input_dict)
 
 
 cdef class DictBase(MappingBase):
-    """Constructor of Dict."""
+    """Base of Dict with its constructor."""
 
     def __init__(self, input_dict=None):
         fill_from_mapping(self, _make_dict, {} if input_dict is None else input_dict)
@@ -141,15 +141,15 @@ cdef class MappingIterator:
     mapping : MappingBase
         The container.
     part : int
-        0 to return keys, 1 for values, 2 for pairs.
+        Kind of the returned elements: 0 for keys, 1 for values, 2 for pairs.
     """
 
     cdef MappingBase mapping
     cdef int part
     cdef uint64_t index        # slot of the next pair
     cdef Py_ssize_t remaining  # number of pairs left; read without the guard
-    cdef uint64_t size         # size and address of the pairs at the start
-    cdef char* data
+    cdef uint64_t size         # number of pairs when the iteration began
+    cdef char* data            # address of the pairs when the iteration began
 
     def __cinit__(self, MappingBase mapping not None, int part):
         cdef abi.TVMFFIObjectHandle handle = handle_of(mapping)
@@ -171,11 +171,11 @@ cdef class MappingIterator:
         return load_count(&self.remaining)
 
     cdef int _take_next(self, abi.TVMFFIAny* key, abi.TVMFFIAny* value) except -1:
-        """Take key, value or both of the next pair with new references; return 0 at the end."""
+        """Copy key, value or both of the next pair with new references; return 0 at the end."""
         cdef abi.TVMFFIObjectHandle handle = handle_of(self.mapping)
         cdef Guard guard
         cdef int found
-        begin_guard(&guard, _locks, handle)  # also guards the iterator, which threads may share
+        begin_guard(&guard, _locks, handle)  # also for `self`, which threads may share
         found = self._take_from(map_cell(handle), key, value)
         end_guard(&guard)
         if found < 0:
@@ -190,7 +190,7 @@ cdef class MappingIterator:
         if self.remaining == 0:
             return 0
         if cell.size == self.size and cell.data == self.data:
-            # NULL if the slot is empty, because a pair was removed and another one added.
+            # NULL if the slot is empty: one pair was removed and another pair was added.
             pair = next_pair(cell, &self.index)
         if pair == NULL:
             return -1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Memory layout of containers (seq_base.h, map_base.h), for reading elements in place.  Each cell
-# begins with the address and the number of the elements.
+# Memory layout of containers (seq_base.h, map_base.h), for reading elements in place.  The cell of
+# every container begins with the address and the number of its elements.
 from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from tvm_ffi._binding cimport abi
@@ -10,14 +10,14 @@ ctypedef struct SeqCell:
     abi.TVMFFIAny* data
     int64_t size
 
-# Content of a Map or Dict, after the object header.  A small one is an array of pairs; a large one
-# is a hash table of blocks, whose entries form a linked list in insertion order.
+# Content of a Map or Dict, after the object header.  A small Map or Dict is an array of pairs.  A
+# large one is a hash table of blocks, whose entries form a linked list in insertion order.
 ctypedef struct MapCell:
     char* data
     uint64_t size
     uint64_t slots      # number of slots; bit 63 is set if the container is small
     void* data_deleter
-    uint64_t fib_shift  # hash table only, with the next two fields
+    uint64_t fib_shift  # like the next two fields, only in a hash table
     uint64_t first      # slot of the first entry in insertion order
     uint64_t last       # slot of the last entry
 
@@ -28,9 +28,9 @@ ctypedef struct Pair:
 cdef enum:
     BLOCK_SLOTS = 16
     BLOCK_BYTES = 784  # 16 bytes of slot metadata, then 16 entries
-    ENTRY_BYTES = 48   # pair of 32 bytes, slot of the previous entry, slot of the next entry
-    NEXT_OFFSET = 40   # offset in bytes of the slot of the next entry
-    EMPTY_SLOT = 0xFF  # metadata of an empty slot
+    ENTRY_BYTES = 48   # pair of 32 bytes, then the slot indices of the previous and next entry
+    NEXT_OFFSET = 40   # byte offset, in an entry, of the next entry's slot index
+    EMPTY_SLOT = 0xFF  # metadata byte of an empty slot
 
 
 cdef inline SeqCell* seq_cell(abi.TVMFFIObjectHandle handle) noexcept:
@@ -50,7 +50,7 @@ cdef inline uint64_t first_slot(const MapCell* cell) noexcept:
 
 
 cdef inline Pair* next_pair(const MapCell* cell, uint64_t* slot) noexcept:
-    """Return the pair in a slot and advance the slot to the next pair; NULL at the end."""
+    """Return the pair in `slot` and set `slot` to the next pair's; return NULL at the end."""
     cdef uint64_t i = slot[0]
     cdef char* block
     cdef char* entry

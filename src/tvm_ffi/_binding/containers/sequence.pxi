@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Array and List: access to their memory (seq_base.h), and changes by runtime functions.
+"""Array and List: reads from their memory (seq_base.h), changes through runtime functions.
 
-Converting an index or a value may run code that changes the sequence.  So each function converts
-its arguments first; from reading the handle to the end of the access, no Python code runs.
+Converting an index or a value may run Python code that changes the sequence.  So each function
+converts its arguments before it reads the handle.  After that, no Python code runs until the access
+is complete.
 """
 
 cimport cython
@@ -41,7 +42,7 @@ cdef CObject _replace_slice = runtime_function("ffi.ListReplaceSlice")
 cdef inline bint _take_at(
     abi.TVMFFIObjectHandle handle, int64_t position, abi.TVMFFIAny* owned
 ) noexcept:
-    """Take the element at a position with a new reference; return False if out of range."""
+    """Copy the element at a position with a new reference; return False if out of range."""
     cdef SeqCell* cell = seq_cell(handle)
     cdef Guard guard
     cdef bint exists
@@ -59,9 +60,9 @@ cdef inline bint _take_at(
 
 
 cdef class SequenceBase(CContainerBase):
-    """Read access to Array and List."""
+    """Base of Array and List with the methods that read elements."""
 
-    cdef void* _layout  # unused; gives the class a distinct layout, see object/compiled_class.pxi
+    cdef void* _layout  # unused: makes the instance layout distinct, see object/compiled_class.pxi
 
     def __bool__(self):
         return size_of(handle_of(self)) != 0
@@ -92,7 +93,7 @@ cdef class SequenceBase(CContainerBase):
 
 
 cdef list _elements_in(SequenceBase self, object index):
-    """Return the elements in a slice, read under one guard."""
+    """Return the elements in a slice.  All elements are read under one guard."""
     cdef Py_ssize_t start = 0, stop = 0, step = 0, count = 0, i, num_consumed = 0
     cdef abi.TVMFFIObjectHandle handle
     cdef abi.TVMFFIAny* elements
@@ -111,7 +112,7 @@ cdef list _elements_in(SequenceBase self, object index):
         raise MemoryError()
     try:
         for i in range(count):
-            num_consumed = i + 1  # `unpack_element` consumes it, also on failure
+            num_consumed = i + 1  # `unpack_element` consumes the element, also on failure
             made.append(unpack_element(&elements[i], self))
     finally:
         for i in range(num_consumed, count):
@@ -125,14 +126,14 @@ _cold_elements_in = _elements_in
 
 
 cdef class ArrayBase(SequenceBase):
-    """Constructor of Array."""
+    """Base of Array with its constructor."""
 
     def __init__(self, input_list):
         fill_from_sequence(self, _make_array, input_list)
 
 
 cdef class ListBase(SequenceBase):
-    """Constructor and changes of List."""
+    """Base of List with its constructor and the methods that change it."""
 
     def __init__(self, input_list=()):
         fill_from_sequence(self, _make_list, input_list)
@@ -154,7 +155,7 @@ cdef class ListBase(SequenceBase):
             _erase(self, _index_of(index))
 
     def insert(self, index, value):
-        """Insert before a position, which is clipped to the range of the list."""
+        """Insert a value before an index, which is clipped to the range of the list."""
         _store(self, _insert, PyNumber_AsSsize_t(index, NULL), value)
 
     def extend(self, values):
@@ -181,7 +182,7 @@ cdef inline void _pack_number(abi.TVMFFIAny* out, int64_t number) noexcept:
 
 
 cdef inline int _call_change(CObject function, abi.TVMFFIAny* args, int num_args) noexcept:
-    """Call a runtime function that changes a list.  Returns a code for `check`."""
+    """Call a runtime function that changes a list.  Returns the code that `check` takes."""
     cdef abi.TVMFFIAny result
     result.type_index = abi.kTVMFFINone
     result.zero_padding = 0
@@ -196,7 +197,7 @@ cdef int _raise_index_error(int64_t size, Py_ssize_t index) noexcept:
 
 
 cdef int _store(ListBase self, CObject function, Py_ssize_t index, object value) except -1:
-    """Convert a value and call `function`, which sets or inserts an element."""
+    """Convert a value and call `function`, which stores it as an element at the index."""
     cdef const Packer* packer = get_packer(<PyObject*>value)
     cdef abi.TVMFFIObject* temporaries[2]
     cdef abi.TVMFFIAny args[3]
@@ -228,9 +229,9 @@ cdef int _store(ListBase self, CObject function, Py_ssize_t index, object value)
 
 
 cdef int _store_at(CObject function, Py_ssize_t index, abi.TVMFFIAny* args) noexcept:
-    """Call `function` with args[0], the list, and args[2], the value, set.
+    """Set args[1] to the index and call `function`; args[0] is the list, args[2] the value.
 
-    Returns a code for `check`.
+    Returns the code that `check` takes.
     """
     cdef int64_t size = seq_cell(args[0].v_obj).size
     cdef int64_t position = index + size if index < 0 else index
@@ -269,7 +270,7 @@ cdef int _erase(ListBase self, Py_ssize_t index) except -1:
 cdef int _replace(
     ListBase self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, ListBase new
 ) except -1:
-    """Replace the elements in a slice by the elements of `new`; if it is None, remove them."""
+    """Replace the elements in a slice by the elements of `new`; remove them if `new` is None."""
     cdef abi.TVMFFIObjectHandle handle = handle_of(self)
     cdef abi.TVMFFIObjectHandle replacement = NULL if new is None else handle_of(new)
     cdef PyObject* wrappers[2]
@@ -289,8 +290,8 @@ cdef int _replace(
     return check(code)
 
 
-# The next two functions return a code for `check`.  The runtime releases removed elements after the
-# list is complete, because their destructors may use it.
+# `_replace_range` and `_replace_steps` return the code that `check` takes.  The runtime releases
+# removed elements after it has changed the list, because their destructors may use the list.
 
 cdef int _replace_range(
     abi.TVMFFIObjectHandle handle, Py_ssize_t start, Py_ssize_t stop,
@@ -316,7 +317,7 @@ cdef int _replace_steps(
     cdef Py_ssize_t size = <Py_ssize_t>cell.size
     cdef Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step)
     cdef Py_ssize_t num_new, num_left = 0, num_seen = 0, i
-    cdef abi.TVMFFIAny* elements  # borrowed from both lists until the new list owns references
+    cdef abi.TVMFFIAny* elements  # borrowed from both lists until `made` owns references
     cdef abi.TVMFFIAny args[4]
     cdef abi.TVMFFIAny made
     cdef int code
@@ -367,14 +368,14 @@ cdef int _replace_steps(
 
 @cython.binding(False)
 cdef class _SequenceIterator:
-    """Iterator over a sequence, which also visits elements that are appended, as for Python lists.
+    """Iterator over an Array or List; visits elements that are appended during the iteration.
 
-    Threads that share an iterator get different elements, also without the GIL.
+    Threads that share an iterator get different elements, also in free-threaded Python.
     """
 
     cdef SequenceBase sequence
     cdef int64_t position
-    cdef bint is_at_end  # never reset, even if the sequence grows
+    cdef bint is_at_end  # set at the first end; never reset, even if the sequence grows
 
     def __cinit__(self, SequenceBase sequence not None):
         self.sequence = sequence

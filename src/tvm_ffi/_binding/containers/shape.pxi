@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes: tuples of int in Python, arrays of int64_t in native code."""
+"""Shape: a tuple of int in Python, an `ffi.Shape` object with int64_t extents in native code."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
@@ -29,7 +29,7 @@ class Shape(tuple, PyNativeObject):
     Raises
     ------
     ValueError
-        If an element is not an integer or does not fit 64 bits.
+        If an extent is not an integer or does not fit 64 bits.
     """
 
     def __new__(cls, content):
@@ -49,12 +49,12 @@ class Shape(tuple, PyNativeObject):
         """Return the Python value of a native shape."""
         cdef abi.TVMFFIObjectHandle handle = handle_of(obj)
         if (<abi.TVMFFIObject*>handle).type_index != abi.kTVMFFIShape:
-            raise TypeError(f"expected an object of type ffi.Shape, got {obj!r}")
+            raise TypeError(f"Shape: expected an object of type `ffi.Shape`, got {obj!r}")
         return tuple.__new__(value_class, _extents_of(handle))
 
 
 cdef list _integers(tuple extents):
-    """Return the extents as int.  Fails: ValueError if one is not an integer or is too large."""
+    """Return the extents as int.  Fails: ValueError if one is not an integer within 64 bits."""
     cdef list checked = []
     cdef int overflow = 0
     for extent in extents:
@@ -92,7 +92,7 @@ cdef int _pack_shape(
     return pack_temporary(state, out, abi.kTVMFFIShape, result.v_obj)
 
 
-# A C variable, because rules must not use module names; see `add_rule`.
+# The class in a C variable, because conversion rules must not use module names; see `add_rule`.
 cdef type _shape_class = Shape
 
 

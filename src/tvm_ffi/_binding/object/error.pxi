@@ -61,8 +61,8 @@ cdef struct _ErrorObject:
     abi.TVMFFIObject header
     abi.TVMFFIErrorCell cell
     PyObject* exception           # owned; NULL while a wrapper owns it or after it was raised
-    int64_t num_carriers          # wrappers that own the exception, or did until the GC cleared them
-    size_t python_backtrace_size  # number of leading bytes of `backtrace` for Python frames
+    int64_t num_carriers          # wrappers that own the exception, or owned it when cleared by GC
+    size_t python_backtrace_size  # leading bytes of `backtrace` that list Python frames
     char* backtrace               # owned; cell.backtrace refers to it
 
 

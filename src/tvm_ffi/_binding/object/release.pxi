@@ -45,8 +45,8 @@ def mark_nonblocking_type(int type_index) -> None:
     Parameters
     ----------
     type_index : int
-        Type whose destructor is known not to block, because its fields hold no objects that run
-        code when they are destroyed.  Type indices of 8192 and above are ignored.
+        Type whose destructor is known not to block, because releasing its fields runs no
+        third-party code.  Type indices of 8192 and above are ignored.
     """
     if NUM_BUILT_IN_TYPES <= type_index < NUM_MARKED_TYPES:
         _is_marked_type[type_index] = True

@@ -40,7 +40,7 @@ cdef class StateOwner(CObject):
 
 
 def set_module_state(StateOwner owner not None, state not None) -> None:
-    """Report a native module's reference to its Python state to the garbage collector.
+    """Set the Python state that the garbage collector finds through an object's native module.
 
     Parameters
     ----------

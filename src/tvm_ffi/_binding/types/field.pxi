@@ -180,8 +180,8 @@ cdef class FFIProperty:
     cdef readonly bint frozen
     cdef public object __doc__
     cdef str name
-    # Exact class and type index of the object that was read last.  An object with the same class and
-    # index needs no other check.
+    # Exact class and type index of the object that was read last.  An object with the same class
+    # and index needs no other check.
     cdef object recent_class
     cdef int32_t recent_index
 

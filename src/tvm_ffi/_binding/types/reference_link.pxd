@@ -4,5 +4,5 @@ from tvm_ffi._binding.object cimport LinkedObject
 
 # Update the reference link of a wrapper from the fields that the getters read.  No other thread may
 # write these fields during the call.
-# Fails: TypeError if a getter's field cannot hold an object or belongs to another type; MemoryError.
+# Fails: TypeError if a field cannot hold an object or belongs to another type; MemoryError.
 cdef int link_python_values(LinkedObject owner, tuple getters) except -1

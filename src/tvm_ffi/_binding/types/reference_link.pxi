@@ -37,7 +37,7 @@ cdef extern from *:
       TVMFFIObject* target; /* owned; function or opaque object that the field referred to */
     } TVMFFILinkedField;
 
-    /* Access to the link as a pointer: it is NULL in a new wrapper, which Cython does not expect. */
+    /* Access to the link as a pointer: Cython does not expect NULL, the link of a new wrapper. */
     #define tvm_ffi_link_of(owner) (owner)->link
     #define tvm_ffi_replace_link(owner, new_link) \\
       __atomic_exchange_n(&(owner)->link, new_link, __ATOMIC_ACQ_REL)
@@ -61,7 +61,7 @@ cdef extern from *:
     PyObject* link_of "tvm_ffi_link_of"(LinkedObject owner) noexcept
     # Consumes the reference to the new link; returns the reference to the previous one.
     PyObject* replace_link "tvm_ffi_replace_link"(LinkedObject owner, PyObject* new_link) noexcept
-    # Return True if the link is the only owner of the field's target, because the field has changed.
+    # Return True if the link is the only owner of the target, because the field has changed.
     # Also return True if only the link and the field own the target, and the wrapper is the only
     # owner of the native object.
     bint is_exclusive "tvm_ffi_is_exclusive"(

@@ -33,8 +33,8 @@ cdef enum _AcceptedKind:
     ACCEPT_BYTES        # bytes in both native forms
     ACCEPT_INSTANCE     # objects of a type or of a derived type
 
-# Storage of a field, and the values that the setter stores without conversion.  Rules are never freed,
-# because fields are permanent.
+# Storage of a field, and the values that the setter stores without conversion.  Rules are never
+# freed, because fields are permanent.
 cdef struct _Rule:
     _Storage storage
     _AcceptedKind accepted
@@ -118,8 +118,8 @@ cdef int _store_converted(
         <abi.TVMFFISafeCallType><void*>_enter_conversion, &target, value, 1, NULL)
 
 
-# `_convert_and_store` without Cython's error check: the caller compares the result with -1, because a
-# `try` statement would allocate memory, which may be exhausted.
+# `_convert_and_store` without Cython's error check: the caller compares the result with -1, because
+# a `try` statement would allocate memory, which may be exhausted.
 ctypedef int (*_Convert)(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noexcept
 cdef _Convert _convert = <_Convert>_convert_and_store
 
@@ -137,9 +137,8 @@ cdef int _enter_conversion(
 cdef class Refusal:
     """Result of a conversion that refuses a value.
 
-    A refusal is not an exception.  The native error would own an exception, and frames of the
-    exception's traceback may refer to the owner of the error.  The garbage collector cannot see this
-    cycle.
+    A refusal is not an exception.  The native error would own an exception, and frames of its
+    traceback may refer to the owner of the error.  The garbage collector cannot see this cycle.
 
     Parameters
     ----------
@@ -154,7 +153,7 @@ cdef class Refusal:
 
 
 cdef int _convert_and_store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) except -1:
-    """Return 0 on success, 1 with a native error pending.  Fails: -1 with a Python exception set."""
+    """Return 0 on success, 1 if a native error is pending.  Fails: -1, a Python exception set."""
     cdef abi.TVMFFIAny owned
     cdef object converted
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))

@@ -617,7 +617,7 @@ def test_traceback_hooks():
 @pytest.mark.parametrize("other", [5, "text", ValueError("x"), type])
 def test_a_value_that_is_not_a_traceback_is_a_type_error(other):
     """Any object was read as if it were a traceback."""
-    with pytest.raises(TypeError, match="must be a traceback or None, got"):
+    with pytest.raises(TypeError, match="expected a traceback or None, got"):
         core._TRACEBACK_TO_BACKTRACE_STR(other)
 
 
