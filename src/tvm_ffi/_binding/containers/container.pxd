@@ -47,7 +47,7 @@ cdef inline void take_element(const abi.TVMFFIAny* cell, abi.TVMFFIAny* owned) n
 
 
 cdef inline object unpack_element(abi.TVMFFIAny* owned, CContainerBase owner):
-    """Convert an element from `take_element` to a Python object.  Consumes the element."""
+    """Convert an element that `take_element` has copied to Python.  Consumes the element."""
     cdef CallState state
     if owned.type_index == abi.kTVMFFIInt:
         return owned.v_int64
@@ -59,6 +59,6 @@ cdef inline object unpack_element(abi.TVMFFIAny* owned, CContainerBase owner):
 
 
 cdef inline void release_element(abi.TVMFFIAny* owned) noexcept:
-    """Release an element from `take_element`."""
+    """Release an element that `take_element` has copied."""
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectDecRef(owned.v_obj)

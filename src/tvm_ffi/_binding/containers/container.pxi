@@ -96,7 +96,7 @@ cdef class CContainerBase(CObject):
     """Base of Array, List, Map and Dict."""
 
 
-# ---- building ------------------------------------------------------------------------------
+# ---- construction of containers ------------------------------------------------------------
 
 cdef int _build(
     CObject constructor, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
@@ -158,7 +158,7 @@ cdef int _pack_items(
     cdef const Packer* packer
     cdef Py_ssize_t i
     cdef int code = 0, overflow = 0
-    cdef bint is_guarded = False  # if the nesting is counted; ints do not nest
+    cdef bint is_guarded = False  # True once the nesting is counted; ints do not nest
     for i in range(count):
         if Py_TYPE(items[i]) == &PyLong_Type:  # fast path for the most common type
             args[i].type_index = abi.kTVMFFIInt
@@ -299,7 +299,7 @@ cdef int fill_from_mapping(CContainerBase self, CObject constructor, object mapp
     return _set_container(self, made.v_obj, &state)
 
 
-# ---- Python to native and back -------------------------------------------------------------
+# ---- conversion rules and unpackers --------------------------------------------------------
 
 cdef int _pack_sequence(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer

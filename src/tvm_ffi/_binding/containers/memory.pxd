@@ -15,11 +15,11 @@ ctypedef struct SeqCell:
 ctypedef struct MapCell:
     char* data
     uint64_t size
-    uint64_t slots      # number of slots; bit 63 is set if the container is small
+    uint64_t slots      # number of slots; bit 63 is set for the array of a small container
     void* data_deleter
     uint64_t fib_shift  # like the next two fields, only in a hash table
-    uint64_t first      # slot of the first entry in insertion order
-    uint64_t last       # slot of the last entry
+    uint64_t first      # slot index of the first entry in insertion order
+    uint64_t last       # slot index of the last entry in insertion order
 
 ctypedef struct Pair:
     abi.TVMFFIAny key
@@ -27,9 +27,9 @@ ctypedef struct Pair:
 
 cdef enum:
     BLOCK_SLOTS = 16
-    BLOCK_BYTES = 784  # 16 bytes of slot metadata, then 16 entries
-    ENTRY_BYTES = 48   # pair of 32 bytes, then the slot indices of the previous and next entry
-    NEXT_OFFSET = 40   # byte offset, in an entry, of the next entry's slot index
+    BLOCK_BYTES = 784  # size of a block: 16 bytes of slot metadata, then 16 entries
+    ENTRY_BYTES = 48   # size of an entry: pair, then the slot indices of the previous and next one
+    NEXT_OFFSET = 40   # byte offset in an entry of the next entry's slot index
     EMPTY_SLOT = 0xFF  # metadata byte of an empty slot
 
 

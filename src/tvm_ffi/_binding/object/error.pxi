@@ -233,7 +233,7 @@ cdef int raise_to_native() noexcept:
     return -1
 
 
-# ---- native to Python ----------------------------------------------------------------------
+# ---- native errors to Python exceptions ----------------------------------------------------
 
 cdef object _new_exception(abi.TVMFFIErrorCell* cell):
     """Return an exception of the class that is registered for the error's kind."""

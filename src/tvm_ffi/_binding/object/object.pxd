@@ -65,7 +65,7 @@ cdef extern from * nogil:
 
 
 cdef class CObject:
-    cdef abi.TVMFFIObjectHandle chandle  # owned; NULL if never set or moved away
+    cdef abi.TVMFFIObjectHandle chandle  # owned reference; NULL if never set or moved away
     cdef object __weakref__
 
 
@@ -76,7 +76,7 @@ cdef class LinkedObject(CObject):
 
 # Owner of one reference to a native object.  Unlike a wrapper, it cannot be emptied.
 cdef class HandleOwner:
-    cdef abi.TVMFFIObjectHandle handle  # owned, or NULL
+    cdef abi.TVMFFIObjectHandle handle  # owned reference; NULL before it is set
 
 
 cdef class ObjectRValueRef:
@@ -84,7 +84,7 @@ cdef class ObjectRValueRef:
 
 
 cdef class OpaquePyObject(CObject):
-    cdef object gc_marker  # always None; only classes with an object field support GC
+    cdef object gc_marker  # always None; gives the class GC support, which needs an object field
 
 
 # Return the array of locks from which `begin_guard` selects.  Borrowed until the process ends.
@@ -98,7 +98,7 @@ cdef str type_key_of(int index)
 # Return the handle of a wrapper.  Borrowed until Python code runs, which may empty the wrapper; see
 # docs/design/wrappers.md.  Fails: ValueError if the wrapper is empty, TypeError for None.
 cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL
-# Set the handle of a new owner and take a reference to the object.
+# Set the handle of a new HandleOwner and take a reference to the object.
 cdef inline void share_handle(HandleOwner owner, abi.TVMFFIObjectHandle borrowed) noexcept:
     abi.TVMFFIObjectIncRef(borrowed)
     owner.handle = borrowed
@@ -110,7 +110,7 @@ cdef void keep_for_borrowers(CObject wrapper) noexcept
 # Fails: TypeError if methods of the wrapper's class cannot read the object's type.
 cdef int replace_handle(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1
 # Move the handle of `source` into `wrapper`; `source` is empty afterwards.
-# Fails: TypeError as `replace_handle`; both wrappers are then unchanged.
+# Fails: the TypeError of `replace_handle`; both wrappers are then unchanged.
 cdef int move_reference(CObject wrapper, CObject source) except -1
 # Release the handle of a wrapper that the garbage collector clears.
 cdef void empty_garbage(CObject wrapper) noexcept

@@ -46,7 +46,7 @@ cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
 # Values of `set_print_options`, in a dict because threads may read a dict while another writes it.
 cdef dict _print_options = {
-    "limits": (1000, 3),  # most elements shown in full; else elements shown at each end
+    "limits": (1000, 3),  # most elements shown in full; elements at each end if more
     "layout": (6, 75),    # digits of tensor elements; characters per line
 }
 
@@ -293,7 +293,7 @@ cdef class OpaquePyObject(CObject):
         return opaque_object, (self.pyobject(),)
 
 
-# ---- changes of handles, see docs/design/wrappers.md ---------------------------------------------
+# ---- changes of a wrapper's handle, see docs/design/wrappers.md ----------------------------------
 
 cdef class HandleOwner:
     """Owner of one reference to a native object, released when this object dies."""
@@ -390,7 +390,7 @@ cdef int replace_handle(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1
     cdef abi.TVMFFIObjectHandle previous
     cdef PyObject* detached = NULL
     cdef int32_t index
-    keep_for_borrowers(wrapper)  # may run any code
+    keep_for_borrowers(wrapper)  # may run any code, so read the class and handle afterwards
     cls = Py_TYPE(<PyObject*>wrapper)
     if owned != NULL and _is_registered_for(cls, (<abi.TVMFFIObject*>owned).type_index):
         previous, wrapper.chandle = wrapper.chandle, owned
@@ -476,12 +476,12 @@ cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1:
 
 
 def print_limits() -> tuple:
-    """Return the most elements that ``repr`` shows in full, else the number at each end."""
+    """Return how many elements ``repr`` shows in full, and how many at each end if there are more."""
     return _print_options["limits"]
 
 
 def text_layout() -> tuple:
-    """Return the digits of tensor elements and the characters per line in tensor output."""
+    """Return the number of digits of printed tensor elements, and of characters per line."""
     return _print_options["layout"]
 
 
@@ -655,7 +655,8 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise
-    # The class may override __new__ and return an existing wrapper or another class's instance.
+    # A third-party `__new__` may return an existing wrapper or an instance of another class.  For
+    # these, `replace_handle` checks the object's type.
     if obj.chandle != NULL or Py_TYPE(<PyObject*>obj) != <PyTypeObject*>cls:
         replace_handle(obj, owned)
     else:

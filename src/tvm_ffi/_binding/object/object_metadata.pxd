@@ -4,7 +4,7 @@ from tvm_ffi._binding cimport abi
 
 
 cdef class NativeReference:
-    cdef abi.TVMFFIObject* target  # owns one weak reference; NULL before `refer_to`
+    cdef abi.TVMFFIObject* target  # owned weak reference; NULL before `refer_to` sets it
     cdef readonly object metadata
 
     # Set the wrapper's object as the target and take a weak reference to it.

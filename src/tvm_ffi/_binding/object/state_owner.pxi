@@ -40,7 +40,7 @@ cdef class StateOwner(CObject):
 
 
 def set_module_state(StateOwner owner not None, state not None) -> None:
-    """Set the Python state that the garbage collector finds through an object's native module.
+    """Declare the Python state of an object's native module to the garbage collector.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reflected types: fields, methods, constructors, attributes and registration.
+"""Reflected native types in Python: fields, methods, constructors, attributes and registration.
 
 All files of this folder form one extension module and share one namespace.  They are compiled in
 the order below, so the module-level statements of a file run after those of earlier files.

@@ -5,13 +5,13 @@ from libc.stdint cimport int32_t, int64_t
 from tvm_ffi._binding cimport abi
 
 
-# The location of a field: the type that declares it, and the offset in its objects.
+# Location of a field: the type that declares it, and the offset in its objects.
 cdef class _Field:
     cdef readonly str name
     cdef int32_t owner_index        # type that declares the field
-    cdef int32_t owner_depth        # number of its ancestors
-    cdef int64_t offset             # in bytes from the object's header
-    cdef int64_t size               # in bytes
+    cdef int32_t owner_depth        # number of ancestors of that type
+    cdef int64_t offset             # offset in bytes from the object's header
+    cdef int64_t size               # size of the field in bytes
     cdef int32_t static_type_index  # type index of the declared type; negative if it is Any
 
     # Return the native object of a wrapper, borrowed until Python code runs.
@@ -27,7 +27,7 @@ cdef class FieldGetter(_Field):
 
 cdef class FieldSetter(_Field):
     cdef void* setter      # C function, or handle of a Function; borrowed from the type table
-    cdef bint is_function  # setter is a Function
+    cdef bint is_function  # True if `setter` is a handle of a Function
 
     # Convert a Python value and write it to the field, even if the field is read-only.
     # Fails: the errors of `header_of`, and any error of the conversion.

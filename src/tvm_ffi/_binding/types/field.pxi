@@ -2,8 +2,8 @@
 """Reflected fields: getters, setters and the property descriptor.
 
 A field is at a fixed offset from the object's header.  Access through an object of another type
-would read unrelated memory, so every access checks the type.  A property caches the class of the
-object that it read last, so that reading another object of this class needs one comparison.
+would read unrelated memory, so every access checks the type.  A property caches the class and type
+index of the object that it read last; if both match the next object, no other check is needed.
 """
 
 cimport cython
@@ -219,7 +219,8 @@ cdef class FFIProperty:
         header = getter.header_of(obj)
         cls = type(obj)
         Py_INCREF(cls)
-        Py_DECREF(<object>swap_recent(self, <PyObject*>cls, header.type_index))  # may run any code
+        # Releasing the previous class may run any code, so read the header again.
+        Py_DECREF(<object>swap_recent(self, <PyObject*>cls, header.type_index))
         return _value_in(getter, getter.header_of(obj))
 
     def __set__(self, obj, value):

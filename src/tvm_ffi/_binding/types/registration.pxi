@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Registration of types defined in Python: fields, methods and metadata in the type table.
 
-Entries of the type table are permanent, so the callers check all arguments before they register.
+Entries of the type table are permanent, so the callers check all arguments first.
 """
 
 from cpython.ref cimport PyObject

@@ -27,7 +27,7 @@ cdef enum _Storage:
 
 cdef enum _AcceptedKind:
     ACCEPT_NOTHING = 0  # every value is converted in Python
-    ACCEPT_ANY          # no value is converted
+    ACCEPT_ANY          # every value is stored without conversion
     ACCEPT_INDEX        # values of one type index
     ACCEPT_TEXT         # str in both native forms
     ACCEPT_BYTES        # bytes in both native forms
