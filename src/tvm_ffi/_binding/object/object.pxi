@@ -476,7 +476,7 @@ cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1:
 
 
 def print_limits() -> tuple:
-    """Return how many elements ``repr`` shows in full, and how many at each end if there are more."""
+    """Return how many elements ``repr`` shows in full, and how many at each end if not all."""
     return _print_options["limits"]
 
 
