@@ -37,9 +37,10 @@ cdef bint needs_no_conversion(ArgumentBinder binder, PyObject* const* values) no
 # Return the number of arguments of the native call for a Python call with `num_args` positional
 # arguments.  The arrays `bound` and `owned` of the functions below have this size.
 cdef Py_ssize_t count_bound(ArgumentBinder binder, Py_ssize_t num_args) noexcept
-# Write arguments and defaults to the array `bound`, in the order of the parameters.  The elements are
-# borrowed from `values` and from the binder.  `values` has `num_args` positional arguments, followed
-# by one value per name in the tuple `kwnames`, which may be NULL.  Fails: -1 with TypeError set.
+# Write arguments and defaults to the array `bound`, in the order of the parameters.  The elements
+# are borrowed from `values` and from the binder.  `values` has `num_args` positional arguments,
+# followed by one value per name in the tuple `kwnames`, which may be NULL.  Fails: -1 with
+# TypeError set.
 cdef int bind(
     ArgumentBinder binder, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
     PyObject** bound) noexcept

@@ -142,7 +142,8 @@ def function_of_module(CObject module not None, name, bint query_imports):
     cdef str text = plain_str(name, "name of a function")
     begin_call(&state, temporaries, 1)
     cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(module)
-    pack_object(&args[0], handle.type_index, handle)  # the runtime refuses other objects than modules
+    # If the object is not a module, the runtime raises the error.
+    pack_object(&args[0], handle.type_index, handle)
     if pack_str(<PyObject*>text, &args[1], &state, NULL) != 0:
         check(-2)
     args[2].type_index, args[2].zero_padding = abi.kTVMFFIBool, 0

@@ -23,8 +23,8 @@ cdef bint _stores_arguments[NUM_SLOTS]  # by slot: see `stores_arguments`
 # Name prefixes of the functions that are called with the GIL held.  Many of them read containers,
 # which other threads change only with the GIL held.
 _GIL_KEEPING_PREFIXES = ("ffi.", "pytvmffi.ReprPrintAbbreviated")
-# Name prefixes of functions that are called without the GIL despite their prefix `ffi.`, because they
-# run code of libraries, or wait for the loader or a driver.
+# Name prefixes of functions that are called without the GIL despite their prefix `ffi.`, because
+# they run code of libraries, or wait for the loader or a driver.
 _BLOCKING_PREFIXES = ("ffi.Module", "ffi.SystemLib")
 # Functions that store their arguments in an object.
 _STORING_FUNCTIONS = (
