@@ -121,7 +121,7 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
 
 
 def set_dtype_class(cls):
-    """Make native functions return dtypes as ``cls.from_data_type(DataType)``."""
+    """Let native functions return dtypes that ``cls.from_data_type(data_type)`` creates."""
     global _dtype_class
     _earlier_dtype_classes.append(_dtype_class)
     _dtype_class = cls

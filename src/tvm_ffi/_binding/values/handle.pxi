@@ -47,7 +47,7 @@ cdef int _pack_object_protocol(
 cdef int _pack_rvalue_ref(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack the address of a wrapper's handle, so that the callee can take the wrapper's reference."""
+    """Pack the address of a wrapper's handle, so that the callee can take its reference."""
     cdef CObject obj = (<ObjectRValueRef>value).obj
     handle_of(obj)
     keep_for_borrowers(obj)  # the callee may empty the wrapper without calling the binding
