@@ -545,12 +545,17 @@ cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchang
     """Return a new tensor of the framework of an exchange API, which shares the memory.
 
     Returns None if the exchange API cannot import tensors or fails to import this one.
+    Fails: raises the runtime's error and consumes `tensor`; otherwise `tensor` is borrowed.
     """
     cdef abi.DLManagedTensorVersioned* managed = NULL
     cdef void* result = NULL
     if api.managed_tensor_to_py_object_no_sync == NULL:
         return None
-    check(abi.TVMFFITensorToDLPackVersioned(tensor, &managed))
+    if abi.TVMFFITensorToDLPackVersioned(tensor, &managed) != 0:
+        try:
+            check(-1)
+        finally:
+            abi.TVMFFIObjectDecRef(tensor)
     if api.managed_tensor_to_py_object_no_sync(managed, &result) != 0:
         PyErr_Clear()
         managed.deleter(managed)
