@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Argument binding: matching positional and keyword arguments to parameters; definition in
-# call/signature_call.pxi.
+# Argument binding by position, keyword and default (definition in call/signature_call.pxi).
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 

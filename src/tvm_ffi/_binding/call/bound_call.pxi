@@ -111,7 +111,8 @@ cdef PyObject* _call(
     cdef BoundCall bound = <BoundCall>callable
     cdef CallState state
     if PyVectorcall_NARGS(nargsf) != 0 or kwnames != NULL:
-        set_exception(TypeError("a bound call takes no arguments: they were given to bind()"))
+        set_exception(TypeError(
+            "a bound call takes no arguments: `Function.bind` has packed all of them"))
         return NULL
     if bound.function is None:
         set_exception(ValueError("BoundCall is empty; create bound calls with `Function.bind`"))

@@ -31,11 +31,13 @@ def convert_func(pyfunc, tensor_cls=None) -> Function:
     if tensor_cls is not None:
         exchange_api = exchange_api_of(<type>tensor_cls) if isinstance(tensor_cls, type) else NULL
         if exchange_api == NULL:
-            raise TypeError(f"tensor_cls {tensor_cls!r} must expose __dlpack_c_exchange_api__")
+            raise TypeError(
+                "convert_func: tensor_cls must expose __dlpack_c_exchange_api__, got "
+                f"{tensor_cls!r}")
     elif isinstance(pyfunc, Function):
         return pyfunc
     if not callable(pyfunc):
-        raise TypeError(f"expected a callable, got {type(pyfunc).__name__}")
+        raise TypeError(f"convert_func: expected a callable, got {type(pyfunc).__name__}")
     new_callback(pyfunc, tensor_cls, exchange_api, &handle)
     return wrap_object(handle)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of functions that have a signature: argument binding by position, name and default.
+"""Argument binding (definition of `bind` in argument_binder.pxd), and calls with a signature.
 
 This file defines `ArgumentBinder`, `bind` and the other functions of call/argument_binder.pxd, and
 those of call/signature_call.pxd.

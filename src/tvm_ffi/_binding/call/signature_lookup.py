@@ -35,7 +35,7 @@ _CONTAINERS = ("Array", "List", "Map", "Dict")
 def binder_of_wrapper(
     function: Function, origin: str | ModuleOrigin | None
 ) -> ArgumentBinder | None:
-    """Same as `find_binder`, but let `forget_binders` reset `function` when a signature changes."""
+    """Return `find_binder(...)`, and let `forget_binders` reset `function` on a new signature."""
     if isinstance(origin, ModuleOrigin):
         origin.add_wrapper(function)  # first: another thread may replace the signature now
     return find_binder(function, origin)

@@ -163,7 +163,8 @@ cdef bint requests_versioned_capsule(
     if values[DL_DEVICE] != Py_None:
         _check_device(device, <object>values[DL_DEVICE])
     if values[COPY] != Py_None and <object>values[COPY]:
-        raise BufferError("cannot export a copy; copy with the consuming library")
+        raise BufferError(
+            "__dlpack__: cannot export a copy; copy the tensor with the consuming library")
     return values[MAX_VERSION] != Py_None and _is_versioned(<object>values[MAX_VERSION])
 
 

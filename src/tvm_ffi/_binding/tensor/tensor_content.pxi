@@ -50,7 +50,7 @@ cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dty
     cdef int dim
     for dim in range(ndim):
         if extents[dim] < 0:
-            raise ValueError(f"extents must be >= 0, got {extents[dim]}")
+            raise ValueError(f"tensor content: expected extents >= 0, got {extents[dim]}")
         size_bits *= extents[dim]
     return (size_bits + 7) // 8
 
@@ -210,7 +210,8 @@ cdef _BufferOwner _usable_buffer(object content, Py_ssize_t size_bytes, bint is_
     """
     cdef _BufferOwner owner = _acquire_buffer(content)
     if owner.buffer.len != size_bytes:
-        raise ValueError(f"expected {size_bytes} bytes of content, got {owner.buffer.len}")
+        raise ValueError(
+            f"tensor content: expected {size_bytes} bytes of content, got {owner.buffer.len}")
     if (owner.buffer.readonly and not is_read_only) or (
         <uintptr_t>owner.buffer.buf % ALIGNMENT != 0
     ):
