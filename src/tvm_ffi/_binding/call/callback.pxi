@@ -118,7 +118,7 @@ cdef object _outliving_view_message(PyObject** values, int32_t count, bint colle
     if collects_garbage:
         import gc
 
-        gc.collect()  # the array may be part of an unreachable cycle, so it is not a leak
+        gc.collect()  # the array may be alive only as part of an unreachable cycle
     for i in range(count):
         if isinstance(<object>values[i], BorrowedTensor) and has_views(<BorrowedTensor>values[i]):
             return (

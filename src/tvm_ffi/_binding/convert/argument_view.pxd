@@ -53,7 +53,7 @@ ctypedef struct ArgumentView:
     PyObject* owner       # viewed array, str or bytes; borrowed until the call returns, or owned
     bint owner_is_owned   # the view owns a reference to `owner`, because the callee keeps the view
     bint is_read_only     # the memory of the tensor must not be written
-    const abi.DLPackExchangeAPI* exchange_api  # that has read `owner`; NULL: another protocol
+    const abi.DLPackExchangeAPI* exchange_api  # exchange API that read `owner`, or NULL
     int64_t* heap_extents  # owned; shape, then strides; NULL for up to MAX_INLINE_NDIM dimensions
     ArgumentView* next_free  # next view of the free list; undefined while the view is in use
     int64_t inline_extents[2 * MAX_INLINE_NDIM]  # shape, then strides
@@ -62,7 +62,7 @@ ctypedef struct ArgumentView:
 ctypedef struct ArgumentViewFreeList:
     ArgumentView* first  # the unused views, linked by next_free
     int size             # number of unused views, 0 to MAX_FREE_VIEWS
-    void (*deleter)(void* self, int flags) noexcept  # of all views; an object with it is a view
+    void (*deleter)(void* self, int flags) noexcept  # deleter of all views; identifies them
 
 
 # Return the free list of the process; it is never freed.

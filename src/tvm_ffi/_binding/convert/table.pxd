@@ -36,7 +36,7 @@ cdef enum ArgumentRestriction:
     MOVED
 
 cdef enum:
-    TEMPORARIES_PER_ARGUMENT = 2  # most temporaries that packing one argument creates
+    TEMPORARIES_PER_ARGUMENT = 2  # maximum number of temporaries per packed argument
 
 
 # State of one call: data that packing the arguments collects for the call and for its result.

@@ -80,7 +80,7 @@ cdef int _rebuild(int log2_num_slots) noexcept:
                 _num_used_slots += 1
     store_table(&_table, table)
     if not GIL_IS_OPTIONAL:
-        free(old)  # otherwise it leaks: another thread may be reading it
+        free(old)  # without the GIL, it leaks: another thread may be reading it
     return 0
 
 
@@ -118,7 +118,7 @@ cdef Packer* _remove_packer(PyTypeObject* cls) noexcept:
 
 
 cdef void _clear_tombstones(size_t i) noexcept:
-    """Clear the tombstone in slot `i` and those directly before it, if the slot after it is empty.
+    """Clear the tombstones that end at slot `i`, if the slot after it is empty.
 
     Searches that pass these tombstones end at the empty slot, so they find nothing after them.
     """

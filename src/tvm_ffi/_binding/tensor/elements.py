@@ -83,7 +83,7 @@ def nested(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
     step = 1
     for extent in shape[1:]:
         step *= extent
-    rows: list[Any] = [None] * shape[0]  # MemoryError for a huge extent, instead of an endless loop
+    rows: list[Any] = [None] * shape[0]  # MemoryError for a huge extent instead of a long loop
     for i in range(shape[0]):
         rows[i] = nested(numbers[i * step : (i + 1) * step], shape[1:])
     return rows

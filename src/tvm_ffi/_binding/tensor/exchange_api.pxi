@@ -403,7 +403,7 @@ cdef PyTypeObject* _recent_exporter = NULL
 
 
 cdef int _check_exporter(type cls) except -1:
-    """Raise TypeError if arrays of the class can neither be exported nor read."""
+    """Raise TypeError if the class has neither `__dlpack__` nor an exchange API."""
     global _recent_exporter
     if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL:
         raise TypeError(

@@ -40,7 +40,7 @@ cdef int _pack_object_protocol(
             f"{type(<object>value).__name__}.__tvm_ffi_object__() must return an FFI object, "
             f"got {type(result).__name__}")
     cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(<CObject>result)
-    abi.TVMFFIObjectIncRef(handle)  # the wrapper `result` is destroyed before the call
+    abi.TVMFFIObjectIncRef(handle)  # the wrapper may be destroyed before the call returns
     return pack_temporary(state, out, handle.type_index, handle)
 
 

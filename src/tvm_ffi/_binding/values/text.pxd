@@ -17,7 +17,7 @@ cdef int pack_bytes(
 # type index of the object is not `type_index`.
 cdef object text_of_object(CObject obj, int32_t type_index)
 # Return `text`, which may be an instance of a subclass of str such as an enum member, as a plain
-# str. Fails: TypeError if it is not a str; `label` is the name of the value in the message.
+# str.  Fails: TypeError if it is not a str; `label` is the name of the value in the message.
 cdef str plain_str(object text, str label)
 # Return the content of a native value of any string or bytes type as str or bytes.  `view` is
 # borrowed.

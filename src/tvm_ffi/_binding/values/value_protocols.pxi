@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Value protocols: methods that return the value to pass in place of the Python object."""
+"""Value protocols: methods that return the value to pass instead of the Python object."""
 
 from cpython.ref cimport PyObject
 
