@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls in both directions: functions, callbacks, argument binding and bound calls.
 
-One extension module, compiled from the files below.  Their statements run in this order.  The
-names of a file are visible in all other files.
+One extension module, compiled from the files below.  The import of the module runs the statements
+of the files in this order.  Each file can use the names of all the other files.
 """
 
 include "argument_error.pxi"

@@ -4,11 +4,11 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding.object cimport CObject
 
-# Error context: the function and the argument that an exception is about.
+# Error context: adding the function and the argument of a call to the message of an exception.
 
-# Add the names of the function and of the argument to the exception that is set.  `names` are the
-# keywords of the last arguments, or NULL; `declared_name` is the parameter's name, or None.
-# Returns -1.
+# Add the names of the function and of the argument at index `position` to the exception that is
+# set.  `names` is the tuple of keywords of the last arguments, or NULL; `declared_name` is the name
+# of the parameter in the signature, or None without a signature.  Returns -1.
 cdef int explain_argument(
     CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
 ) noexcept
@@ -17,8 +17,9 @@ cdef int explain_argument(
 # Returns -1.
 cdef int explain_conversion(object signature, object name) noexcept
 
-# Return a new TypeError for a keyword argument of a function without a signature.
+# Return a new TypeError: a function without a signature got a keyword argument.
 cdef object keyword_error(CObject function, object keyword)
 
-# Replace `ffi.OpaquePyObject` in the TypeError of a failed call with the class of the argument.
+# If a TypeError is set whose message contains `ffi.OpaquePyObject` (the native type of a Python
+# value without a conversion), replace this name in the message with the class of the argument.
 cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexcept

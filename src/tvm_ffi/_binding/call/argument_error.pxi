@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error context: add the function and the argument of a call to an exception."""
+"""Error context: adding the function and the argument of a call to the message of an exception."""
 
 from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t, uintptr_t
@@ -11,7 +11,8 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.object cimport CObject, add_note, check, traceback_of, without_binding_frames
 
-# Exceptions without data except the message: a new exception with a longer message replaces them.
+# Exception classes whose instances contain only a message.  To add context to such an exception, a
+# new exception with a longer message replaces it; exceptions of other classes get a note.
 cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
 
 
@@ -25,16 +26,16 @@ cdef int explain_argument(
         try:
             explained = _add_argument_context(
                 error, _display_name(function), position, num_args, names, declared_name)
-        except BaseException:  # the `__name__` of the function may fail, too
+        except BaseException:  # reading `function.__name__` may raise, too
             explained = error
-        # Not `explained.__traceback__ = ...`, which frozen dataclasses refuse.
+        # Exceptions that are frozen dataclasses refuse `explained.__traceback__ = traceback`.
         PyException_SetTraceback(explained, traceback)
         _restore(explained)
     return -1
 
 
 cdef void _restore(object error) noexcept:
-    """Set an exception without changing its context to the exception that is handled here."""
+    """Set an exception without changing its `__context__`; a `raise` statement would change it."""
     cdef object cls = type(error)
     cdef object traceback = traceback_of(error)
     Py_INCREF(cls)
@@ -86,13 +87,14 @@ cdef object keyword_error(CObject function, object keyword):
 
 
 def add_error_context(error, str where not None, str note not None):
-    """Return the exception with `where` as prefix of its message.
+    """Return an exception of the same class, with `where` as prefix of the message.
 
-    An exception of a class with more data than the message is returned unchanged, with a note.
+    For a class whose instances have more data than the message, add `note` to `error` with
+    ``add_note`` and return `error`.
     """
     try:
         return _error_about(error, where, note)
-    except BaseException:  # the `__str__` or `add_note` of the error may fail
+    except BaseException:  # `__str__` or `add_note` of the error may raise
         return error
 
 
@@ -104,7 +106,7 @@ cdef object _error_about(object error, str where, str note):
             explained.__suppress_context__ = error.__suppress_context__
             PyException_SetContext(
                 <PyObject*>explained, PyException_GetContext(<PyObject*>error))
-            vars(explained).update(vars(error))  # includes the notes
+            vars(explained).update(vars(error))  # copies `__notes__`, too
             return explained
     add_note(error, note)
     return error
@@ -125,7 +127,7 @@ cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexce
     try:
         arguments = [<object>values[i] for i in range(num_args)]
         _name_opaque(<object>exception, arguments)
-    except BaseException:  # the `__str__` of the error or the class name may fail
+    except BaseException:  # `__str__` of the error or the `__name__` of a class may raise
         pass
     PyErr_Restore(cls, exception, traceback)
 

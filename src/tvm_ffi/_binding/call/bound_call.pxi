@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bound calls: functions with their arguments packed beforehand, for loops over the same buffers.
 
-A bound call owns its packed arguments.  Argument views own references to their Python objects.
+A bound call owns its packed arguments.  Among them, argument views of strings and tensors own
+references to the Python objects whose memory they use.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -19,15 +20,15 @@ from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, 
 
 
 cdef class BoundCall:
-    """A call with fixed arguments; `Function.bind` makes it."""
+    """A function with arguments that were packed beforehand; `Function.bind` creates it."""
 
     cdef Vectorcall vectorcall
     cdef readonly Function function
     cdef tuple values          # the Python arguments, in the order of the parameters
     cdef abi.TVMFFIAny* args   # the packed arguments; owned
     cdef int32_t num_args      # number of packed arguments
-    cdef CallState state       # stream and framework of the arguments
-    cdef int32_t stream_index  # index of the argument that selected the stream
+    cdef CallState state       # stream and exchange API that the arguments selected
+    cdef int32_t stream_index  # index of the argument that selected the stream, if any did
 
     def __cinit__(self):
         self.vectorcall = _call
@@ -110,7 +111,8 @@ cdef PyObject* _call(
     cdef BoundCall bound = <BoundCall>callable
     cdef CallState state
     if PyVectorcall_NARGS(nargsf) != 0 or kwnames != NULL:
-        set_exception(TypeError("a bound call takes no arguments: they were given to bind()"))
+        set_exception(TypeError(
+            "a bound call takes no arguments: `Function.bind` has packed all of them"))
         return NULL
     if bound.function is None:
         set_exception(ValueError("BoundCall is empty; create bound calls with `Function.bind`"))
@@ -122,7 +124,7 @@ cdef PyObject* _call(
 
 
 cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
-    """Update the stream, because the framework's current stream may differ from that in `bind`."""
+    """Write the framework's current stream to `state`; it may have changed since `bind`."""
     if state.exchange_api == NULL:
         return refresh_stream(bound.values[bound.stream_index], state)
     if state.exchange_api.current_work_stream != NULL:
@@ -131,19 +133,20 @@ cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
     return 0
 
 
-# The `except -1` function as a C function; the pointer also keeps it from being inlined.
+# `_renew_stream` as a C function that returns -1 with an exception set.  The pointer also prevents
+# the C compiler from inlining it, because most bound calls have no stream.
 cdef int (*_cold_renew_stream)(BoundCall bound, CallState* state) noexcept
 _cold_renew_stream = <int (*)(BoundCall, CallState*) noexcept>_renew_stream
 
 
 def _install_bound_calls():
-    """Install the vectorcall entry of BoundCall."""
+    """Enable the vectorcall protocol for BoundCall, with the offset of its field `vectorcall`."""
     cdef BoundCall probe = BoundCall.__new__(BoundCall)
     enable_vectorcall(
         <PyTypeObject*>BoundCall, <char*>&probe.vectorcall - <char*><PyObject*>probe, False)
 
 
-# ---- garbage collection, see call/gc_traverse ------------------------------------------------
+# ---- garbage collection, see call/gc_traverse.pxi ------------------------------------------------
 
 cdef traverseproc _traverse_fields = NULL
 cdef _Clear _clear_fields = NULL
@@ -161,7 +164,7 @@ cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _clear(PyObject* self) noexcept:
-    cdef int code = _clear_fields(self)  # first: without a function, it cannot be called any more
+    cdef int code = _clear_fields(self)  # first: a BoundCall without a function cannot be called
     (<BoundCall>self)._release_args()
     return code
 

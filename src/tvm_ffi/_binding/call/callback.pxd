@@ -6,21 +6,23 @@ from tvm_ffi._binding cimport abi
 
 # Callbacks: native functions that call a Python callable.
 
-# Write an owned native function that calls the Python callable to `out`.  With an exchange API,
-# which must be that of `tensor_class`, the callable gets tensors as instances of `tensor_class`.
+# Create a native function that calls the Python callable, and write an owned reference to it to
+# `out`.  If `exchange_api` is not NULL, it must be the exchange API of `tensor_class`, and the
+# callable gets tensors as instances of `tensor_class`; otherwise as `Tensor`.
 # Fails: raises MemoryError.
 cdef int new_callback(
     object function, object tensor_class, const abi.DLPackExchangeAPI* exchange_api,
     abi.TVMFFIObjectHandle* out) except -1
-# Return the callable of a callback, borrowed; NULL for other functions and if `function` is NULL.
+# Return the Python callable of a callback, borrowed; NULL if `function` is NULL or not a callback.
 cdef PyObject* callable_of(abi.TVMFFIObjectHandle function) noexcept
-# Return the tensor class of a callback, borrowed; NULL: `Tensor`.
+# Return the class of the tensors that the callback gets, borrowed; NULL if it gets `Tensor`.
 cdef PyObject* tensor_class_of(abi.TVMFFIObjectHandle callback) noexcept
-# Same as `callable_of` and `tensor_class_of`, but return a new reference, or None for NULL.
+# Same as `callable_of` and `tensor_class_of`, but return a new reference instead of a borrowed one,
+# and None instead of NULL.
 cdef object callable_object(abi.TVMFFIObjectHandle function)
 cdef object tensor_class_object(abi.TVMFFIObjectHandle function)
-# Call the Python callable of a callback with packed arguments; `names` are the keywords of the last
-# arguments, or NULL.  Writes an owned value to `result`.
+# Call the Python callable of a callback with packed arguments.  `names` is the tuple of keywords of
+# the last arguments, or NULL.  Writes an owned value to `result`.
 # Fails: -1 with a native error pending.  Threads: needs the GIL.
 cdef int enter_callback(
     abi.TVMFFIObjectHandle callback, const abi.TVMFFIAny* args, int32_t num_args,

@@ -2,10 +2,12 @@
 """Callbacks: native functions that call a Python callable.
 
 A callback runs on the thread of its caller, acquires the GIL, and returns exceptions as native
-errors.  Arguments are converted on the stack up to MAX_CALLBACK_STACK_ARGS.
+errors.  The array of the converted arguments is on the stack for up to MAX_CALLBACK_STACK_ARGS
+arguments, otherwise on the heap.
 
-The binding creates the native function object itself instead of calling the runtime.  The packed
-call then needs no second indirect call, and the deleter identifies callbacks (`callable_of`).
+The binding allocates the native function object itself instead of calling `TVMFFIFunctionCreate`.
+The packed call then needs no second indirect call, and the deleter in the object header identifies
+callbacks (`callable_of`).
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -30,7 +32,7 @@ from tvm_ffi._binding.tensor cimport BorrowedTensor, borrow_tensor, end_borrowed
 from tvm_ffi._binding.values cimport text_of
 
 cdef enum:
-    MAX_CALLBACK_STACK_ARGS = 32  # the arrays of calls with more arguments are on the heap
+    MAX_CALLBACK_STACK_ARGS = 32  # the array of a call with more arguments is on the heap
 
 
 # The native function object of a callback.
@@ -38,8 +40,8 @@ cdef struct _CallbackObject:
     abi.TVMFFIObject header
     abi.TVMFFIFunctionCell cell
     PyObject* callable      # owned
-    PyObject* tensor_class  # owned; class of tensor arguments; NULL: `Tensor`
-    const abi.DLPackExchangeAPI* exchange_api  # of tensor_class, or NULL
+    PyObject* tensor_class  # owned; class of the tensors that the callable gets; NULL: `Tensor`
+    const abi.DLPackExchangeAPI* exchange_api  # exchange API of tensor_class, or NULL
 
 
 cdef void _delete_callback(void* self, int flags) noexcept nogil:
@@ -74,9 +76,9 @@ cdef object tensor_class_object(abi.TVMFFIObjectHandle function):
 
 
 cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
-    """Return a new reference to the Python object of a borrowed argument.
+    """Return a new reference to the Python value of a borrowed native argument.
 
-    `state` selects the framework of tensors; NULL: `Tensor`.
+    Tensors are created with the exchange API of `state`; if `state` is NULL, they are `Tensor`.
     """
     cdef int32_t index = view.type_index
     cdef abi.TVMFFIAny owned = view[0]
@@ -96,9 +98,9 @@ cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
 
 
 cdef bint _end_borrowed_tensors(PyObject** values, int32_t count) noexcept:
-    """Clear the tensors that are borrowed for this call, because Python may have stored them.
+    """Clear the `BorrowedTensor` arguments after the call: Python code may have stored them.
 
-    Return True if arrays over their memory are still alive.
+    Return True if Python arrays that share their memory are still alive.
     """
     cdef int32_t i
     cdef bint have_views = False
@@ -111,12 +113,12 @@ cdef bint _end_borrowed_tensors(PyObject** values, int32_t count) noexcept:
 
 
 cdef object _outliving_view_message(PyObject** values, int32_t count, bint collects_garbage):
-    """Return the error message for an array over borrowed memory that is still alive, or None."""
+    """Return the error message if an array over borrowed memory is still alive, otherwise None."""
     cdef int32_t i
     if collects_garbage:
         import gc
 
-        gc.collect()  # the array may be part of an unreachable cycle
+        gc.collect()  # the array may be alive only as part of an unreachable cycle
     for i in range(count):
         if isinstance(<object>values[i], BorrowedTensor) and has_views(<BorrowedTensor>values[i]):
             return (
@@ -126,10 +128,10 @@ cdef object _outliving_view_message(PyObject** values, int32_t count, bint colle
 
 
 cdef str _report_outliving_views(PyObject** values, int32_t count, int code):
-    """Return the error message for arrays that outlive the tensors they view, or None.
+    """Return the error message if an array outlives the borrowed tensor it views, otherwise None.
 
-    If the callback raised (`code` is not 0), its exception stays and gets the message as a note:
-    the arrays may be in its traceback.
+    If the callback raised an exception (`code` is not 0), add the message to the exception as a
+    note and return None: the frames in its traceback may be what keeps the array alive.
     """
     cdef PyObject* cls = NULL
     cdef PyObject* error = NULL
@@ -145,7 +147,7 @@ cdef str _report_outliving_views(PyObject** values, int32_t count, int code):
 
 
 cdef int _fail_outliving_view(abi.TVMFFIAny* result, str message) except -1:
-    """Release the result and raise BufferError for an array that outlives the call."""
+    """Release the result of a callback and raise BufferError: an array outlives the call."""
     if result.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectDecRef(result.v_obj)
     result.type_index = abi.kTVMFFINone
@@ -154,7 +156,7 @@ cdef int _fail_outliving_view(abi.TVMFFIAny* result, str message) except -1:
 
 
 cdef inline int _pack_result(PyObject* py_result, abi.TVMFFIAny* result) noexcept:
-    """Write the result as an owned value, with a fast path for ints within 64 bits."""
+    """Pack the result of a callback as an owned value; ints of up to 64 bits have a fast path."""
     cdef int overflow = 0
     if Py_TYPE(py_result) == &PyLong_Type:
         result.type_index = abi.kTVMFFIInt
@@ -171,8 +173,8 @@ cdef int _run_callback(
 ) except -1:
     """Convert the arguments, call the Python callable and convert its result.
 
-    `values` is an uninitialized array of `num_args` elements.  `names` are the keywords of the last
-    arguments, or NULL.  Writes an owned value to `result`.
+    `values` is an uninitialized array of `num_args` elements for the converted arguments.  `names`
+    is the tuple of keywords of the last arguments, or NULL.  Writes an owned value to `result`.
     """
     cdef int32_t num_positional = num_args
     cdef int32_t num_values = 0
@@ -238,7 +240,10 @@ cdef int _run_callback_on_heap(
 cdef int _callback(
     void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil:
-    """The C function of all callbacks.  Threads: runs on any thread; acquires the GIL."""
+    """Call a callback: the C function in the cell of all callbacks.
+
+    Threads: runs on any thread; acquires the GIL.
+    """
     return call_in_python(
         <abi.TVMFFISafeCallType><void*>_enter_positional, self, args, num_args, result)
 
@@ -255,10 +260,10 @@ cdef int enter_callback(
 ) noexcept:
     cdef PyObject* callable = (<_CallbackObject*>callback).callable
     cdef const abi.DLPackExchangeAPI* exchange_api = (<_CallbackObject*>callback).exchange_api
-    # The owner of the exchange API.
+    # Owned during the call, because this class owns the exchange API.
     cdef PyObject* tensor_class = (<_CallbackObject*>callback).tensor_class
     cdef int code
-    # The call may release the last native reference, so `callback` must not be used below.
+    # The call may release the last reference to the callback: do not read `callback` after this.
     Py_INCREF(<object>callable)
     Py_XINCREF(tensor_class)
     code = _run_guarded(callable, exchange_api, args, num_args, result, names)
@@ -267,8 +272,9 @@ cdef int enter_callback(
     return code
 
 
-# The `except -1` functions as C functions that return -1 with an exception set, because a `try`
-# statement allocates memory and so fails for a MemoryError.
+# `_run_callback` and `_run_callback_on_heap` as C functions that return -1 with an exception set.
+# The caller tests the result instead of using `try`, because a `try` statement allocates memory and
+# may fail itself when the exception is a MemoryError.
 ctypedef int (*_Run)(
     PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
     int32_t num_args, abi.TVMFFIAny* result, PyObject** values, PyObject* names) noexcept

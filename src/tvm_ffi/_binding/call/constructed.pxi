@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of constructors: storing the returned object in the wrapper under construction."""
+"""Constructor calls: storing the returned native object in the wrapper that is initialized."""
 
 from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 
@@ -9,7 +9,8 @@ from tvm_ffi._binding.cpython cimport Py_None
 from tvm_ffi._binding.object cimport CObject, move_reference, replace_handle, set_exception
 
 cdef UnpackResult _unpack_owned = <UnpackResult>unpack_object
-# The `except` functions as C functions that return -1 with an exception set: no `try` is needed.
+# `replace_handle` and `move_reference` as C functions that return -1 with an exception set, so that
+# callers need no `try` statement.
 cdef int (*_replace_handle)(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept
 cdef int (*_move_reference)(CObject wrapper, CObject source) noexcept
 _replace_handle = <int (*)(CObject, abi.TVMFFIObjectHandle) noexcept>replace_handle
@@ -18,7 +19,7 @@ _move_reference = <int (*)(CObject, CObject) noexcept>move_reference
 
 cdef PyObject* store_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:
     cdef PyObject* wrapper
-    if result.type_index < abi.kTVMFFIDynObjectBegin:  # may become a plain Python value: str, int
+    if result.type_index < abi.kTVMFFIDynObjectBegin:  # may become a str or an int
         wrapper = _unpack_owned(result, state)
         return NULL if wrapper == NULL else move_handle(wrapper, <PyObject*>target)
     if _replace_handle(target, result.v_obj) != 0:

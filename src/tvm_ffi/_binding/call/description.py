@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Function documentation, signatures, ``repr`` and pickling; imported on first use.
 
-A function either calls a Python callable (`pyfunc`), or has an origin: the name of a global
-function, or a `ModuleOrigin`.
+A function calls a Python callable (`pyfunc`), or it is native and may have an origin, which tells
+where it was found: the name of a global function, or a `ModuleOrigin`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _Origin = Union[str, ModuleOrigin, None]
 
 
 def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: _Origin) -> str | None:
-    """Return the documentation of a function, with its signature as the last line.
+    """Return the documentation of a function, or None if it has neither text nor signature.
 
-    ``inspect.signature`` does not show which tensors are written, and ``help`` truncates
-    signatures.
+    The last line is the signature of a native function, because ``inspect.signature`` does not show
+    which tensors the function writes, and ``help`` truncates signatures.
     """
     if pyfunc is not None:
         return getattr(pyfunc, "__doc__", None)
     if origin is None:
         return None
-    # The table of global functions stores documentation, but has no function to read it.
+    # The runtime stores the documentation of global functions, but has no function to read it.
     doc = None if isinstance(origin, str) else origin.doc()
     binder = find_binder(function, origin)
     if binder is None:
@@ -55,7 +55,7 @@ def _name_of(origin: _Origin) -> str:
 
 
 def _signature_line(function: Function, origin: _Origin) -> str | None:
-    """Return the documentation of a function that has only a signature; None without one."""
+    """Return name and signature as one line of documentation; None if the signature is unknown."""
     signature = signature_of(function, None, origin)
     if signature is None:
         return None
@@ -101,7 +101,7 @@ def _text_of_signature(signature: Any) -> str:
 
 
 class _Unquoted:
-    """An annotation that is shown without quotation marks."""
+    """An annotation whose ``repr`` has no quotation marks."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -122,7 +122,7 @@ def reduce(
     Raises
     ------
     TypeError
-        If another process cannot find the function, even with the same libraries.
+        If another process could not find the function, even after loading the same libraries.
     """
     if origin is None and pyfunc is None:
         origin = _find_global_name(function)
@@ -150,7 +150,10 @@ def reduce_subclass(function: Function) -> Any:
 
 
 def _find_global_name(function: Function) -> str | None:
-    """Return the global name of a function, or None; compares all registered functions."""
+    """Return a name under which the function is registered globally; None if there is none.
+
+    Compares the function with all registered functions.
+    """
     list_names: Any = find_global_func("ffi.FunctionListGlobalNamesFunctor")
     names = list_names()
     all_names = (names(i) for i in range(names(-1)))

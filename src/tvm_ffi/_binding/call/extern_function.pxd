@@ -3,18 +3,19 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
-# Functions from the addresses of compiled code.
+# Function objects for compiled code whose address the caller passes.
 
-# Return a new Function that calls the code at the address `symbol` through `call`, one of the
-# entries below.  It owns a reference to `keep_alive`; `parameter` names the address in errors.
+# Return a new Function that calls the code at the address `symbol`.  `call` is the entry for its
+# calling convention: `call_extern_c` or `call_mlir_packed`.  The Function owns a reference to
+# `keep_alive`.  `parameter` is the name of the address in error messages.
 cdef object function_at(
     str parameter, object symbol, object keep_alive, abi.TVMFFISafeCallType call)
 
-# Entry for code with the packed calling convention; its handle is NULL.
+# Entry for compiled code with the packed calling convention.  The code gets NULL as handle.
 cdef int call_extern_c(
     void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil
-# Entry for code with MLIR's packed convention: one ``void**`` parameter.
+# Entry for compiled code with MLIR's packed calling convention: one ``void**`` parameter.
 cdef int call_mlir_packed(
     void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions from the addresses of compiled code, with the packed or MLIR's calling convention."""
+"""Function objects for compiled code with the packed or MLIR's packed calling convention."""
 
 from libc.stdint cimport int32_t, uintptr_t
 

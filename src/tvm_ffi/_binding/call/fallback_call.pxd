@@ -4,9 +4,10 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding.object cimport CObject
 
-# Fallback for calls with an argument that cannot be packed.
+# Fallback calls: a hook that executes calls with an argument that cannot be packed.
 
-# Return a new reference to the result of `hooks.fallback_call`; the packing error must be set.
-# Fails: NULL with an exception set, the packing error if the hook does not support the call.
+# Return a new reference to the result of `hooks.fallback_call`.  The caller has set the exception
+# of the failed packing.  Fails: NULL with the exception of the hook set, or with that of the
+# packing if there is no hook or the hook returned NotImplemented.
 cdef PyObject* call_fallback(
     CObject function, PyObject* const* values, int32_t num_args) noexcept

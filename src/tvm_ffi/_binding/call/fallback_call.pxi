@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fallback for calls with arguments that cannot be packed, such as tensors without memory.
+"""Fallback calls: a hook that executes calls with arguments that cannot be packed.
 
-Such calls are errors, unless the adapter of a framework executes them in `hooks.fallback_call`.
+An example is a tensor without memory, which PyTorch uses while it traces.  Such calls are errors,
+unless the adapter of a framework has set `hooks.fallback_call` and executes the call there.
 """
 
 from cpython.object cimport PyObject

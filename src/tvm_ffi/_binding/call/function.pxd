@@ -13,17 +13,18 @@ ctypedef PyObject* (*Vectorcall)(
 
 # Threads: calls read these fields without a lock; writers hold `_wrapper_lock`.
 cdef class Function(CObject):
-    # The pointer of the vectorcall protocol in free-threaded Python.  The interpreter reads it
-    # without synchronization, so it never changes and calls `entry`.  With the GIL, the interpreter
-    # reads `entry` itself.
+    # The vectorcall pointer that the interpreter reads in free-threaded Python.  It reads the
+    # pointer without synchronization, so the pointer is constant: `_call_through_entry`, which
+    # calls `entry`.  With the GIL, the interpreter reads `entry` directly.
     cdef Vectorcall vectorcall
-    # The current entry: call_by_position, _call_with_binder, or _call_unresolved before the lookup
-    # of the signature.
+    # The C function that executes calls: _call_unresolved before the lookup of the signature, then
+    # _call_with_binder if there is a signature; call_by_position without origin or signature.
     cdef Vectorcall entry
     cdef bint releases_gil          # calls release the GIL
-    cdef bint release_gil_assigned  # the program assigned `release_gil`
+    cdef bint release_gil_assigned  # Python code assigned `release_gil`: do not change it
     cdef bint is_resolved           # the signature was looked up
-    # None: no signature.  The origin keeps replaced binders alive for calls that still use them.
+    # The argument binder; None: no signature.  `origin` keeps replaced binders alive, because calls
+    # on other threads may still use them.
     cdef ArgumentBinder binder
     # Where the function was found: the name of a global function, a `ModuleOrigin`, or None.
     cdef object origin
@@ -31,7 +32,8 @@ cdef class Function(CObject):
 
 
 cdef class Method(Function):
-    # The first class of a receiver whose objects are packed as their handle; None: none yet.
+    # The first receiver class whose instances are packed as their handle only; None before such a
+    # call.  Calls with a receiver of this class have a fast path, see `_call_method`.
     cdef object receiver_class
 
 cdef extern from *:
@@ -56,41 +58,43 @@ cdef extern from *:
       return is_first;
     }
     """
-    # Atomic access to the fields of these names.
+    # Atomic access to the fields `entry`, `binder` and `receiver_class`.
     Vectorcall load_entry "tvm_ffi_load_entry"(Function function) noexcept
     void store_entry "tvm_ffi_store_entry"(Function function, Vectorcall entry) noexcept
     PyObject* load_binder "tvm_ffi_load_binder"(Function function) noexcept  # borrowed
-    # Store the binder and return the previous one.  Consumes `binder`; returns an owned reference.
+    # Store the binder and return the previous one, owned by the caller.  Consumes `binder`.
     PyObject* swap_binder "tvm_ffi_swap_binder"(Function function, PyObject* binder) noexcept
     PyTypeObject* receiver_class "tvm_ffi_receiver_class"(Method method) noexcept
-    # Store the class if the field is None.  Consumes `cls` and returns True if it was stored.
+    # Store `cls` if the field is None.  Return True, and consume `cls`, if it was stored.
     bint set_receiver_class "tvm_ffi_set_receiver_class"(Method method, PyTypeObject* cls) noexcept
 
 # Vectorcall entry for positional arguments in the order of the parameters.
 # Returns a new reference.  Fails: NULL with an exception set.
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames) noexcept
-# Check that the function may get an argument with `state.restriction`, and reset the restriction.
+# Check that the function may get the argument at `index`, which has the restriction
+# `state.restriction` (such as read-only memory), and reset the restriction to NONE.
 # Fails: -1 with an exception set.
 cdef int check_restriction(
     Function function, abi.TVMFFIObjectHandle handle, int32_t index, int32_t num_args,
     CallState* state, bint is_constructor) noexcept
-# Call a function with packed arguments, which are borrowed, with the stream and allocator of
-# `state`.  Returns a new reference.  Fails: NULL with an exception set.
+# Call a function with packed arguments, which are borrowed.  During the call, the stream and the
+# tensor allocator of `state` are current.  Returns a new reference to the Python result.
+# Fails: NULL with an exception set.
 cdef PyObject* call_packed(
     Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state) noexcept
-# Return the origin of the function, which all wrappers of a native function share, or None.
+# Return the origin of the function (see `Function.origin`), or None if it is unknown.
 cdef object origin_of(Function function)
-# Same as `origin_of`, but stores `origin` if the function has none.
+# Same as `origin_of`, but store and return `origin` if the function has no origin yet.
 cdef object set_default_origin(Function function, object origin)
-# Return a new reference to the Python object of a function.  Consumes `owned`.
+# Return a new reference to the Python object of a native function.  Consumes `owned`.
 cdef object wrap_function(abi.TVMFFIObjectHandle owned)
 # Return a new wrapper for a method of a native type: a Method, or a Function if it is static.
 # `function` is borrowed; the wrapper takes its own reference.
 cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static)
 
 
-# Call a constructor and store the returned object in `target`.
+# Call a native constructor and store the returned object in the wrapper `target`.
 # Returns a new reference to None.  Fails: NULL with an exception set.
 cdef PyObject* call_into(
     Function function, PyObject* const* values, Py_ssize_t num_args, CObject target) noexcept

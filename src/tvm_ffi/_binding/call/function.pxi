@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Function objects: vectorcall entries for calls from Python into native code.
 
-The class and its entries are in one file so that the C compiler can inline them.
+The class `Function` and its vectorcall entries are in one file so that the C compiler can inline
+them.
 
 `call_by_position` is the hot path:
 
-1. Pack the arguments into an array on the stack: one comparison of the exact type for the most
-   frequent types, one function pointer from a hash table for all others.
+1. Pack the arguments into an array on the stack.  For the most frequent types, packing compares the
+   exact type and is inline; for all others, a hash table contains the pack function.
 2. Call the native function through its pointer, with the GIL released unless it keeps the GIL.
-3. Unpack the result with one comparison for the most frequent types.
+3. Unpack the result, for the most frequent types inline.
 
 No function on this path adds a Cython traceback entry, so tracebacks contain only frames of the
-program and of native code.
+caller's Python code and of native code.
 """
 
 cimport cython
@@ -47,24 +48,25 @@ from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, 
 from tvm_ffi._binding.object import register_class
 
 cdef enum:
-    MAX_STACK_ARGS = 8   # arguments on the stack of the hot path
-    MAX_MANY_ARGS = 32   # arguments on the stack of other calls; more are on the heap
+    MAX_STACK_ARGS = 8   # arguments that `call_by_position` packs on the stack
+    MAX_MANY_ARGS = 32   # same for `_call_with_many_args`; larger arrays are on the heap
 
 cdef ArgumentViewFreeList* _free_views = view_free_list()
 cdef PackerTable** _packers = packer_table()
 cdef const ReadOnlyDeleters* _read_only_deleters = read_only_deleters()
 
-# Critical section for writes to the fields of functions and to binders of `ModuleOrigin`.
+# Lock of the critical sections that write the fields of functions and the cached binders of
+# `ModuleOrigin`.
 cdef object _wrapper_lock = object()
 
-# The initial `Function.release_gil`.
+# The default of `Function.release_gil`.
 cdef bint _releases_gil_by_default = releases_gil_by_default()
 
 
-# ---- Python calls native -------------------------------------------------------------------
+# ---- calls from Python into native code ----------------------------------------------------
 
 cdef inline bint _pack_int(PyObject* value, abi.TVMFFIAny* out) noexcept:
-    """Pack an int; return False if it does not fit 64 bits."""
+    """Pack an int that fits 64 bits; return False if it does not."""
     cdef int overflow = 0
     out.type_index = abi.kTVMFFIInt
     out.zero_padding = 0
@@ -91,7 +93,7 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
     if cls == &PyUnicode_Type:
         return pack_str(value, out, state, NULL)
     if cls == &PyLong_Type:
-        return pack_int(value, out, state, NULL)  # does not fit 64 bits
+        return pack_int(value, out, state, NULL)  # as an object: it does not fit 64 bits
     packer = find_packer(_packers, cls)
     if packer == NULL:
         packer = choose_packer(value)
@@ -101,13 +103,13 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
     return packer.pack(value, out, state, packer)
 
 
-# The C type of `wrap_tensor`: NULL with an exception set if it fails.
+# `wrap_tensor` as a C function that returns NULL with an exception set if it fails.
 ctypedef PyObject* (*_Wrap)(abi.TVMFFIObjectHandle owned) noexcept
 cdef _Wrap _wrap_tensor = <_Wrap>wrap_tensor
 
 
 cdef inline PyObject* _unpack_result(abi.TVMFFIAny* result, CallState* state) noexcept:
-    """Return a new reference to the Python object of a result.  Consumes `result`."""
+    """Return a new reference to the Python value of a native result.  Consumes `result`."""
     cdef int32_t index = result.type_index
     if index == abi.kTVMFFINone:
         Py_INCREF(<object>Py_None)
@@ -125,9 +127,10 @@ cdef inline int _invoke(
     Function function, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args, int32_t num_args,
     abi.TVMFFIAny* result, PyObject* names,
 ) noexcept:
-    """Call the native function `handle`, borrowed; packing may have changed `function.chandle`.
+    """Call the native function `handle`, with the GIL released if the function allows it.
 
-    Returns the code of the native function.
+    `handle` is borrowed.  It is not read from `function.chandle`, because the packing of arguments
+    may run Python code that changes this field.  Returns the return code of the native function.
     """
     cdef abi.TVMFFISafeCallType safe_call = abi.TVMFFIFunctionGetCellPtr(handle).safe_call
     cdef PyThreadState* thread
@@ -177,9 +180,9 @@ cdef inline PyObject* _call_with_buffers(
 ) noexcept:
     """Pack the arguments to the buffers of the caller, call the function and unpack the result.
 
-    `names` are the keywords of the last arguments, or NULL.  `target` is a CObject that gets the
-    returned object, or NULL.  Returns a new reference: the result, or None with a target.
-    Fails: NULL with an exception set.
+    `names` is the tuple of keywords of the last arguments, or NULL.  `target` is NULL, or for a
+    constructor the CObject that gets the returned object.  Returns a new reference: the result, or
+    None if there is a target.  Fails: NULL with an exception set.
     """
     cdef abi.TVMFFIObjectHandle handle = function.chandle
     cdef Borrowing borrowing
@@ -199,7 +202,7 @@ cdef inline PyObject* _call_with_buffers(
                 code = check_restriction(function, handle, i, num_args, &state, target != NULL)
             else:
                 state.restriction = ArgumentRestriction.NONE
-                if borrowings == NULL:  # a later argument may use the moved wrapper, too
+                if borrowings == NULL:  # a later argument may be the same wrapper
                     borrowings = begin_borrowing(&borrowing, values, num_args)
                     keep_for_borrowers(<CObject>state.moved)
         if code != 0:
@@ -211,7 +214,7 @@ cdef inline PyObject* _call_with_buffers(
             release_after_failure(&state, _free_views)
             return NULL if names != NULL or target != NULL else call_fallback(
                 function, values, num_args)
-        # Begin at the first object: numbers and short strings borrow nothing.
+        # Numbers and short strings borrow nothing, so begin at the first object.
         if args[i].type_index >= abi.kTVMFFIStaticObjectBegin and borrowings == NULL:
             borrowings = begin_borrowing(&borrowing, values, num_args)
     result.type_index = abi.kTVMFFINone
@@ -276,7 +279,8 @@ cdef inline PyObject* _call_without_packing(
 ) noexcept:
     """Fast path for calls without arguments to pack and without temporaries to release.
 
-    `args` is NULL, or contains the packed receiver of a method; `values` has the Python objects.
+    For a function, `num_args` is 0.  For a method, `args` contains the packed receiver, and
+    `values` the wrapper of the receiver.
     """
     cdef Borrowing borrowing
     cdef Borrowing** borrowings = NULL
@@ -338,9 +342,9 @@ cdef PyObject* call_by_position(
 cdef PyObject* _call_through_entry(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """Vectorcall entry of free-threaded Python, where other threads may change `entry`."""
+    """Vectorcall entry in free-threaded Python: load `function.entry` atomically and call it."""
     cdef Vectorcall entry = load_entry(<Function>callable)
-    if entry == <Vectorcall>call_by_position:  # the most frequent entry: a direct jump
+    if entry == <Vectorcall>call_by_position:  # a direct call of the most frequent entry is faster
         return call_by_position(callable, values, nargsf, kwnames)
     return entry(callable, values, nargsf, kwnames)
 
@@ -348,7 +352,7 @@ cdef PyObject* _call_through_entry(
 cdef PyObject* _call_method(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """Vectorcall entry of Method, with a fast path if the receiver is the only argument."""
+    """Vectorcall entry of `Method`, with a fast path if the receiver is the only argument."""
     cdef Method method = <Method>callable
     cdef PyTypeObject* cls
     cdef abi.TVMFFIObjectHandle receiver
@@ -366,11 +370,14 @@ cdef PyObject* _call_method(
 
 
 cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
-    """Store the receiver's class if its packer packs nothing but the handle."""
+    """Store the class of a receiver if its packer packs only the handle of the wrapper.
+
+    Later calls with a receiver of this class use the fast path of `_call_method`.
+    """
     cdef const Packer* packer = find_packer(_packers, cls)
     if packer != NULL and packer.pack == <PackFunction>pack_handle:
         Py_INCREF(<object>cls)
-        if not set_receiver_class(method, cls):  # another thread was faster
+        if not set_receiver_class(method, cls):  # another thread has stored a class
             Py_DECREF(<object>cls)
 
 
@@ -378,10 +385,11 @@ cdef PyObject* _call_slow(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
     PyObject* target,
 ) noexcept:
-    """Call with keyword arguments or many arguments, or set the exception of an invalid call.
+    """Execute the calls that `call_by_position` does not: keyword arguments, or many arguments.
 
-    Python callables get the keyword arguments unchanged: the interpreter binds them and raises the
-    errors.  Native functions accept keyword arguments only if they have a signature.
+    Callbacks pass keyword arguments on to their Python callable, and Python binds them.  Native
+    functions accept keyword arguments only if they have a signature.  Sets an exception if the call
+    is invalid, for example if the function is empty.
     """
     if kwnames != NULL and PyTuple_GET_SIZE(kwnames) == 0:
         kwnames = NULL
@@ -400,7 +408,7 @@ cdef PyObject* _call_slow(
 cdef PyObject* _call_by_name(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    # A function that was obtained as a value may not have looked up its signature yet.
+    # A function that native code returned looks up its signature at the first keyword argument.
     if not load_flag(&function.is_resolved) and type(function) is Function:
         if resolve_signature(function) != 0:
             return NULL
@@ -446,14 +454,14 @@ cdef void _set_empty_error() noexcept:
 cdef void _set_keyword_error(Function function, PyObject* keyword) noexcept:
     try:
         set_exception(keyword_error(function, <object>keyword))
-    except BaseException as error:  # the `__name__` of the function may fail
+    except BaseException as error:  # reading `function.__name__` may raise
         set_exception(error)
 
 
-# ---- the class -----------------------------------------------------------------------------
+# ---- class Function ------------------------------------------------------------------------
 
 @cython.binding(False)
-@cython.trashcan(True)  # attributes can form long chains of functions
+@cython.trashcan(True)  # a chain of functions in attributes may be long
 cdef class Function(CObject):
     """A function that any language can call.
 
@@ -469,8 +477,8 @@ cdef class Function(CObject):
     TypeError, ValueError
         If an argument cannot be converted; the message names function and position.
     Exception
-        If the function raises: a native error becomes an instance of the class that is registered
-        for its kind; a Python exception is raised as the same object.
+        If the function fails.  A native error is raised as an instance of the Python class that is
+        registered for the error's kind.  An exception of a Python callable is raised unchanged.
 
     Notes
     -----
@@ -487,7 +495,7 @@ cdef class Function(CObject):
         self.releases_gil = _releases_gil_by_default
 
     def __call__(self, *args, **kwargs):
-        # For explicit `Function.__call__(f, ...)`; calls of instances use the vectorcall entry.
+        # Only `Function.__call__(f, ...)` calls this; `f(...)` calls the vectorcall entry.
         return PyVectorcall_Call(self, args, <PyObject*>kwargs if kwargs else NULL)
 
     @property
@@ -523,8 +531,9 @@ cdef class Function(CObject):
 
         Notes
         -----
-        For loops over the same buffers.  The bound call keeps the arguments alive.  It does not
-        notice when an array gets new memory (``resize``, ``set_``): bind again after that.
+        Use it in loops that pass the same buffers each time.  The bound call keeps the arguments
+        alive.  If an array gets new memory (by ``resize`` or ``set_``), call `bind` again: the
+        bound call passes the old memory.
         """
         return hooks.load_description().bound_call(self, args, kwargs)
 
@@ -587,7 +596,7 @@ cdef class Function(CObject):
             return "Function(chandle=None)"
         try:
             return hooks.load_description().repr_of(self)
-        except Exception:  # reading the name or the metadata may fail
+        except Exception:  # reading the name or the metadata may raise
             return "ffi.Function"
 
     def __reduce__(self):
@@ -657,7 +666,7 @@ cdef object _name_of(Function function):
 
 
 def _install_functions():
-    """Install the vectorcall entries of Function and Method, and register the class."""
+    """Enable the vectorcall protocol for `Function` and `Method`, and register `Function`."""
     cdef Function probe = Function.__new__(Function)
     cdef char* slot = <char*>(&probe.vectorcall if GIL_IS_OPTIONAL else &probe.entry)
     cdef Py_ssize_t offset = <Py_ssize_t>(slot - <char*><PyObject*>probe)

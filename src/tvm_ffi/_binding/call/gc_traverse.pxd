@@ -5,10 +5,11 @@ from tvm_ffi._binding cimport abi
 
 # Garbage collection of Python values that native objects own.
 
-# Return True if a native object owns Python values: callbacks, opaque objects and errors of
-# exceptions.  `handle` may be NULL.
+# Return True if a native object owns Python values.  Such objects are callbacks, opaque objects and
+# errors that were created from Python exceptions.  `handle` may be NULL.
 cdef bint owns_python_values(abi.TVMFFIObjectHandle handle) noexcept
-# Visit the Python values that a native object owns; does nothing for other objects.
+# Visit the Python values that a native object owns; do nothing if it owns none.
 cdef int visit_values_of(abi.TVMFFIObjectHandle handle, visitproc visit, void* arg) noexcept
-# Same as `visit_values_of`, but only if the caller owns the only reference.  `handle` may be NULL.
+# Same as `visit_values_of`, but do nothing if the object has other references than that of the
+# caller.  `handle` may be NULL.
 cdef int visit_as_only_owner(abi.TVMFFIObjectHandle handle, visitproc visit, void* arg) noexcept

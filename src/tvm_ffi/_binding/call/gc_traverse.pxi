@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Garbage collection: traverse and clear Python values that native objects own.
 
-Native objects of callbacks, opaque objects and errors of exceptions own references to Python
-objects, which CPython's garbage collector does not know.  If a wrapper owns the only reference to
-such a native object, the wrapper visits the Python objects as if it owned them directly.  The
-collector then frees cycles such as `obj.f = convert_func(obj.g)`.
+Callbacks, opaque objects and errors that were created from exceptions own references to Python
+objects.  CPython's garbage collector does not know these references.  If a wrapper owns the only
+reference to such a native object, the wrapper visits the Python objects as if it owned them
+directly.  The collector then frees cycles such as `obj.f = convert_func(obj.g)`.
 
 Elements of containers are not visited: a container may be shared, and other threads may change it.
 """
@@ -18,7 +18,8 @@ from tvm_ffi._binding.object cimport (
 from tvm_ffi._binding.values cimport CAny, empty_any
 
 ctypedef int (*_Clear)(PyObject* self) noexcept
-# The functions that Cython generates for each class; the functions below call them at their end.
+# The tp_traverse and tp_clear functions that Cython generates for each class.  The functions below
+# replace them in the class and call them at their end.
 cdef traverseproc _generated_traverse_function = NULL
 cdef traverseproc _generated_traverse_opaque = NULL
 cdef traverseproc _generated_traverse_any = NULL
@@ -81,13 +82,13 @@ cdef int _traverse_any(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _traverse_error(PyObject* self, visitproc visit, void* arg) noexcept:
-    # After the wrapper was passed to native code, the native error owns the exception, too.
+    # An Error passed to native code has a native error object, which owns the exception, too.
     cdef int stop = visit_as_only_owner((<CObject>self).chandle, visit, arg)
     return stop if stop != 0 else _generated_traverse_error(self, visit, arg)
 
 
 cdef int _clear_function(PyObject* self) noexcept:
-    # Clears the callable: the wrapper is part of an unreachable cycle.
+    # The wrapper is part of an unreachable cycle: release its callback, which owns the callable.
     if _is_only_owner((<CObject>self).chandle):
         empty_garbage(<CObject>self)
     return _generated_clear_function(self)

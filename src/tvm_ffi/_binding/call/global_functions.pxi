@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Global functions and functions from Python callables: lookup, registration and copies."""
+"""Global functions (lookup, registration, pickling) and functions from Python callables."""
 
 cimport cython
 
@@ -15,11 +15,11 @@ def convert_func(pyfunc, tensor_cls=None) -> Function:
     Parameters
     ----------
     pyfunc : callable
-        Called with the GIL held, on the thread of the caller.
+        The Python callable.  It is called with the GIL held, on the thread of the native caller.
     tensor_cls : type, optional
-        Class with a DLPack exchange API, such as ``torch.Tensor``: the callable gets tensors,
+        Class with a DLPack exchange API, such as ``torch.Tensor``.  The callable gets tensors,
         including elements of containers, as instances of this class instead of `Tensor`.  Tensors
-        that are borrowed for the call stay `Tensor`.
+        that the callback only borrows for the call are always `Tensor`.
 
     Raises
     ------
@@ -31,17 +31,19 @@ def convert_func(pyfunc, tensor_cls=None) -> Function:
     if tensor_cls is not None:
         exchange_api = exchange_api_of(<type>tensor_cls) if isinstance(tensor_cls, type) else NULL
         if exchange_api == NULL:
-            raise TypeError(f"tensor_cls {tensor_cls!r} must expose __dlpack_c_exchange_api__")
+            raise TypeError(
+                "convert_func: tensor_cls must expose __dlpack_c_exchange_api__, got "
+                f"{tensor_cls!r}")
     elif isinstance(pyfunc, Function):
         return pyfunc
     if not callable(pyfunc):
-        raise TypeError(f"expected a callable, got {type(pyfunc).__name__}")
+        raise TypeError(f"convert_func: expected a callable, got {type(pyfunc).__name__}")
     new_callback(pyfunc, tensor_cls, exchange_api, &handle)
     return wrap_object(handle)
 
 
 def find_global_func(name):
-    """Return the function registered under this name, or None."""
+    """Return the global function that is registered under a name; None if there is none."""
     cdef str function_name = plain_str(name, "name of a function")
     cdef bytes text = function_name.encode("utf-8")
     cdef abi.TVMFFIByteArray view
@@ -51,7 +53,8 @@ def find_global_func(name):
     if handle == NULL:
         return None
     cdef Function function = wrap_function(handle)
-    # The runtime's functions have no signatures.
+    # Functions of the runtime have no signature: assign the origin without a lookup at the first
+    # call.
     if function_name.startswith(("ffi.", "pytvmffi.")):
         function.origin = function_name
     else:
@@ -60,10 +63,10 @@ def find_global_func(name):
 
 
 def runtime_function(str name not None) -> CObject:
-    """Return the owner of a global function's handle, for code that calls the handle directly.
+    """Return an owner of a global function's handle, for code that calls the handle directly.
 
-    The owner is not a `Function`: any program can get a `Function` from `gc.get_objects` and move
-    its handle away.
+    The owner is not a `Function`, because any Python code can find a `Function` with
+    `gc.get_objects` and move its handle away.
     """
     cdef CObject owner = CObject.__new__(CObject)
     owner.chandle = handle_of(find_global_func(name))
@@ -72,7 +75,7 @@ def runtime_function(str name not None) -> CObject:
 
 
 def named_function(str name not None) -> Function:
-    """Return the global function of a name in a pickle."""
+    """Return a global function by name; pickles of global functions call this when loaded."""
     function = find_global_func(name)
     if function is None:
         raise ValueError(
@@ -84,11 +87,14 @@ def named_function(str name not None) -> Function:
 def set_global_func(
     name, Function function not None, bint override, str metadata="", str doc=""
 ) -> None:
-    """Register the function; RuntimeError if the name is taken and `override` is false."""
+    """Register a global function, with metadata (JSON text) and documentation.
+
+    Raises RuntimeError if the name is already registered and `override` is false.
+    """
     cdef str function_name = plain_str(name, "name of a function")
     cdef bytes text = function_name.encode("utf-8")
     cdef bytes metadata_text = metadata.encode("utf-8")
-    cdef bytes doc_text = doc.encode("utf-8")  # before the registration: encoding may fail
+    cdef bytes doc_text = doc.encode("utf-8")  # encoding may raise, so it precedes the registration
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
@@ -100,9 +106,10 @@ def set_global_func(
 cdef int _describe_global(
     const abi.TVMFFIByteArray* name, Function function, bytes metadata, bytes doc
 ) except -1:
-    """Register a function again, with metadata and documentation.
+    """Register a function a second time, to add metadata and documentation.
 
-    The first registration fails for a taken name; this function would also print a warning.
+    The first registration is separate because it fails without a warning if the name is already
+    registered; `TVMFFIFunctionSetGlobalFromMethodInfo` would also print a warning.
     """
     cdef abi.TVMFFIMethodInfo info
     info.name = name[0]
@@ -115,7 +122,7 @@ cdef int _describe_global(
 
 
 def plain_function(Function function not None) -> Function:
-    """Return a new `Function` for the native function of a subclass instance.
+    """Return a new `Function` for the native function of an instance of a subclass.
 
     Raises
     ------
@@ -130,7 +137,7 @@ def plain_function(Function function not None) -> Function:
 
 
 cdef int _copy_call_settings(Function copy, Function function) except -1:
-    """Copy origin and GIL settings to a new wrapper, which no other thread uses yet."""
+    """Copy the origin and `release_gil` to a new wrapper, which no other thread uses yet."""
     set_origin(copy, origin_of(function))
     with cython.critical_section(_wrapper_lock):
         copy.releases_gil = function.releases_gil
@@ -139,7 +146,10 @@ cdef int _copy_call_settings(Function copy, Function function) except -1:
 
 
 def function_of_class(cls, Function function not None, dict attributes) -> Function:
-    """Return a new instance of a subclass for the function, with these attributes."""
+    """Return a new instance of the `Function` subclass `cls`, with the dict `attributes`.
+
+    Pickles of such instances call this when loaded.
+    """
     cdef Function copy = <Function?>cls.__new__(cls)
     copy.__move_handle_from__(plain_function(function))
     _copy_call_settings(copy, function)

@@ -3,8 +3,10 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
-# Call a function that keeps the GIL, on free-threaded Python: locks the Lists and Dicts among the
-# arguments during the call.  Arguments, result and return value as in a packed call.
+# Guarded calls: container locks instead of the GIL, on free-threaded Python.
+
+# Call a short function of the runtime (see `keeps_gil`) on free-threaded Python, with its `List`
+# and `Dict` arguments locked.  Parameters and return value are those of a packed call.
 cdef int call_guarded(
     abi.TVMFFISafeCallType safe_call, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args,
     int32_t num_args, abi.TVMFFIAny* result) noexcept

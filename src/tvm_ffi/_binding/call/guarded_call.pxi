@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of functions that keep the GIL, on free-threaded Python: locks replace the GIL."""
+"""Guarded calls: container locks instead of the GIL, on free-threaded Python.
+
+With the GIL, short functions of the runtime are called with the GIL held, so that no other thread
+changes the `List` and `Dict` arguments.  On free-threaded Python, locks on these arguments do that.
+"""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
@@ -19,7 +23,7 @@ cdef int call_guarded(
     cdef abi.TVMFFIObjectHandle second = NULL
     cdef int32_t i
     cdef int code
-    # Lock the first two; no function of the runtime has more List or Dict parameters.
+    # Two locks are enough: no function of the runtime has more than two List or Dict parameters.
     for i in range(num_args):
         if args[i].type_index == abi.kTVMFFIList or args[i].type_index == abi.kTVMFFIDict:
             second = args[i].v_obj

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of modules: lookup, metadata, documentation, and pickling by module and name.
+"""Module functions: lookup, metadata, documentation, and pickling by module and name.
 
-A function stores its origin, the module and the name.  Metadata and documentation are read from the
-library on demand.
+A function that was found in a module stores its origin: a weak reference to the module, and the
+name.  Metadata and documentation are read from the module's library when Python code asks for them.
 """
 
 cimport cython
@@ -27,18 +27,19 @@ cdef CObject _find_in_module = runtime_function("ffi.ModuleGetFunction")
 
 @cython.binding(False)
 cdef class ModuleOrigin(NativeReference):
-    """The module of a function, as a weak reference, and the name of the function in the module.
+    """Origin of a module function: a weak reference to its module, and its name in the module.
 
-    The origin is also the metadata object of the native function, see `store_object_metadata`.
+    `store_object_metadata` attaches the origin to the native function, so that all its wrappers
+    share the origin.
     """
 
     cdef abi.TVMFFIObject* module  # owned weak reference
     cdef readonly str name
-    cdef readonly bint query_imports
+    cdef readonly bint query_imports  # the lookup included modules that `module` imports
     # Threads: the following fields need `_wrapper_lock`.
     cdef object binder  # the cached ArgumentBinder; False: no signature; None: not looked up
-    cdef list binders   # free-threaded Python: all previous binders, which calls may be reading
-    cdef list wrappers  # weak references to wrappers that use the binder, or None
+    cdef list binders   # free-threaded Python: all cached binders so far; calls may be reading them
+    cdef list wrappers  # weak references to the `Function`s that use `binder`, or None
     cdef Py_ssize_t next_sweep  # length of `wrappers` at which dead references are removed
 
     def __dealloc__(self):
@@ -48,11 +49,11 @@ cdef class ModuleOrigin(NativeReference):
         return self
 
     def doc(self):
-        """Return the documentation in the library, or None."""
+        """Return the documentation of the function in its library; None if it has none."""
         return self._query("ffi.ModuleGetFunctionDoc")
 
     def library(self):
-        """Return the name of the module for messages: its path, or its kind."""
+        """Return the name of the module for warnings: its file path; without a file, its kind."""
         module = wrap_target(self.module)
         if module is None:
             return "a destroyed module"
@@ -60,7 +61,7 @@ cdef class ModuleOrigin(NativeReference):
         return source.argument if getattr(source, "argument", "") else f"Module[{module.kind}]"
 
     def add_wrapper(self, Function function not None):
-        """Add a wrapper that `forget_binders` resets when the signature is replaced."""
+        """Register a `Function` that uses the cached binder, so that `forget_binders` resets it."""
         cdef object reference = PyWeakref_NewRef(function, None)
         cdef list new_list = [], full_list = None
         with cython.critical_section(_wrapper_lock):
@@ -73,7 +74,7 @@ cdef class ModuleOrigin(NativeReference):
             self._sweep(full_list)
 
     cdef int _sweep(self, list wrappers) except -1:
-        """Remove dead references from the list, unless another thread replaced the list."""
+        """Remove dead weak references from `wrappers`, unless another thread replaced the list."""
         cdef list seen = wrappers.copy()
         cdef list alive = [reference for reference in seen if reference() is not None]
         with cython.critical_section(_wrapper_lock):
@@ -84,14 +85,16 @@ cdef class ModuleOrigin(NativeReference):
         return 0
 
     def cached_binder(self):
-        """Return the cached binder; False: no signature; None: not looked up yet."""
+        """Return the cached argument binder; False: no signature; None: not looked up yet."""
         with cython.critical_section(_wrapper_lock):
             return self.binder
 
     def store_binder(self, binder, Py_ssize_t version):
-        """Cache a binder, or False, unless the signature version changed since the lookup began.
+        """Cache the argument binder of the function; False if it has no signature.
 
-        Return the cached binder, which another thread may have stored first.
+        `version` is the signature version before the lookup of `binder`.  If it has changed since,
+        return `binder` without caching it.  Otherwise return the cached binder, which is not
+        `binder` if another thread cached its binder first.
         """
         with cython.critical_section(_wrapper_lock):
             if load_signature_version() != version:
@@ -105,7 +108,7 @@ cdef class ModuleOrigin(NativeReference):
             return self.binder
 
     def metadata(self):
-        """Return the JSON text of the metadata in the library, or None."""
+        """Return the JSON text of the function's metadata in its library; None if it has none."""
         return self._query("ffi.ModuleGetFunctionMetadata")
 
     cdef object _query(self, str function_name):
@@ -115,16 +118,19 @@ cdef class ModuleOrigin(NativeReference):
         return find_global_func(function_name)(module, self.name, self.query_imports)
 
     def reduce(self):
-        """Return the pickle data of the function, for its ``__reduce__``."""
+        """Return the pickle data of the function, for `Function.__reduce__`."""
         module = wrap_target(self.module)
         if module is None:
             raise TypeError(f"cannot pickle function `{self.name}`: its module was destroyed")
         return type(module).get_function, (module, self.name, self.query_imports)
 
 
-@cython.binding(False)  # a built-in function, which torch.compile can replace while it traces
+@cython.binding(False)  # torch.compile can replace built-in functions
 def function_of_module(CObject module not None, name, bint query_imports):
-    """Return a function of the module, or None; all wrappers of the function share the origin."""
+    """Return the function of this name in the module; None if there is none.
+
+    With `query_imports`, modules that the module imports are searched, too.
+    """
     cdef abi.TVMFFIAny args[3]
     cdef abi.TVMFFIObject* temporaries[2]
     cdef abi.TVMFFIAny result
@@ -136,7 +142,8 @@ def function_of_module(CObject module not None, name, bint query_imports):
     cdef str text = plain_str(name, "name of a function")
     begin_call(&state, temporaries, 1)
     cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(module)
-    pack_object(&args[0], handle.type_index, handle)  # the runtime refuses other objects
+    # If the object is not a module, the runtime raises the error.
+    pack_object(&args[0], handle.type_index, handle)
     if pack_str(<PyObject*>text, &args[1], &state, NULL) != 0:
         check(-2)
     args[2].type_index, args[2].zero_padding = abi.kTVMFFIBool, 0
@@ -144,7 +151,7 @@ def function_of_module(CObject module not None, name, bint query_imports):
     result.type_index, result.zero_padding = abi.kTVMFFINone, 0
     result.v_int64 = 0
     borrowings = begin_borrowing(&borrowing, &wrapper, 1)
-    with nogil:  # the module may be third-party code
+    with nogil:  # the module's lookup may be slow third-party code
         code = abi.TVMFFIFunctionCall(_find_in_module.chandle, args, 3, &result)
     end_borrowing(borrowings, &borrowing)
     release_temporaries(&state, view_free_list())
@@ -155,7 +162,7 @@ def function_of_module(CObject module not None, name, bint query_imports):
     cdef object origin = get_object_metadata(function)
     if origin is None:
         set_module_origin(function, module, text, query_imports)
-    else:  # a function of an imported module keeps the origin of that module
+    else:  # the function was found before, maybe in an imported module
         set_origin(function, origin)
     return function
 
@@ -163,7 +170,7 @@ def function_of_module(CObject module not None, name, bint query_imports):
 cpdef set_module_origin(
     Function function, CObject module, str name, bint query_imports
 ):
-    """Set the origin of a function, for all its wrappers."""
+    """Set the origin of a native function; all its wrappers share the origin."""
     cdef ModuleOrigin origin = ModuleOrigin.__new__(ModuleOrigin)
     origin.refer_to(function)
     origin.module = weak_target(module)
@@ -173,10 +180,10 @@ cpdef set_module_origin(
 
 
 def forget_binders(name) -> None:
-    """Remove the cached binders of all module functions of this name, for a replaced signature.
+    """Remove the cached binders of all module functions of this name, after a signature changed.
 
     Functions of all modules are reset, because other modules may import the function's module.  The
-    new signature must be readable before the call.
+    caller stores the new signature first, because other threads may look it up immediately.
     """
     cdef list origins = [
         reference for reference in references_with_metadata()
@@ -184,8 +191,8 @@ def forget_binders(name) -> None:
     cdef list binders = [None] * len(origins), wrappers = [None] * len(origins)
     cdef ModuleOrigin origin
     cdef Py_ssize_t i
-    # One critical section: lookups that begin later find no old binder, and lookups that began
-    # earlier see the new version and store nothing.
+    # One critical section, so that no old binder stays in the cache: a lookup that begins later
+    # reads the new signature; a lookup that began earlier finds another version and caches nothing.
     with cython.critical_section(_wrapper_lock):
         advance_signature_version()
         for i in range(len(origins)):
@@ -200,5 +207,5 @@ def forget_binders(name) -> None:
 
 
 def signature_version() -> int:
-    """Return the number of replaced signatures so far; `store_binder` compares it."""
+    """Return the number of times that signatures were replaced; an argument of `store_binder`."""
     return load_signature_version()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read-only arguments: checks that a function does not write memory that must not be written.
 
-Python callables may get any read-only tensor, because it is marked; the runtime's functions never
-write tensors.  For other functions, the signature declares whether a parameter is written; without
-a signature, the direction is unknown.
+Python callables may get any read-only tensor, because they see that it is read-only; functions of
+the runtime never write tensors.  For other functions, the signature declares the direction of each
+parameter: "in" (read), "out" or "inout" (written).  Without a signature, it is "unknown".
 """
 
 from cpython.ref cimport PyObject
@@ -15,7 +15,7 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.object cimport check, set_exception
 
-# The fix in the error message, by direction of the parameter.
+# The last part of the error message, which says how to fix the call, by direction of the parameter.
 _REMEDIES = {
     "in": "",
     "out": "pass a writable array",
@@ -51,10 +51,12 @@ cdef int _check_writable(str direction, ArgumentRestriction restriction) except 
 def check_memory(value, str direction not None) -> None:
     """Raise BufferError if a native function must not get the memory of an argument.
 
+    A function that writes into an argument must not get read-only memory.
+
     Parameters
     ----------
     value : object
-        The argument of a call.
+        The argument, such as an array.
     direction : str
         The direction that the signature declares for the parameter, see `DIRECTIONS`.
     """

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The runtime's functions that run with the GIL held.
+# Short functions of the runtime, which are called with the GIL held.
 from tvm_ffi._binding cimport abi
 
 # Return True if the function is a short function of the runtime, which must be called with the GIL
 # held: it may read Lists and Dicts, which other threads change only with the GIL held.
 cdef bint keeps_gil(abi.TVMFFIObjectHandle function) noexcept
-# Return True if the function is one of these and stores arguments in an object.
+# Return True if the function is such a short function and stores its arguments in an object, like
+# `ffi.ListAppend`.
 cdef bint stores_arguments(abi.TVMFFIObjectHandle function) noexcept

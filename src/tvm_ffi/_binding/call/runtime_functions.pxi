@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime's functions that run with the GIL held: a hash table of function addresses.
+"""Short functions of the runtime, which are called with the GIL held: a table of addresses.
 
-Addresses identify a function independently of the name or value through which it was obtained.  The
-table owns its functions, so their addresses are not reused.  It is filled when the binding is
-imported; threads read it without a lock.
+The hash table contains the addresses of function objects, because Python code may obtain the same
+function by name or as a value.  The table owns the functions, so their addresses are not reused.
+The import of the binding fills the table; later, threads read it without a lock.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
@@ -15,15 +15,16 @@ from tvm_ffi._binding.values cimport text_of
 cdef enum:
     LOG2_SLOTS = 10
     NUM_SLOTS = 1 << LOG2_SLOTS
-    MAX_FUNCTIONS = 512  # the runtime has about 150
+    MAX_FUNCTIONS = 512  # half of the slots; the runtime has about 150 functions
 
-cdef abi.TVMFFIObjectHandle _slots[NUM_SLOTS]  # owned; NULL: empty
-cdef bint _stores_arguments[NUM_SLOTS]
+cdef abi.TVMFFIObjectHandle _slots[NUM_SLOTS]  # function objects, owned; NULL: empty slot
+cdef bint _stores_arguments[NUM_SLOTS]  # by slot: see `stores_arguments`
 
-# Names of functions that run with the GIL held.  Many of them read containers, which other threads
-# change only with the GIL held.
+# Name prefixes of the functions that are called with the GIL held.  Many of them read containers,
+# which other threads change only with the GIL held.
 _GIL_KEEPING_PREFIXES = ("ffi.", "pytvmffi.ReprPrintAbbreviated")
-# Exceptions: functions that call code of libraries, or wait for the loader or a driver.
+# Name prefixes of functions that are called without the GIL despite their prefix `ffi.`, because
+# they run code of libraries, or wait for the loader or a driver.
 _BLOCKING_PREFIXES = ("ffi.Module", "ffi.SystemLib")
 # Functions that store their arguments in an object.
 _STORING_FUNCTIONS = (
@@ -93,7 +94,7 @@ def _fill_table():
     cdef int64_t count
     index.type_index = abi.kTVMFFIInt
     index.zero_padding = 0
-    index.v_int64 = -1  # asks for the number of names
+    index.v_int64 = -1  # `name_at(-1)` returns the number of names
     count = _call_function(name_at, &index, 1).v_int64
     for index.v_int64 in range(min(count, MAX_FUNCTIONS)):
         name = _consume_text(_call_function(name_at, &index, 1))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signatures of functions for ``inspect.signature`` and ``help``.
 
-Callbacks have the signature of their Python callable.  Metadata without a `Signature` contain only
-the types of parameters: such parameters are positional and are named ``_0``, ``_1`` and so on.
+Callbacks have the signature of their Python callable.  For native functions, metadata without a
+`Signature` contain only the types of parameters: the signature then has positional parameters with
+the names ``_0``, ``_1`` and so on.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ _PRINTER = TypePrinter(type_key_to_index)
 
 
 def signature_of_callable(function: Callable[..., Any]) -> Signature | None:
-    """Return the signature of a Python callable; None if `inspect` finds none."""
+    """Return the signature of a Python callable; None if `inspect.signature` fails."""
     try:
         return inspect.signature(function)
-    except (TypeError, ValueError):  # some built-in functions, broken `__signature__`
+    except (TypeError, ValueError):  # some built-in functions, invalid `__signature__`
         return None
 
 
 def signature_of_metadata_text(text: str | None) -> Signature | None:
-    """Return the signature from the JSON text of a function's metadata, or None."""
+    """Return the signature in the JSON text of a function's metadata; None if there is none."""
     try:
         return signature_of_metadata(json.loads(text or "{}"))
     except (ValueError, RecursionError):
@@ -39,17 +40,18 @@ def signature_of_metadata_text(text: str | None) -> Signature | None:
 
 
 def signature_of_metadata(metadata: Any) -> Signature | None:
-    """Return the signature from a function's metadata; None if they have no function schema.
+    """Return the signature in a function's metadata; None if they contain no function type.
 
     Parameters
     ----------
     metadata : dict
-        The member ``type_schema`` is the type schema of the function, or its JSON text.
+        The metadata.  ``metadata["type_schema"]`` is the type schema of the function, or its JSON
+        text.
     """
     function = declared_function(metadata, Schema)
     try:
         return None if function is None else _signature_of_groups(function.named_args or {})
-    except RecursionError:  # printing recurses deeper than reading
+    except RecursionError:  # printing a schema recurses deeper than parsing it
         return None
 
 

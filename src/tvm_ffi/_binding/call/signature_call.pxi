@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of functions that have a signature: argument binding by position, name and default.
+"""Argument binding (definition of `bind` in argument_binder.pxd), and calls with a signature.
+
+This file defines `ArgumentBinder`, `bind` and the other functions of call/argument_binder.pxd, and
+those of call/signature_call.pxd.
 
 Each signature has one `ArgumentBinder`.  To bind a keyword argument, the binder compares the
 address of its interned name with the names of the first parameters, then looks it up in a dict.
@@ -29,15 +32,17 @@ from tvm_ffi._binding.object cimport check, hooks, releases_gil_by_default, set_
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
 
 cdef enum:
-    TO_FLOAT, TO_TEXT, TO_CONTAINER
+    TO_FLOAT, TO_TEXT, TO_CONTAINER  # values of `Conversion.kind`
 
 cdef enum:
-    MAX_COMPARED = 16  # parameters whose names are compared; a dict is faster for more
+    MAX_COMPARED = 16  # names that are compared with a keyword before the dict is used
 
-# The default of parameters that have no default.
+# Marks a required parameter in `ArgumentBinder.defaults`.
 NO_DEFAULT = object()
 cdef PyObject* _no_default = <PyObject*>NO_DEFAULT
 
+# Directions of parameters: the function reads the argument, writes it, does both, or has not
+# declared it.
 DIRECTIONS = ("in", "out", "inout", "unknown")
 
 
@@ -50,10 +55,10 @@ cdef class ArgumentBinder:
         The signature of the function.
     names, defaults, converters : tuple
         One element per parameter, in order, without the variadic parameter.  Names are interned.
-        Defaults are ready to be packed; `NO_DEFAULT` if there is none.  A converter is None,
-        ``float``, ``str`` or a container converter.
+        A default is `NO_DEFAULT` for a required parameter.  A converter is None (no conversion),
+        ``float``, ``str`` or a result of `container_converter`.
     directions : bytes
-        One index in `DIRECTIONS` per parameter.
+        One index in `DIRECTIONS` per element of `names`.
     num_positional_only, num_positional : int
         The number of parameters that accept only positional arguments, and of parameters that
         accept positional arguments.
@@ -65,7 +70,7 @@ cdef class ArgumentBinder:
         self, signature, tuple names not None, tuple defaults not None, tuple converters not None,
         bytes directions not None, int num_positional_only, int num_positional, bint is_variadic,
     ):
-        # Calls do not check these invariants again.
+        # Argument binding indexes arrays without checks and relies on these invariants.
         if not len(names) == len(defaults) == len(converters) == len(directions):
             raise ValueError(
                 "ArgumentBinder: expected as many defaults, converters and directions as names "
@@ -133,7 +138,7 @@ cdef Py_ssize_t count_bound(ArgumentBinder binder, Py_ssize_t num_args) noexcept
 
 
 cdef inline int _index_of_name(ArgumentBinder binder, PyObject* name) noexcept:
-    """Return the index of the parameter that a keyword names; -1 if there is none."""
+    """Return the index of the parameter with the name of a keyword; -1 if there is none."""
     cdef PyObject* names = <PyObject*>binder.names
     cdef PyObject* index
     cdef int i
@@ -143,7 +148,7 @@ cdef inline int _index_of_name(ArgumentBinder binder, PyObject* name) noexcept:
     if Py_TYPE(name) == &PyUnicode_Type:
         index = PyDict_GetItem(<PyObject*>binder.indices, name)
         return -1 if index == NULL else <int>PyLong_AsLong(index)
-    # A subclass of str may override the hash.
+    # For a keyword of a subclass of str, which may override `__hash__`, do not use the dict.
     for i in range(binder.num_positional_only, binder.num_params):
         if PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0:
             return i
@@ -186,7 +191,7 @@ cdef int _raise_binding_error(
 ) noexcept:
     """Set the TypeError of a call whose arguments cannot be bound.  Returns -1."""
     try:
-        from tvm_ffi.signature._binding_errors import binding_problem  # lazy: only for errors
+        from tvm_ffi.signature._binding_errors import binding_problem  # rarely needed
 
         keywords = () if kwnames == NULL else <tuple><object>kwnames
         problem = binding_problem(binder.signature, num_args, keywords)
@@ -203,7 +208,8 @@ cdef Py_ssize_t convert_bound(ArgumentBinder binder, PyObject** bound, PyObject*
     cdef Py_ssize_t num_owned = 0
     cdef PyObject* converted
     cdef int i
-    # In a variadic function, `conversion.index` is not the index in `bound`: nothing is converted.
+    # Arguments of variadic functions are not converted, because further arguments may shift
+    # keyword-only parameters: `conversion.index` is then not the index in `bound`.
     for i in range(0 if binder.is_variadic else binder.num_conversions):
         conversion = &binder.conversions[i]
         if Py_TYPE(bound[conversion.index]) == conversion.accepted_class:
@@ -224,9 +230,10 @@ cdef Py_ssize_t convert_bound(ArgumentBinder binder, PyObject** bound, PyObject*
 cdef PyObject* _convert_argument(
     ArgumentBinder binder, const Conversion* conversion, PyObject* value
 ) noexcept:
-    """Return a new reference to the converted value.
+    """Convert an argument to the declared type of its parameter and return a new reference.
 
-    NULL without an exception: the value needs no conversion.  Fails: NULL with an exception set.
+    Returns NULL without an exception if the value needs no conversion.
+    Fails: NULL with an exception set.
     """
     cdef double number
     if conversion.kind == TO_FLOAT:
@@ -245,7 +252,10 @@ cdef PyObject* _convert_argument(
 cdef Py_ssize_t _parameter_index(
     ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args
 ) noexcept:
-    """Return the index of an argument's parameter; -1 if it is variadic or `binder` is None."""
+    """Return the index of the parameter that gets the argument at `index` of `num_args`.
+
+    Returns -1 if the parameter is variadic or `binder` is None.
+    """
     if binder is None:
         return -1
     if index < binder.num_positional:
@@ -266,12 +276,12 @@ cdef object direction_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ss
 
 # ---- calls ---------------------------------------------------------------------------------
 
-# The number of times that signatures were replaced, see load_signature_version.
+# The signature version, see load_signature_version.
 cdef Py_ssize_t _signature_version = 0
 
 
 def declared_signature(Function function not None):
-    """Return the declared signature of a function, or None."""
+    """Return the declared signature of a function; None if it has none."""
     binder = hooks.signature_lookup(function, origin_of(function))
     return None if binder is None else binder.signature
 
@@ -279,10 +289,10 @@ def declared_signature(Function function not None):
 cdef PyObject* _call_unresolved(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """Vectorcall entry before the first call: look up the signature, then call.
+    """Vectorcall entry of functions whose signature was not looked up: look it up, then call.
 
-    A finalizer may call a function while the interpreter shuts down and the modules that look up
-    signatures are cleared.  The function is then called by position.
+    During interpreter shutdown, a finalizer may call a function after the Python modules that look
+    up signatures were cleared.  The function is then called by position.
     """
     cdef Function function = <Function>callable
     if resolve_signature(function) != 0:
@@ -294,23 +304,23 @@ cdef PyObject* _call_unresolved(
 
 
 cdef int resolve_signature(Function function) noexcept:
-    """Look up the signature and store the binder.  Fails: -1 with an exception set.
+    """Look up the signature and store its argument binder.  Fails: -1 with an exception set.
 
     Threads: several threads may look up the same signature concurrently.  The function is marked as
-    resolved only afterwards, so that no thread calls it without the binder.  If the signature is
-    replaced during the lookup, the lookup starts again.
+    resolved after the binder is stored, so that no thread calls it without the binder.  If the
+    signature is replaced during the lookup, the lookup starts again.
     """
     cdef Py_ssize_t version
     try:
         while True:
             version = load_signature_version()
             binder = None
-            if callable_of(function.chandle) == NULL:  # the interpreter binds for Python callables
+            if callable_of(function.chandle) == NULL:  # Python binds the arguments
                 binder = hooks.signature_lookup(function, origin_of(function))
             is_non_blocking = binder is not None and binder.signature.non_blocking
             if _store_binder(function, binder, is_non_blocking, version):
                 return 0
-    except BaseException as error:  # MemoryError, Ctrl-C: the next call looks it up again
+    except BaseException as error:  # such as MemoryError; the next call repeats the lookup
         set_exception(error)
     return -1
 
@@ -320,9 +330,9 @@ cdef bint _store_binder(
 ) except -1:
     """Store the binder unless the signature version changed; return False if it did.
 
-    If another thread was faster, its binder stays, because calls may already use it.
+    If another thread has stored its binder first, that binder stays, because calls may use it.
     """
-    cdef object _earlier = None  # released after the critical section
+    cdef object _earlier = None  # released after the critical section: may run Python code
     with cython.critical_section(_wrapper_lock):
         if _signature_version != version:
             return False
@@ -334,7 +344,7 @@ cdef bint _store_binder(
 
 
 cdef object _publish(Function function, ArgumentBinder binder):
-    """Let calls use this binder, or None; return the previous one.
+    """Store the binder, or None, and the vectorcall entry that uses it; return the previous binder.
 
     Threads: needs `_wrapper_lock`.
     """
@@ -369,7 +379,7 @@ cdef PyObject* _call_with_binder(
 cdef inline PyObject* _call_bound(
     PyObject* callable, ArgumentBinder binder, PyObject** bound, Py_ssize_t num_bound
 ) noexcept:
-    """Convert bound arguments as the signature requires, then call."""
+    """Convert the bound arguments to the declared types, then call the function."""
     cdef PyObject* owned[MAX_STACK_ARGS]
     cdef Py_ssize_t num_owned = 0
     cdef PyObject* py_result
@@ -388,7 +398,7 @@ cdef PyObject* _call_bound_on_heap(
     PyObject* callable, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
     ArgumentBinder binder,
 ) noexcept:
-    """Same as `_call_with_binder`, but for any number of arguments."""
+    """Same as `_call_with_binder`, but for more than MAX_STACK_ARGS bound arguments."""
     cdef Py_ssize_t num_bound = count_bound(binder, num_args)
     cdef PyObject** bound = <PyObject**>PyMem_Malloc(2 * <size_t>num_bound * sizeof(void*))
     cdef PyObject** owned = bound + num_bound
@@ -408,13 +418,13 @@ cdef PyObject* _call_bound_on_heap(
 
 
 def arguments_in_order(Function function not None, tuple args not None, dict kwargs not None):
-    """Return the converted arguments in the order of the parameters, with defaults.
+    """Return the arguments of a call in the order of the parameters, converted and with defaults.
 
     Raises
     ------
     TypeError
-        If an argument is missing, unknown or given twice, or if the function has no signature and
-        gets keyword arguments.
+        If an argument is missing, unknown or passed twice, or if the function has no signature and
+        there are keyword arguments.
     """
     cdef ArgumentBinder binder
     if not load_flag(&function.is_resolved) and resolve_signature(function) != 0:
@@ -465,7 +475,7 @@ cdef void advance_signature_version() noexcept:
 
 
 cdef int unresolve(Function function) except -1:
-    # Keep the binder, because a call on another thread may be about to read it.
+    # Keep `function.binder`, because a call on another thread may be about to read it.
     with cython.critical_section(_wrapper_lock):
         if not function.release_gil_assigned:
             store_flag(&function.releases_gil, releases_gil_by_default())

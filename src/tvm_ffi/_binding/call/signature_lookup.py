@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signature lookup: create the argument binder of a function from its metadata on the first call.
 
-Most functions have no signature; for them, this module imports nothing else.  The origin of a
-function is the name of a global function, or a `ModuleOrigin`.
+Most functions have no signature; for them, this module does not import `tvm_ffi.signature`.  The
+origin of a function tells where it was found: the name of a global function, or a `ModuleOrigin`.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _CONTAINERS = ("Array", "List", "Map", "Dict")
 def binder_of_wrapper(
     function: Function, origin: str | ModuleOrigin | None
 ) -> ArgumentBinder | None:
-    """Return `find_binder(...)`; `forget_binders` will reset the wrapper on new signatures."""
+    """Return `find_binder(...)`, and let `forget_binders` reset `function` on a new signature."""
     if isinstance(origin, ModuleOrigin):
-        origin.add_wrapper(function)  # first: another thread may change the signature from here on
+        origin.add_wrapper(function)  # first: another thread may replace the signature now
     return find_binder(function, origin)
 
 
 def find_binder(function: Function, origin: str | ModuleOrigin | None) -> ArgumentBinder | None:
-    """Return the argument binder of a native function; None without parameter names."""
+    """Return the argument binder of a native function; None if it has no signature."""
     if origin is None:
         return None
     if isinstance(origin, str):
@@ -58,7 +58,10 @@ def find_binder(function: Function, origin: str | ModuleOrigin | None) -> Argume
 
 
 def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
-    """Return the metadata of a function as JSON text; None, with a warning, if a library fails."""
+    """Return the metadata of a function as JSON text; None if it has none.
+
+    If the library fails to return them, warn and return None.
+    """
     if isinstance(origin, str):
         return _metadata_of_global(function, origin)
     try:
@@ -73,9 +76,9 @@ def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
 
 
 def _metadata_of_global(function: Function, name: str) -> str | None:
-    """Return the metadata of a global function; None if the name belongs to another function.
+    """Return the metadata of a global function; None if `name` now refers to another function.
 
-    Other threads may register and remove functions, so the function is compared after the lookup.
+    Other threads may replace the function of this name, so compare functions after the lookup.
     """
     get_metadata: Any = find_global_func("ffi.GetGlobalFuncMetadata")
     try:
@@ -86,7 +89,7 @@ def _metadata_of_global(function: Function, name: str) -> str | None:
 
 
 def is_registered(function: Function, name: str) -> bool:
-    """Return True if the global function of this name is this function."""
+    """Return True if `function` is registered as the global function `name`."""
     return function == find_global_func(name)
 
 
@@ -96,9 +99,9 @@ def is_registered(function: Function, name: str) -> bool:
 def _binder_of_metadata(
     text: str | None, name: str, library: Callable[[], str]
 ) -> ArgumentBinder | None:
-    """Return the argument binder of the signature in metadata; None if there is no signature.
+    """Return the argument binder for the signature in metadata; None if there is no signature.
 
-    Damaged metadata cause a warning.
+    If the metadata are damaged, warn and return None.
     """
     if not text or '"signature"' not in text:
         return None
@@ -114,7 +117,7 @@ def _binder_of_metadata(
 
 
 def new_binder(signature: Signature) -> ArgumentBinder:
-    """Return the argument binder of a signature."""
+    """Return a new argument binder for a signature."""
     by_name = [parameter for parameter in signature.parameters if parameter.kind != "variadic"]
     return ArgumentBinder(
         signature,

@@ -4,10 +4,10 @@
 1. Packing an argument takes a view from the free list.  The view borrows the Python object until
    the call returns.  For a tensor, the view contains a copy of shape and strides, because the
    callee may change the shape of the array in place.
-2. If the callee took no reference to the view, the view goes back to the free list after the call.
-   In this case nothing was allocated or copied, and no Python reference count was changed.
-3. If the callee took a reference, the view takes a reference to the Python object before the call
-   returns.  The last native reference frees the view, on any thread.
+2. If the callee took no reference to the view, the view returns to the free list after the call.
+   Such a call allocates nothing, copies no elements, and changes no Python reference count.
+3. If the callee took a reference to the view, the view takes a reference to the Python object
+   before the call returns.  Releasing the last native reference, on any thread, frees the view.
 
 Threads: the free list is used only with the GIL held.  The design is in
 docs/design/argument-views.md.
@@ -18,21 +18,21 @@ from libc.stdint cimport int64_t
 from tvm_ffi._binding cimport abi
 
 cdef enum:
-    MAX_INLINE_NDIM = 8
+    MAX_INLINE_NDIM = 8  # views of tensors with more dimensions allocate their extents
 
 cdef extern from *:
     """
     #include <tvm/ffi/c_api.h>
 
-    /* Maximal length of the free list.  Free-threaded Python has none: synchronizing threads on the
-     * list costs more than a small allocation. */
+    /* Maximum length of the free list.  It is 0 on free-threaded Python, where synchronizing
+     * threads on the list would cost more than a small allocation. */
     #ifdef Py_GIL_DISABLED
     #define TVM_FFI_MAX_FREE_VIEWS 0
     #else
     #define TVM_FFI_MAX_FREE_VIEWS 64
     #endif
 
-    /* Acquire order: uses of the view on other threads happen before its memory is reused. */
+    /* Acquire order: other threads' uses of the view happen before its memory is reused. */
     static inline int tvm_ffi_has_one_reference(TVMFFIObject* arg_view) {
       uint64_t count = __atomic_load_n(&arg_view->combined_ref_count, __ATOMIC_ACQUIRE);
       return count == TVM_FFI_REF_COUNT_INITIAL;
@@ -40,36 +40,39 @@ cdef extern from *:
     """
     enum:
         MAX_FREE_VIEWS "TVM_FFI_MAX_FREE_VIEWS"
-    # Return True if the only reference is the one of the call that packed the view.
+    # Return True if the view has only the reference of the call that packed it, so that the callee
+    # does not keep it.
     bint has_one_reference "tvm_ffi_has_one_reference"(abi.TVMFFIObject* arg_view) noexcept
 
 
 ctypedef struct ArgumentView:
     abi.TVMFFIObject header
-    # The native value after the header.  A string has its TVMFFIByteArray here, see bytes_of_view.
+    # The content of the native object.  In a view of a string, the TVMFFIByteArray is at this
+    # offset, see bytes_of_view.
     abi.DLTensor tensor
-    PyObject* owner       # the array, str or bytes; borrowed until the call returns, or owned
-    bint owner_is_owned   # the view holds a reference to `owner`: the callee keeps the view
+    PyObject* owner       # viewed array, str or bytes; borrowed until the call returns, or owned
+    bint owner_is_owned   # the view owns a reference to `owner`, because the callee keeps the view
     bint is_read_only     # the memory of the tensor must not be written
-    const abi.DLPackExchangeAPI* exchange_api  # used to read `owner`; NULL: another protocol
+    const abi.DLPackExchangeAPI* exchange_api  # exchange API that read `owner`, or NULL
     int64_t* heap_extents  # owned; shape, then strides; NULL for up to MAX_INLINE_NDIM dimensions
-    ArgumentView* next_free  # the next view of the free list; undefined while in use
+    ArgumentView* next_free  # next view of the free list; undefined while the view is in use
     int64_t inline_extents[2 * MAX_INLINE_NDIM]  # shape, then strides
 
 
 ctypedef struct ArgumentViewFreeList:
     ArgumentView* first  # the unused views, linked by next_free
     int size             # number of unused views, 0 to MAX_FREE_VIEWS
-    void (*deleter)(void* self, int flags) noexcept  # identifies views among native objects
+    void (*deleter)(void* self, int flags) noexcept  # deleter of all views; identifies them
 
 
-# Return the only free list.  It is never freed.
+# Return the free list of the process; it is never freed.
 cdef ArgumentViewFreeList* view_free_list() noexcept
-# Allocate a view; returns an owned view.  Fails: NULL with MemoryError set.
+# Allocate a view and return it, owned by the caller.  Fails: NULL with MemoryError set.
 cdef ArgumentView* new_view() noexcept
-# Same as `return_view`, but for views that do not go back to the free list.
+# Same as `return_view`, but for views that do not return to the free list.
 cdef void return_view_slow(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept
-# Allocate `ndim` extents and `ndim` strides; borrowed from the view.
+# Allocate the array `heap_extents` of a view for `ndim` extents and `ndim` strides, and return it.
+# The array is borrowed from the view.
 # Fails: NULL with MemoryError set.
 cdef int64_t* allocate_heap_extents(ArgumentView* arg_view, int ndim) noexcept
 
@@ -77,7 +80,7 @@ cdef int64_t* allocate_heap_extents(ArgumentView* arg_view, int ndim) noexcept
 cdef inline ArgumentView* take_view(
     ArgumentViewFreeList* free_list, int type_index, PyObject* owner
 ) noexcept:
-    """Return an owned view of `owner`; the caller fills `tensor` or the byte array.
+    """Return an owned view of `owner`; the caller then fills `tensor` or the byte array.
 
     The owner is borrowed until the call returns.  Fails: NULL with MemoryError set.
     """
@@ -95,7 +98,7 @@ cdef inline ArgumentView* take_view(
 
 
 cdef inline void return_view(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept:
-    """Consume a view of `take_view` after the call, or after its packing failed."""
+    """Release a view after the call, or after packing failed.  Consumes the view."""
     if (
         has_one_reference(&arg_view.header)
         and arg_view.heap_extents == NULL
@@ -121,14 +124,14 @@ cdef inline int64_t* extents_of(ArgumentView* arg_view, int ndim) noexcept:
 
 
 cdef inline abi.TVMFFIByteArray* bytes_of_view(ArgumentView* arg_view) noexcept:
-    """Return the byte array of a string view, at the offset of the DLTensor of a tensor view."""
+    """Return the byte array in the view of a str or bytes, borrowed from the view."""
     return <abi.TVMFFIByteArray*>&arg_view.tensor
 
 
 cdef inline ArgumentView* as_argument_view(
     ArgumentViewFreeList* free_list, abi.TVMFFIObjectHandle handle
 ) noexcept:
-    """Return the argument view of a handle, borrowed; NULL if the object is not a view."""
+    """Return the native object as an argument view, borrowed; NULL if it is not a view."""
     if (<abi.TVMFFIObject*>handle).deleter == free_list.deleter:
         return <ArgumentView*>handle
     return NULL

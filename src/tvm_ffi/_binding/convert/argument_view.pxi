@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Argument views: the free list, the deleter, and views that outlive their call.
 
-See argument_view.pxd for the life cycle of a view.
+argument_view.pxd describes the life cycle of a view.
 """
 
 from libc.stdint cimport int64_t
@@ -52,7 +52,7 @@ cdef int64_t* allocate_heap_extents(ArgumentView* arg_view, int ndim) noexcept:
 
 
 cdef void return_view_slow(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept:
-    # The callee keeps the view, the view has heap extents, or the free list is full.
+    # Three cases: the callee keeps the view, the view has heap extents, or the free list is full.
     if not has_one_reference(&arg_view.header) and not arg_view.owner_is_owned:
         own_python_object(<object>arg_view.owner)
         arg_view.owner_is_owned = True

@@ -1,35 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 # Conversion order: the precedence of the rules that choose the packer of a Python type.
 #
-# Rules are tried in this order, and the first rule that accepts the type decides.  The order is
-# observable behaviour; docs/concepts/conversion-order.md describes it.  Each precedence has exactly
-# one rule: `add_rule` fails for a second one.
+# Rules are tried in the order of this enum, and the first rule that accepts the type chooses the
+# packer.  The order is observable; docs/concepts/conversion-order.md describes it.  Each precedence
+# has exactly one rule: `add_rule` fails for a second one.
 
 cdef enum Precedence:
-    # Native objects are passed as they are, whatever other protocols their classes support.
-    TENSOR = 0      # including a tensor without a handle that a callback borrows
-    CONTAINER       # before other objects: packing also finds the framework of inner tensors
-    OBJECT          # including ObjectRValueRef and classes with `__tvm_ffi_object__`
-    # Arrays before numbers: an array with one element may convert to a number, too.
-    EXCHANGE_API    # before the slower protocols that the same class supports
-    STREAM          # before numbers and pointers: a stream class may be an int or have an address
-    NUMPY_ARRAY     # before `__dlpack__`, which NumPy refuses for read-only arrays
-    TORCH_TENSOR    # before `__dlpack__`, which does not report the current stream of PyTorch
-    DLPACK
-    CUDA_ARRAY      # after `__dlpack__`, which needs no synchronization and reports the device
-    # Plain values.
-    NUMBER          # including subclasses, so an int with `__tvm_ffi_value__` stays an int
-    DTYPE           # before text: `tvm_ffi.dtype` is a subclass of str
+    # Native objects come first, so that they are passed unchanged even if their class also supports
+    # a protocol.
+    TENSOR = 0      # `Tensor`, including tensors that a callback borrows and that have no handle
+    CONTAINER       # before OBJECT: packing a container also finds the framework of its tensors
+    OBJECT          # other objects, ObjectRValueRef, and classes with `__tvm_ffi_object__`
+    # Arrays come before numbers, because an array with one element may convert to a number.
+    EXCHANGE_API    # before DLPACK, because the same classes support both and DLPack is slower
+    STREAM          # before NUMBER and POINTER: a stream may also be an int or a pointer
+    NUMPY_ARRAY     # before DLPACK: NumPy's `__dlpack__` may refuse read-only arrays
+    TORCH_TENSOR    # before DLPACK, which does not report PyTorch's current stream
+    DLPACK          # classes with `__dlpack__`
+    CUDA_ARRAY      # after DLPACK, which needs no synchronization and reports the device
+    # Python values that are not native objects.
+    NUMBER          # before VALUE_PROTOCOL: an int subclass with `__tvm_ffi_value__` stays an int
+    DTYPE           # before TEXT: `tvm_ffi.dtype` is a subclass of str
     DEVICE
-    SHAPE           # before NATIVE_VALUE and tuples: `Shape` is both
-    NATIVE_VALUE    # before text: `core.String` is a subclass of str
+    SHAPE           # before NATIVE_VALUE and PYTHON_CONTAINER: `Shape` is a tuple, too
+    NATIVE_VALUE    # before TEXT: `core.String` is a subclass of str
     TEXT
     PYTHON_CONTAINER
     POINTER
-    POINTER_HANDLER  # before callables: classes in the handler table may have `__call__`
-    CALLABLE         # before protocols and exceptions, whose classes may have `__call__`
-    # Values of third-party classes that are recognized by a protocol only.
-    THIRD_PARTY_DTYPE   # after callables: `numpy.float32` is a class and becomes a function
+    POINTER_HANDLER  # before CALLABLE: classes in OPAQUE_PTR_HANDLERS may have `__call__`
+    CALLABLE         # before the rules below, whose classes may have `__call__`
+    # Third-party classes that only a protocol, or the name of the class, identifies.
+    THIRD_PARTY_DTYPE   # after CALLABLE: the class `numpy.float32` is a callable, not a dtype
     DEVICE_PROTOCOL
     VALUE_PROTOCOL
     EXCEPTION

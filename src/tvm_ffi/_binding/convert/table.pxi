@@ -17,25 +17,27 @@ from tvm_ffi._binding.object cimport check, set_exception, wrap_object
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 
 # ---- packers by type -----------------------------------------------------------------------
-# Hash table with open addressing; the key is the address of the type.  The slot of a destroyed type
-# becomes a tombstone, which a later type reuses, so short-lived classes do not enlarge the table.
+# The packers are in a hash table with open addressing; the keys are the addresses of the types.
+# The slot of a destroyed type becomes a tombstone, which a later type reuses, so that short-lived
+# classes do not enlarge the table.
 #
-# Threads: reading needs no lock, also without the GIL; changing needs `_lock`.  Code that holds the
-# lock must not run Python code, because that code could need the lock, too.
+# Threads: reading the table needs no lock, even without the GIL; changing it needs `_lock`.  Code
+# that holds `_lock` must not run Python code, because that code could wait for the lock.
 
 cdef PackerTable* _table = NULL
-cdef size_t _num_used_slots = 0    # including tombstones
+cdef size_t _num_used_slots = 0    # packers and tombstones in the table
 cdef size_t _num_live_packers = 0
-cdef Packer _tombstone
-# List of the packers of destroyed types.  Packers are reused for other types but never freed: a
-# running call or, without the GIL, another thread may still compare the type of a retired packer.
+cdef Packer _tombstone             # in the slots of destroyed types
+# List of the packers of destroyed types ("retired").  They are reused for other types but never
+# freed, because a running call or another thread may still read the type of a retired packer.
 cdef Packer* _retired = NULL
 cdef cython.pymutex _lock
 
-# The rules by precedence; NULL: none.  Importing the modules of the binding fills the array.
+# The conversion rules by precedence; NULL: no rule.  The import of the binding fills the array.
 cdef PackRule _rules[Precedence.NUM_PRECEDENCES]
 
-# Weak references to the types in the table, by address.  Their callbacks clear the slots.
+# Weak references to the types in the table, by address.  Their callbacks remove the packer of a
+# type when the type is destroyed.
 cdef dict _watched_types = {}
 
 
@@ -44,7 +46,9 @@ cdef PackerTable** packer_table() noexcept:
 
 
 cdef bint _fill_slot(PackerTable* table, Packer* packer) noexcept:
-    """Store the packer in its first free slot.  Return True if the slot was empty, not a tombstone.
+    """Store the packer in the first free slot for its type.
+
+    Return True if the slot was empty, False if it contained a tombstone.
     """
     cdef size_t i = home_slot(table, packer.type)
     cdef bint is_new
@@ -56,9 +60,9 @@ cdef bint _fill_slot(PackerTable* table, Packer* packer) noexcept:
 
 
 cdef int _rebuild(int log2_num_slots) noexcept:
-    """Move the packers to a new table of this size, without the tombstones.
+    """Copy the packers, without the tombstones, to a new table with `2**log2_num_slots` slots.
 
-    Fails: -1 if no memory is available; no exception is set.
+    Fails: -1 without an exception if no memory is available.
     """
     global _num_used_slots
     cdef PackerTable* old = _table
@@ -76,14 +80,14 @@ cdef int _rebuild(int log2_num_slots) noexcept:
                 _num_used_slots += 1
     store_table(&_table, table)
     if not GIL_IS_OPTIONAL:
-        free(old)  # without the GIL, another thread may be reading it
+        free(old)  # without the GIL, it leaks: another thread may be reading it
     return 0
 
 
 cdef int _forget_type(size_t address) except -1:
-    """Remove the packer of a destroyed type; called by the weak reference to the type.
+    """Remove the packer of a destroyed type: the callback of the weak reference to the type.
 
-    Allocates nothing: failure would leave a packer for the next type at the same address.
+    Allocates no memory, so that it cannot fail and leave the packer for a new type at this address.
     """
     cdef Packer* packer = NULL
     with _lock:
@@ -116,7 +120,7 @@ cdef Packer* _remove_packer(PyTypeObject* cls) noexcept:
 cdef void _clear_tombstones(size_t i) noexcept:
     """Clear the tombstones that end at slot `i`, if the slot after it is empty.
 
-    Probes that reach these tombstones would stop at the next slot anyway.
+    Searches that pass these tombstones end at the empty slot, so they find nothing after them.
     """
     global _num_used_slots
     cdef size_t mask = _table.num_slots - 1
@@ -129,7 +133,7 @@ cdef void _clear_tombstones(size_t i) noexcept:
 
 
 cdef void _retire(Packer* packer) noexcept:
-    """Add a packer without a type to the list for reuse.  Threads: needs `_lock`."""
+    """Add the packer of a destroyed type to the list `_retired`.  Threads: needs `_lock`."""
     global _retired
     store_type(&packer.type, NULL)
     packer.next_retired = _retired
@@ -137,7 +141,10 @@ cdef void _retire(Packer* packer) noexcept:
 
 
 cdef Packer* _new_packer(type cls, const Packer* chosen) noexcept:
-    """Return a copy of the chosen packer for the type; NULL if no memory is available."""
+    """Return a new or reused packer for the type, with the fields of `chosen`.
+
+    Fails: NULL without an exception if no memory is available.
+    """
     global _retired
     cdef Packer* new_packer
     with _lock:
@@ -152,12 +159,12 @@ cdef Packer* _new_packer(type cls, const Packer* chosen) noexcept:
         free(new_packer.context)
     new_packer.pack, new_packer.context = chosen.pack, chosen.context
     new_packer.owns_context = chosen.owns_context
-    store_type(&new_packer.type, <PyTypeObject*>cls)  # last: other threads may read it
+    store_type(&new_packer.type, <PyTypeObject*>cls)  # last: other threads compare it first
     return new_packer
 
 
 cdef const Packer* _add_packer(type cls, Packer* packer) except NULL:
-    """Store a copy of the packer and watch the type; return the stored packer, borrowed."""
+    """Store a copy of the packer until the type is destroyed; return it, borrowed."""
     cdef size_t address = <uintptr_t><PyObject*>cls
     cdef const Packer* stored = NULL
     cdef Packer* new_packer = _new_packer(cls, packer)
@@ -166,7 +173,7 @@ cdef const Packer* _add_packer(type cls, Packer* packer) except NULL:
     _watched_types[address] = PyWeakref_NewRef(cls, lambda _: _forget_type(address))
     with _lock:
         stored = _insert(new_packer)
-    if stored != new_packer:  # another thread was faster, or no memory
+    if stored != new_packer:  # another thread has stored one, or no memory is available
         with _lock:
             _retire(new_packer)
         if stored == NULL:
@@ -175,7 +182,7 @@ cdef const Packer* _add_packer(type cls, Packer* packer) except NULL:
 
 
 cdef const Packer* _insert(Packer* new_packer) noexcept:
-    """Store the packer, unless the type has one; return the stored packer.
+    """Store the packer, unless the type has a packer already; return the packer of the type.
 
     Threads: needs `_lock`.  Fails: NULL if no memory is available for a larger table.
     """
@@ -185,7 +192,7 @@ cdef const Packer* _insert(Packer* new_packer) noexcept:
     if earlier != NULL:
         return earlier
     if 2 * (_num_used_slots + 1) > _table.num_slots:
-        # Enlarge the table only if it is full of packers, not of tombstones.
+        # Enlarge the table only if packers fill it; otherwise removing the tombstones is enough.
         log2_num_slots += 4 * _num_live_packers > _table.num_slots
         if _rebuild(log2_num_slots) != 0:
             return NULL
@@ -228,7 +235,8 @@ cdef const Packer* _choose(object value) except NULL:
 
 cdef const Packer* choose_packer(PyObject* value) noexcept:
     cdef const Packer* packer
-    # Owned: the rules may run Python code that changes the class of `value` and destroys this one.
+    # An owned reference, because rules may run Python code that changes the class of `value` and
+    # releases the old class.
     cdef object cls = <object><PyObject*>Py_TYPE(value)
     try:
         packer = _choose(<object>value)
@@ -246,7 +254,7 @@ cdef const Packer* get_packer(PyObject* value) noexcept:
 
 
 cdef int _copy_borrowed_bytes(abi.TVMFFIAny* view) noexcept:
-    """Copy the bytes of a borrowed string; TypeError for an ObjectRValueRef."""
+    """Replace a borrowed string by an owned copy.  Fails: TypeError for an ObjectRValueRef."""
     cdef abi.TVMFFIAny borrowed = view[0]
     try:
         if borrowed.type_index == abi.kTVMFFIObjectRValueRef:
@@ -316,7 +324,8 @@ cdef int pack_inner(PyObject* inner, abi.TVMFFIAny* out, CallState* state) noexc
         out.type_index < abi.kTVMFFIStaticObjectBegin or state.num_temporaries != num_temporaries
     ):
         return 0
-    # The wrapper of the object is not an argument, so other code may move its reference away.
+    # The call keeps only its arguments from being emptied, and `inner` is not an argument: Python
+    # code may move the reference out of its wrapper.  A temporary owns another reference.
     abi.TVMFFIObjectIncRef(out.v_obj)
     return pack_temporary(state, out, out.type_index, out.v_obj)
 
@@ -332,7 +341,7 @@ cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_lis
 
 # ---- unpackers by type index ----------------------------------------------------------------
 
-cdef UnpackFunction _unpackers[128]  # NULL: objects become wrappers, other values are refused
+cdef UnpackFunction _unpackers[128]  # NULL: wrap objects, refuse other values
 
 
 cdef int add_unpacker(int32_t type_index, UnpackFunction unpack) except -1:

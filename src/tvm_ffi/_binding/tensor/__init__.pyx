@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors: DLPack import and export, and NumPy, CUDA and torch arrays as arguments.
 
-One extension module, compiled from the files below in this order: the statements of a file run
-after those of the files before it.  Names of one file are visible in all of them.
+One extension module, compiled from the files below.  The import of the module runs the statements
+of the files in this order.  Each file can use the names of all the other files.
 """
 
 include "cuda_array.pxi"

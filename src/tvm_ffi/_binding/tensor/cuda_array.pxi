@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments with `__cuda_array_interface__` but without DLPack, such as Numba's device arrays.
 
-Such an array may name the stream on which its elements are written.  If no earlier argument has
-chosen the stream of the call, the call runs on that stream.  Otherwise the binding synchronizes the
-array's stream, as the interface requires of a consumer that uses another one.
+The interface may name a stream with pending writes to the elements.  If no earlier argument has
+selected the stream of the call, the call runs on the stream of the array.  Otherwise the binding
+waits for the stream of the array, as the interface requires of a consumer that uses another stream.
 """
 
 from cpython.ref cimport PyObject
@@ -17,14 +17,15 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.object cimport check, own_python_object, release_python_object
 
 
-# The DLPack export of an array.  Shape and strides follow it in the same allocation.
+# The DLPack export of a CUDA array.  The shape and the strides follow this struct in the same
+# allocation.
 cdef struct _CudaExport:
     abi.DLManagedTensorVersioned managed  # its manager_ctx is the address of this struct
-    PyObject* owner                       # owned: the array
+    PyObject* owner                       # the array, owned
 
 
 cdef void _delete_cuda_export(abi.DLManagedTensorVersioned* managed) noexcept nogil:
-    """Free an export and release its array.  Threads: any."""
+    """Free the export of a CUDA array and release the array.  Threads: any."""
     cdef _CudaExport* export = <_CudaExport*>managed.manager_ctx
     release_python_object(export.owner)
     free(export)
@@ -35,7 +36,8 @@ cdef abi.TVMFFIObjectHandle _new_cuda_tensor(
 ) except NULL:
     """Return an owned tensor over the memory of `array`, which the tensor keeps alive.
 
-    Fails: MemoryError, OverflowError for numbers beyond 64 bits, or an error of the runtime.
+    `description` is the `CudaArray` of the array.  Fails: MemoryError, OverflowError if an extent
+    or stride does not fit 64 bits, or an error of the runtime.
     """
     cdef int32_t ndim = len(description.shape)
     cdef _CudaExport* export = <_CudaExport*>calloc(
@@ -78,9 +80,10 @@ cdef abi.TVMFFIObjectHandle _new_cuda_tensor(
 
 
 cdef int _follow_stream(CallState* state, object stream, int32_t device_id) except -1:
-    """Order the call after the work that is pending on the array's stream.
+    """Let the call run after the work that is pending on the array's stream.
 
-    Fails: RuntimeError if the stream cannot be synchronized.
+    Select this stream for the call, or wait for it if the call has another stream.  Fails:
+    RuntimeError if the stream cannot be synchronized.
     """
     from tvm_ffi._binding.tensor.cuda_array_interface import synchronize
 

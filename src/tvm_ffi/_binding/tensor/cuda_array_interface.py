@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """``__cuda_array_interface__`` version 3: parsing, and the CUDA driver calls that it needs.
 
-The interface is a dict that describes a GPU array without DLPack, such as a Numba device array.  It
-does not name the device and does not wait for pending work.  The CUDA driver does both; the library
-of the array has already loaded it.
+The interface is a dict that describes a GPU array without DLPack, such as a Numba device array.
+The dict does not contain the device of the array, and reading it does not wait for pending work.
+This module asks the CUDA driver for both; the library that created the array has already loaded the
+driver.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 class CudaArray(NamedTuple):
-    """The contents of a ``__cuda_array_interface__`` dict."""
+    """The parsed contents of a ``__cuda_array_interface__`` dict."""
 
     address: int
     is_read_only: bool
@@ -31,18 +32,18 @@ class CudaArray(NamedTuple):
     bits: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    """Distances between neighbours, in elements."""
+    """Distance between neighbours in each dimension, in elements."""
     stream: int | None
     """Stream with pending writes to the elements; None: no work is pending."""
 
 
 def read_interface(interface: Any) -> CudaArray:
-    """Parse the interface of an array.
+    """Parse a ``__cuda_array_interface__`` dict.
 
     Raises
     ------
     TypeError
-        If the interface is malformed or has a mask, or if DLPack has no such element type.
+        If the dict is malformed or has a mask, or if DLPack does not have the element type.
     ValueError
         If a stride is not a multiple of the item size.
     """
@@ -105,7 +106,7 @@ def _driver() -> Any:
 
 
 def device_of(address: int) -> int:
-    """Return the id of the device that owns an address; 0 if the driver cannot tell."""
+    """Return the id of the CUDA device that owns an address; 0 if the driver does not know it."""
     ordinal = ctypes.c_int(0)
     get_attribute = getattr(_driver(), "cuPointerGetAttribute", None)
     if get_attribute is None or not address:
@@ -115,7 +116,7 @@ def device_of(address: int) -> int:
 
 
 def synchronize(stream: int) -> None:
-    """Wait for the pending work of a stream.
+    """Wait until the pending work of a CUDA stream has finished.
 
     Raises
     ------

@@ -1,30 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 # DLPack export of native tensors: capsules, the arguments of `__dlpack__`, and the read-only flag.
-# The tensor handles that these functions take are borrowed.
+# All tensor handles that are passed to these functions are borrowed.
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport ArgumentView, ArgumentViewFreeList
 
-# Return True if the arguments of `__dlpack__` request a versioned capsule.  `device` is the
-# tensor's.  `args` has the values of the keyword arguments in `names`, a tuple or NULL.
-# Fails: BufferError if the consumer wants another device or a copy, TypeError for other arguments.
+# Return True if the arguments of `__dlpack__` request a versioned capsule.  `device` is the device
+# of the tensor.  `args` has one value per keyword in `names`, which is a tuple or NULL. Fails:
+# BufferError if the consumer requests another device or a copy; TypeError for positional or unknown
+# arguments.
 cdef bint requests_versioned_capsule(
     abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names) except -1
-# Return a new capsule, which owns a reference to the tensor until a consumer takes the export.
-# Fails: MemoryError; BufferError for a read-only tensor, which a legacy capsule cannot mark.
+# Return a new capsule of the legacy kind ("dltensor").  Its export owns a reference to the tensor.
+# Fails: MemoryError; BufferError for a read-only tensor, because a legacy capsule has no flag for
+# it.
 cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor)
-# Same as `new_legacy_capsule`, but the capsule has a read-only flag.  Fails: MemoryError.
+# Same as `new_legacy_capsule`, but return a "dltensor_versioned" capsule, which has a read-only
+# flag. Fails: MemoryError.
 cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor)
 
 
-# The deleters in the object headers by which read-only tensors are recognized.
+# Deleters of read-only tensors: the deleter in the object header tells if a tensor is read-only.
 ctypedef struct ReadOnlyDeleters:
-    void* tensor_deleter              # of the runtime's read-only tensors
-    void* view_deleter                # of the runtime's views of read-only tensors
-    ArgumentViewFreeList* free_views  # its deleter: of argument views, which have a flag
+    void* tensor_deleter              # deleter of the runtime's read-only tensors
+    void* view_deleter                # deleter of its views of read-only tensors
+    ArgumentViewFreeList* free_views  # has the deleter of argument views, which have a flag
 
-# Return the deleters; static memory.  Fails: never.
+# Return the deleters of read-only tensors, in static memory.  Fails: never.
 cdef const ReadOnlyDeleters* read_only_deleters() noexcept
 
 

@@ -50,14 +50,17 @@ cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor):
 
 
 cdef inline object _consume_reference(PyObject* owned):
-    """Return `owned` as a Python object.  Consumes the reference."""
+    """Return the object as a Cython variable with its own reference.  Consumes `owned`."""
     value = <object>owned
     Py_DECREF(value)
     return value
 
 
 cdef void _delete_legacy_capsule(object capsule) noexcept:
-    """Free the export, unless a consumer has taken it and renamed the capsule."""
+    """Destructor of a legacy capsule: free the export unless a consumer has taken it.
+
+    A consumer that takes the export renames the capsule.
+    """
     cdef abi.DLManagedTensor* managed
     if PyCapsule_IsValid(capsule, b"dltensor"):
         managed = <abi.DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
@@ -83,9 +86,9 @@ cdef const ReadOnlyDeleters* read_only_deleters() noexcept:
 
 
 cdef int _find_read_only_deleters() except -1:
-    """Fill in `_read_only_deleters` from a read-only sample tensor and a view of it.
+    """Set `_read_only_deleters` from a read-only sample tensor and a view of it.
 
-    The runtime gives its read-only tensors and views deleters that no other object has.
+    In the runtime, read-only tensors and views of them have deleters that no other objects have.
     """
     cdef abi.DLManagedTensorVersioned sample
     cdef int64_t extent = 1
@@ -118,16 +121,18 @@ _find_read_only_deleters()
 # ---- arguments of __dlpack__ ---------------------------------------------------------------
 
 cdef enum:
-    DL_DEVICE, COPY, MAX_VERSION, STREAM, NUM_KEYWORDS  # NumPy passes the first three in this order
+    DL_DEVICE, COPY, MAX_VERSION, STREAM, NUM_KEYWORDS  # indices in _KEYWORDS
 
+# Keyword arguments of `__dlpack__`.  NumPy passes the first three in this order.
 cdef tuple _KEYWORDS = tuple(
     [sys.intern(name) for name in ("dl_device", "copy", "max_version", "stream")])
 
 
 cdef inline int _keyword_of(PyObject* name, Py_ssize_t position) except -1:
-    """Return the index of a keyword in `_KEYWORDS`.  Fails: TypeError for an unknown one.
+    """Return the index in `_KEYWORDS` of the keyword `name`, which is the argument at `position`.
 
-    Names in source code are interned, so one comparison of addresses usually finds the keyword.
+    Keywords in source code are interned, so one comparison of addresses usually finds the index.
+    Fails: TypeError for an unknown keyword.
     """
     if position < NUM_KEYWORDS and name == PyTuple_GET_ITEM(<PyObject*>_KEYWORDS, position):
         return <int>position
@@ -135,7 +140,7 @@ cdef inline int _keyword_of(PyObject* name, Py_ssize_t position) except -1:
 
 
 cdef int _find_keyword(PyObject* name) except -1:
-    """Same as `_keyword_of`, but for keywords in another order."""
+    """Same as `_keyword_of`, but for keywords in any order."""
     cdef int i
     for i in range(NUM_KEYWORDS):
         if name == PyTuple_GET_ITEM(<PyObject*>_KEYWORDS, i) or <object>name == _KEYWORDS[i]:
@@ -158,18 +163,19 @@ cdef bint requests_versioned_capsule(
     if values[DL_DEVICE] != Py_None:
         _check_device(device, <object>values[DL_DEVICE])
     if values[COPY] != Py_None and <object>values[COPY]:
-        raise BufferError("cannot export a copy; copy with the consuming library")
+        raise BufferError(
+            "__dlpack__: cannot export a copy; copy the tensor with the consuming library")
     return values[MAX_VERSION] != Py_None and _is_versioned(<object>values[MAX_VERSION])
 
 
 cdef bint _is_versioned(object max_version) except -1:
-    """Return True if a consumer of this DLPack version reads versioned capsules."""
+    """Return True if a consumer with this `max_version` reads versioned capsules."""
     cdef long major = (<tuple>max_version)[0] if type(max_version) is tuple else max_version[0]
     return major >= 1
 
 
 cdef int _check_device(abi.DLDevice device, object requested) except -1:
-    """Fails: BufferError if the consumer wants another device than the tensor's."""
+    """Raise BufferError if the consumer requests another device than that of the tensor."""
     if tuple(requested) != (<int>device.device_type, device.device_id):
         device_type, device_id = requested
         raise BufferError(

@@ -2,11 +2,11 @@
 """The DLPack protocol: arguments with `__dlpack__` but without an exchange API, and their streams.
 
 1. For an array in CPU memory, the packer calls `__dlpack__` without a stream.
-2. For an array on a GPU, it passes the stream on which the call will use the elements, and the
-   exporter makes them ready there.  That is the stream of the call if an earlier argument has
-   chosen it, else the thread's current stream.
-3. If the framework's current stream is known, the array chooses the stream of the call, as an array
-   with an exchange API does.  Its exporter then has nothing to wait for.
+2. For an array on a GPU, the packer passes the stream on which the call will use the elements, and
+   the exporter lets this stream wait until the elements are ready.  This is the stream of the call
+   if an earlier argument has selected one, otherwise the thread's current stream.
+3. If the framework reports its current stream, the array selects that stream for the call, in the
+   same way as an array with an exchange API.  The exporter then does not have to wait.
 """
 
 from cpython.ref cimport PyObject
@@ -20,13 +20,13 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.values cimport address_of_stream
 
-# How arrays of a class export themselves through `__dlpack__`; the context of the class's packer.
+# Properties of a class whose arrays have `__dlpack__`; the context of the packer of the class.
 cdef struct _Exporter:
-    bint accepts_stream      # has `__dlpack_device__`, and `__dlpack__` takes a stream on a GPU
-    bint is_immutable     # arrays of the class are read-only, but their capsules are not marked
-    # Fails: TypeError for an array that must not be exported.  NULL: all arrays may be.
+    bint accepts_stream  # has `__dlpack_device__`, and `__dlpack__` accepts a stream on a GPU
+    bint is_immutable    # arrays of the class are read-only, but their capsules lack the flag
+    # Raises TypeError for an array that must not be exported.  NULL: all arrays can be exported.
     int (*check)(object array) except -1
-    # Returns the framework's current stream of a device.  NULL: unknown.
+    # Returns the framework's current stream of a device.  NULL: the framework does not report it.
     object (*current_stream)(int32_t device_id)
 
 
@@ -39,7 +39,10 @@ cdef object _current_stream_of_cupy(int32_t device_id):
 
 
 cdef int _check_eager_tensor(object array) except -1:
-    """Refuse dtypes that are not numbers: TensorFlow ends the process when it exports them."""
+    """Raise TypeError for a dtype without numbers, because exporting one aborts the process.
+
+    `array` is an eager tensor of TensorFlow.
+    """
     dtype = array.dtype
     if not (dtype.is_numpy_compatible and (
         dtype.is_floating or dtype.is_integer or dtype.is_complex or dtype.is_bool
@@ -49,7 +52,7 @@ cdef int _check_eager_tensor(object array) except -1:
 
 
 cdef int _describe_exporter(type cls, _Exporter* exporter) except -1:
-    """Describe how a class exports.  Recognizes frameworks by class name and imports nothing."""
+    """Fill `exporter` for a class.  Known frameworks are identified by class name, not imported."""
     exporter.accepts_stream = hasattr(cls, "__dlpack_device__")
     exporter.is_immutable, exporter.check, exporter.current_stream = False, NULL, NULL
     for base in cls.__mro__:
@@ -68,19 +71,19 @@ cdef int _describe_exporter(type cls, _Exporter* exporter) except -1:
 # ---- streams -------------------------------------------------------------------------------
 
 cdef bint _has_streams(int32_t device_type) noexcept:
-    """Return True if the array API standard defines stream numbers for the device type."""
+    """Return True if the array API standard defines stream numbers for this device type."""
     return device_type in (abi.kDLCUDA, abi.kDLCUDAManaged, abi.kDLROCM)
 
 
 cdef object _stream_number(int32_t device_type, void* stream):
-    """Return the number of a stream in the array API standard."""
+    """Return the number that the array API standard assigns to a stream: usually its address."""
     if stream == NULL and device_type != abi.kDLROCM:
         return LEGACY_DEFAULT_STREAM
     return <uintptr_t>stream
 
 
 cdef abi.DLDevice _device_of(object array) except *:
-    """Return the device of an array.  Paddle returns None as the index of the CPU.
+    """Return the device of an array.  The device id may be None, as Paddle returns for the CPU.
 
     Fails: TypeError if `__dlpack_device__` does not return a pair of ints.
     """
@@ -98,7 +101,7 @@ cdef abi.DLDevice _device_of(object array) except *:
 
 
 cdef object _stream_number_of_call(CallState* state, abi.DLDevice device):
-    """Return the number of the stream on which the call will use arrays of a device."""
+    """Return the number of the stream on which the call will use arrays on this device."""
     if (
         state.stream_device_type == <int>device.device_type
         and state.stream_device_id == device.device_id
@@ -108,7 +111,7 @@ cdef object _stream_number_of_call(CallState* state, abi.DLDevice device):
         device.device_type, abi.TVMFFIEnvGetStream(device.device_type, device.device_id))
 
 
-# ---- Python to native ----------------------------------------------------------------------
+# ---- packing -------------------------------------------------------------------------------
 
 cdef int _pack_capsule(
     object capsule, abi.TVMFFIAny* out, CallState* state, bint is_immutable
@@ -125,7 +128,8 @@ cdef int _pack_exporter(
 ) except -1:
     cdef const _Exporter* context = <const _Exporter*>packer.context
     cdef object array = <object>value
-    # A copy: the methods of the class may end the class, and the packer with it.
+    # A copy, because the methods of the class may run Python code that destroys the class and lets
+    # its packer be reused.
     cdef _Exporter exporter = context[0]
     cdef abi.DLDevice device
     if exporter.check != NULL:
@@ -144,7 +148,10 @@ cdef int _pack_exporter(
 cdef int _pack_env_stream_exporter(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack an array whose class has `__tvm_ffi_env_stream__`, which returns its current stream."""
+    """Pack an array whose class has `__tvm_ffi_env_stream__`.
+
+    This method returns the framework's current stream, which the array may select for the call.
+    """
     cdef abi.DLDevice device
     _pack_capsule(capsule_of(<object>value), out, state, False)
     device = abi.TVMFFITensorGetDLTensorPtr(out.v_obj).device

@@ -14,7 +14,7 @@ cdef abi.DLPackExchangeAPI _wrapper_api
 
 @cython.binding(False)
 cdef class DLTensorTestWrapper:
-    """Test double for the tensor class of a framework.  Tensor results arrive as `Tensor`.
+    """Tensor class with an exchange API, for tests.  It converts tensor results to `Tensor`.
 
     Parameters
     ----------
@@ -38,16 +38,19 @@ cdef class DLTensorTestWrapper:
         return get_current_stream(*self.tensor.__dlpack_device__())
 
     def __dlpack_device__(self) -> tuple:
-        """Return (device type, device id) in DLPack's numbering."""
+        """Return the device of the tensor as (device type, device id), in DLPack's numbering."""
         return self.tensor.__dlpack_device__()
 
     def __dlpack__(self, **kwargs):
-        """Export as a DLPack capsule, see `Tensor.__dlpack__`."""
+        """Export the tensor as a DLPack capsule, see `Tensor.__dlpack__`."""
         return self.tensor.__dlpack__(**kwargs)
 
 
 cdef int _export_wrapper(void* wrapper, abi.DLManagedTensorVersioned** out) noexcept:
-    """Exchange API: store an owned export in `out`.  Fails: -1 with an exception set."""
+    """Exchange API function: store an owned DLPack export in `out`.
+
+    Fails: -1 with an exception set.
+    """
     cdef Tensor tensor = (<DLTensorTestWrapper>wrapper).tensor
     try:
         handle_of(tensor)  # ValueError if the tensor is empty
@@ -59,8 +62,9 @@ cdef int _export_wrapper(void* wrapper, abi.DLManagedTensorVersioned** out) noex
 
 
 cdef int _import_tensor(abi.DLManagedTensorVersioned* managed, void** out) noexcept:
-    """Exchange API: store a new reference to a `Tensor` in `out`.  Consumes `managed` on success.
+    """Exchange API function: store a new reference to a `Tensor` in `out`.
 
+    Consumes `managed` on success.
     Fails: -1 with an exception set.
     """
     cdef abi.TVMFFIObjectHandle handle = NULL
@@ -76,7 +80,7 @@ cdef int _import_tensor(abi.DLManagedTensorVersioned* managed, void** out) noexc
 
 
 cdef int _wrapper_stream(abi.DLDeviceType device_type, int32_t device_id, void** out) noexcept:
-    """Exchange API: store the thread's current stream in `out`.  Fails: never."""
+    """Exchange API function: store the thread's current stream in `out`.  Fails: never."""
     out[0] = abi.TVMFFIEnvGetStream(<int32_t>device_type, device_id)
     return 0
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements of CPU tensors as Python numbers and as text.
 
-A dtype is a tuple (type code, bits, lanes).  Content is the bytes of the elements in row-major
-order.  Source of the small floats: DLPack 1.3; OCP 8-bit Floating Point, revision 1.0; OCP
-Microscaling 1.0.
+Parameters named `dtype` are tuples (type code, bits, lanes).  Parameters named `content` are the
+bytes of the elements in row-major order.  The layouts of the 8-bit floats are from DLPack 1.3, OCP
+8-bit Floating Point (OFP8) 1.0 and OCP Microscaling Formats 1.0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Number = Union[bool, int, float, complex]
 
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
 
-# Format characters of `struct`, by type code and bits.
+# Format characters of the module `struct`, by (type code, bits).
 _FORMATS = {
     **{(_INT, bits): char for bits, char in ((8, "b"), (16, "h"), (32, "i"), (64, "q"))},
     **{(_UINT, bits): char for bits, char in ((8, "B"), (16, "H"), (32, "I"), (64, "Q"))},
@@ -29,15 +29,19 @@ _FORMATS = {
 
 
 class _SmallFloat(NamedTuple):
-    """Layout of an 8-bit float: sign, exponent, fraction."""
+    """Layout of an 8-bit float: a sign bit, then the exponent, then the fraction."""
 
     exponent_bits: int
     bias: int
     special: str
-    """``"ieee"``: infinities, NaNs; ``"fn"``: NaN is all ones; ``"fnuz"``: NaN is minus zero."""
+    """Special values.
+
+    ``"ieee"``: infinities and NaNs as in IEEE 754.  ``"fn"``: no infinities; NaN has all bits set
+    except the sign.  ``"fnuz"``: no infinities and no minus zero, whose bits are the NaN.
+    """
 
 
-# ORDER dtype-code: the small floats from code 7 on, without e8m0.
+# ORDER dtype-code: the 8-bit floats by DLPack type code, except e8m0.
 _SMALL_FLOATS = {
     7: _SmallFloat(3, 3, "ieee"),
     8: _SmallFloat(4, 7, "ieee"),
@@ -47,19 +51,19 @@ _SMALL_FLOATS = {
     12: _SmallFloat(5, 15, "ieee"),
     13: _SmallFloat(5, 16, "fnuz"),
 }
-_E8M0 = 14
+_E8M0 = 14  # an exponent without sign and fraction
 
 
 # ---- Numbers -------------------------------------------------------------------------------------
 
 
 def has_numbers(dtype: Triple) -> bool:
-    """Return True if the elements of a dtype convert to Python numbers."""
+    """Return True if elements of this dtype can be converted to Python numbers."""
     return _reader_of(dtype) is not None
 
 
 def numbers_of(content: bytes | bytearray, dtype: Triple) -> list[Number]:
-    """Return the elements in row-major order; raise TypeError if they are not Python numbers."""
+    """Return the elements as a flat list of numbers; raise TypeError for other dtypes."""
     read = _reader_of(dtype)
     if read is None:
         code, bits, lanes = dtype
@@ -71,7 +75,7 @@ def numbers_of(content: bytes | bytearray, dtype: Triple) -> list[Number]:
 
 
 def nested(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """Return the elements as nested lists, one level per dimension."""
+    """Return a flat list of elements as nested lists, one level per dimension of `shape`."""
     if not shape:
         return numbers[0]
     if len(shape) == 1:
@@ -79,7 +83,7 @@ def nested(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
     step = 1
     for extent in shape[1:]:
         step *= extent
-    rows: list[Any] = [None] * shape[0]  # fails early for a huge extent next to an extent of 0
+    rows: list[Any] = [None] * shape[0]  # MemoryError for a huge extent instead of a long loop
     for i in range(shape[0]):
         rows[i] = nested(numbers[i * step : (i + 1) * step], shape[1:])
     return rows
@@ -107,7 +111,7 @@ def _unpack(format_char: str, content: bytes | bytearray) -> tuple[Any, ...]:
 
 
 def _read_bfloat16(content: bytes | bytearray) -> list[Number]:
-    """Read the upper halves of 32-bit floats."""
+    """Read bfloat16 elements: each is the upper half of a 32-bit float."""
     return [struct.unpack("=f", struct.pack("=I", half << 16))[0] for half in _unpack("H", content)]
 
 
@@ -120,7 +124,7 @@ _tables: dict[int, list[float]] = {}
 
 
 def _table_of(code: int) -> list[float]:
-    """Return the values of all 256 bytes for an 8-bit float type."""
+    """Return the values that the 256 bytes have in the 8-bit float type with this type code."""
     if code not in _tables:
         _tables[code] = [_value_of(byte, code) for byte in range(256)]
     return _tables[code]
@@ -151,7 +155,7 @@ def _small_float(byte: int, layout: _SmallFloat) -> float:
 
 # ---- Text ----------------------------------------------------------------------------------------
 
-# Decimal digits that distinguish neighbouring values of the narrow float types.
+# Most significant decimal digits that are useful for floats of 16 bits, by (type code, bits).
 _DIGITS = {(_FLOAT, 16): 5, (_BFLOAT, 16): 4}
 
 
@@ -162,7 +166,7 @@ def text_of(
     precision: int,
     line_width: int,
 ) -> str:
-    """Return the elements as nested lists: on one line if it is short, else one line per row.
+    """Return the elements as text with nested brackets, on one line or with one line per row.
 
     Parameters
     ----------
@@ -171,11 +175,11 @@ def text_of(
     dtype : tuple of int
         Type code, bits, lanes.
     shape : tuple of int
-        Extents; none is 0.
+        Extents; all are greater than 0.
     precision : int
         Significant digits of floats.
     line_width : int
-        Maximum length of the one-line form, in characters.
+        Maximum length of text on one line, in characters; longer text has one line per row.
     """
     elements = _strings_of(content, dtype, precision)
     line = _join_nested(nested(elements, shape), "")
@@ -188,7 +192,7 @@ def text_of(
 def rows_of(
     content: bytes | bytearray, dtype: Triple, shape: tuple[int, ...], precision: int
 ) -> list[list[str]]:
-    """Return the elements of a matrix as strings; parameters as for `text_of`."""
+    """Return the elements of a matrix as rows of strings.  See `text_of` for the parameters."""
     rows: list[list[str]] = nested(_strings_of(content, dtype, precision), shape)
     return rows
 
@@ -209,7 +213,7 @@ def _join_nested(rows: Any, separator: str, depth: int = 1) -> str:
 
 
 def _formatter_of(code: int, digits: int) -> Callable[[Any], str]:
-    """Return the function that formats an element."""
+    """Return the function that formats elements of a type code, floats with `digits` digits."""
     if code in (_INT, _UINT, _BOOL):
         return str
     if code == _COMPLEX:

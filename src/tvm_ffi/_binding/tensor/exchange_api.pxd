@@ -4,19 +4,22 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport CallState
 
 cdef enum:
-    # Number of CUDA's legacy default stream in the array API standard, which forbids 0.
+    # Number of CUDA's legacy default stream in the array API standard; its address, 0, is not
+    # allowed.
     LEGACY_DEFAULT_STREAM = 1
 
-# Return the exchange API of a class; borrowed from the framework, which never frees it.  NULL
-# without an exception if the class has none.  Fails: ValueError for an invalid table.
+# Return the exchange API of a tensor class, borrowed from the framework, which never frees it.
+# Returns NULL without an exception if the class has none.  Fails: ValueError for an invalid
+# exchange API.
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL
 # Return a new capsule from `array.__dlpack__`.  Fails: the exporter's exception.
 cdef object capsule_of(object array)
-# Same as `capsule_of`, but the exporter makes the elements ready on a stream.
+# Same as `capsule_of`, but the exporter lets `stream` wait until the elements are ready.
 cdef object capsule_on(object array, object stream)
-# Fails: TypeError if tensors of the class have no data (torch's FakeTensor).
+# Raise TypeError if the class is torch's FakeTensor, whose instances have no data.
 cdef int refuse_fake_tensor(type cls) except -1
-# Return an owned tensor.  Consumes the capsule; on failure the capsule is unchanged.
-# Fails: TypeError or ValueError for another or a consumed capsule, or an error of the runtime.
+# Return an owned tensor from a DLPack capsule.  Consumes the capsule, except on failure.
+# Fails: TypeError if `capsule` is not a DLPack capsule, ValueError if it was consumed before, or an
+# error of the runtime.
 cdef abi.TVMFFIObjectHandle consume_capsule(
     object capsule, int require_alignment, bint require_contiguous) except NULL

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Import of third-party tensors: the exchange API, DLPack capsules, and `from_dlpack`.
 
-The exchange API is a table of C functions that a tensor class, such as torch's, publishes in its
-attribute `__dlpack_c_exchange_api__`.  Reading a tensor through it needs no Python call.
+The exchange API is a table of C functions that a tensor class, such as `torch.Tensor`, publishes in
+its attribute `__dlpack_c_exchange_api__`.  Reading a tensor with these functions needs no Python
+call.
 """
 
 cimport cython
@@ -30,16 +31,16 @@ from tvm_ffi._binding.values cimport address_of_stream
 import os
 
 cdef enum:
-    MAX_NDIM = 1024  # as in the runtime; above any framework's limit
-    NO_SYNCHRONIZATION = -1  # as a stream number: do not synchronize (array API standard)
+    MAX_NDIM = 1024  # same limit as the runtime; no framework allows as many dimensions
+    NO_SYNCHRONIZATION = -1  # stream number in the array API standard
 
 
-# A class with an exchange API; the context of the class's packer.
+# Data about a tensor class with an exchange API; the context of the packer of the class.
 cdef struct _ExchangeClass:
     const abi.DLPackExchangeAPI* api  # borrowed from the framework, which never frees it
-    bint has_lazy_views         # has conjugated or negated views: memory differs from the values
-    bint has_native_predicates  # `views` detects lazy views; else only Python methods do
-    TorchViewPredicates views
+    bint has_lazy_views         # views may be conjugated or negated: memory differs from values
+    bint has_native_predicates  # `views` can test for lazy views; else only Python methods can
+    TorchViewPredicates views   # valid if has_native_predicates
 
 
 ctypedef int (*_PackManaged)(
@@ -52,7 +53,7 @@ cdef _PackManaged _cold_pack_managed
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
     cdef object attribute = getattr(cls, "__dlpack_c_exchange_api__", None)
     if attribute is None:
-        attribute = getattr(cls, "__c_dlpack_exchange_api__", None)  # an earlier spelling
+        attribute = getattr(cls, "__c_dlpack_exchange_api__", None)  # an earlier name
     if attribute is None or os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API") == "1":
         return NULL
     cdef const abi.DLPackExchangeAPI* api
@@ -86,9 +87,9 @@ cdef int refuse_fake_tensor(type cls) except -1:
 
 
 cdef int _raise_export_error(PyObject* value) except -1:
-    """Replace the framework's exception by one with the cause and the remedy, if they are known.
+    """Raise the exception with which an exchange API has refused to export `value`.
 
-    The exchange API has refused to export `value` and has set an exception.  Fails: always.
+    If the cause is known, raise TypeError with the cause and the fix instead.  Fails: always.
     """
     try:
         check(-2)  # raise the exception that is set
@@ -105,8 +106,8 @@ cdef int _raise_export_error(PyObject* value) except -1:
     return 0
 
 
-# Cold functions are called through pointers, which keeps their code out of the hot functions.  The
-# casts to noexcept let callers test the code: -1 with an exception set.
+# Rarely called ("cold") functions are called through pointers, which prevents the C compiler from
+# inlining them.  The pointers have `noexcept` types: callers test for -1 with an exception set.
 cdef int (*_cold_raise_export_error)(PyObject* value) noexcept
 _cold_raise_export_error = <int (*)(PyObject*) noexcept>_raise_export_error
 
@@ -124,7 +125,7 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     context.has_lazy_views = hasattr(cls, "is_neg") and hasattr(cls, "is_conj")
     if context.has_lazy_views:
         context.has_native_predicates = find_torch_view_predicates(value, &context.views)
-    # Only torch's native functions are known to run no Python code.
+    # The exchange API of torch runs no Python code; other frameworks may run some.
     packer.pack = _pack_exchange if context.has_native_predicates else _pack_exchange_with_python
     packer.context = context
     packer.owns_context = True
@@ -134,7 +135,7 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
 cdef int _check_lazy_view(
     PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context
 ) noexcept:
-    """Refuse a conjugated or negated view.  Fails: -1 with TypeError set."""
+    """Refuse a torch tensor that is a conjugated or negated view.  Fails: -1 with TypeError set."""
     cdef const void* tensor = native_tensor(value, &context.views)
     if arg_view.tensor.dtype.code == abi.kDLComplex and context.views.is_conj(tensor):
         return _cold_refuse_lazy_view(True)
@@ -154,9 +155,9 @@ _cold_refuse_lazy_view = <int (*)(bint) noexcept>_refuse_lazy_view
 
 
 cdef int _check_lazy_view_in_python(PyObject* value) except -1:
-    """Same as `_check_lazy_view`, but with Python methods, which may run any code.
+    """Same as `_check_lazy_view`, but call Python methods of the tensor.
 
-    Call it before reading the tensor.
+    Callers read the tensor after this check, because the methods may run code that changes it.
     """
     if (<object>value).is_conj():
         return _refuse_lazy_view(True)
@@ -170,10 +171,10 @@ _cold_check_lazy_view_in_python = <int (*)(PyObject*) noexcept>_check_lazy_view_
 
 
 cdef inline int _copy_view_extents(ArgumentView* arg_view) noexcept:
-    """Copy shape and strides into the view, which must not use the framework's arrays.
+    """Copy shape and strides into the argument view.
 
-    The framework frees its arrays when the tensor is reshaped.  Missing strides are compact.
-    Fails: -1 with MemoryError set.
+    The view must not use the framework's arrays, which are freed when the tensor is reshaped.  If
+    the framework passes no strides, the tensor is compact.  Fails: -1 with MemoryError set.
     """
     cdef int ndim = arg_view.tensor.ndim
     cdef int64_t* extents = extents_of(arg_view, ndim)
@@ -230,7 +231,7 @@ _cold_raise_invalid_shape = <int (*)(ArgumentView*) noexcept>_raise_invalid_shap
 cdef int _complete_view(
     PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context
 ) noexcept:
-    """Check a view that the framework has filled, and copy its extents.
+    """Check an argument view that the exchange API has filled, and copy shape and strides.
 
     Fails: -1 with an exception set.
     """
@@ -247,7 +248,7 @@ cdef int _complete_view(
 cdef int _pack_exchange(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) noexcept:
-    """Pack a tensor as an argument view, filled by the exchange API."""
+    """Pack a tensor as an argument view, which the exchange API fills."""
     cdef const _ExchangeClass* context = <const _ExchangeClass*>packer.context
     cdef const abi.DLPackExchangeAPI* api = context.api
     cdef ArgumentView* arg_view
@@ -257,7 +258,7 @@ cdef int _pack_exchange(
     if arg_view == NULL:
         return -1
     arg_view.exchange_api = api
-    arg_view.is_read_only = False  # the exchange API has no flag for it
+    arg_view.is_read_only = False  # the exchange API does not report read-only memory
     if api.dltensor_from_py_object_no_sync(value, &arg_view.tensor) != 0:
         return_view(_free_views, arg_view)
         return _cold_raise_export_error(value)
@@ -278,7 +279,7 @@ cdef int _pack_exchange_with_python(
 ) noexcept:
     """Same as `_pack_exchange`, but for frameworks that may run Python code.
 
-    Keeps the class alive: the packer and its context are freed with the class.
+    Owns a reference to the class, because its packer may be reused when the class is destroyed.
     """
     cdef PyObject* cls = <PyObject*>packer.type
     cdef int code = 0
@@ -294,7 +295,7 @@ cdef int _pack_exchange_with_python(
 cdef int _pack_managed(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* context
 ) except -1:
-    """Pack a tensor whose exchange API can export it but not fill a borrowed `DLTensor`."""
+    """Pack a tensor whose exchange API has no function that fills a borrowed `DLTensor`."""
     cdef abi.DLManagedTensorVersioned* managed = NULL
     if context.api.managed_tensor_from_py_object_no_sync(value, &managed) != 0:
         if PyErr_Occurred() == NULL:
@@ -311,7 +312,7 @@ cdef int _pack_versioned_export(
     abi.DLManagedTensorVersioned* managed, abi.TVMFFIAny* out, CallState* state,
     const abi.DLPackExchangeAPI* api,
 ) except -1:
-    """Pack an export as a temporary.  Consumes `managed`, also on failure."""
+    """Pack a DLPack export as a temporary.  Consumes `managed`, also on failure."""
     cdef abi.TVMFFIObjectHandle tensor = NULL
     cdef abi.DLDevice device = managed.dl_tensor.device
     cdef bint is_read_only = (managed.flags & abi.DLPACK_FLAG_BITMASK_READ_ONLY) != 0
@@ -339,7 +340,7 @@ cdef tuple _VERSION = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
 
 
 cdef object capsule_of(object array):
-    """Request a versioned capsule; older exporters do not have the keyword."""
+    """Request a versioned capsule; if the exporter lacks the keyword, a legacy capsule."""
     try:
         return array.__dlpack__(max_version=_VERSION)
     except TypeError:
@@ -356,7 +357,7 @@ cdef object capsule_on(object array, object stream):
     except TypeError:
         if stream != LEGACY_DEFAULT_STREAM:
             raise
-    return array.__dlpack__()  # which implies the legacy default stream
+    return array.__dlpack__()  # without the keyword, the stream is the legacy default stream
 
 
 cdef abi.TVMFFIObjectHandle consume_capsule(
@@ -364,7 +365,7 @@ cdef abi.TVMFFIObjectHandle consume_capsule(
 ) except NULL:
     if not PyCapsule_CheckExact(capsule):
         raise TypeError(f"__dlpack__ must return a PyCapsule, got {type(capsule).__name__}")
-    with cython.critical_section(capsule):  # another thread may be consuming it
+    with cython.critical_section(capsule):  # another thread may be consuming the capsule
         return _consume(capsule, require_alignment, require_contiguous)
 
 
@@ -396,11 +397,13 @@ cdef int _raise_invalid_capsule(object capsule) except -1:
         f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
 
 
-# The class that `_check_exporter` last accepted; borrowed.  Only static classes, which never die.
+# The class that `_check_exporter` accepted last, borrowed; NULL: none.  Only static types are
+# stored, because they are never destroyed.
 cdef PyTypeObject* _recent_exporter = NULL
 
 
 cdef int _check_exporter(type cls) except -1:
+    """Raise TypeError if the class has neither `__dlpack__` nor an exchange API."""
     global _recent_exporter
     if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL:
         raise TypeError(
@@ -419,22 +422,22 @@ def from_dlpack(
     Parameters
     ----------
     ext_tensor : object
-        An object whose class has ``__dlpack__`` or an exchange API, or a DLPack capsule, which is
-        consumed.
+        An object whose class has ``__dlpack__`` or an exchange API, or a DLPack capsule.  The
+        capsule is consumed.
     require_alignment : int
         Required alignment of the data in bytes; 0 for none.
     require_contiguous : bool
         If True, the tensor must be compact (row-major without gaps).
     stream : int or object with ``__cuda_stream__``, optional
-        The stream on which the tensor will be used; the exporter makes the elements ready there.
-        As in the array API standard, 1 is CUDA's legacy default stream, 2 is the per-thread
-        default stream, and -1 disables synchronization.  None is the thread's current stream of
-        the device, see `use_raw_stream`.
+        The stream on which the tensor will be used.  The exporter lets it wait until the elements
+        are ready.  As in the array API standard, 1 is CUDA's legacy default stream, 2 is the
+        per-thread default stream, and -1 disables synchronization.  None means the thread's current
+        stream of the device, see `use_raw_stream`.
 
     Returns
     -------
     Tensor
-        Shares memory with `ext_tensor` and keeps it alive.
+        A tensor that shares memory with `ext_tensor` and keeps it alive.
 
     Raises
     ------
@@ -467,8 +470,9 @@ def from_dlpack(
 cdef int _own_scoped_tensor(object array, abi.TVMFFIAny* packed) except -1:
     """Replace a packed `DLTensor*` by an owned reference to the scoped tensor of `array`.
 
-    Fails: BufferError if `array` is not a borrowed tensor; TypeError if it was not packed as a
-    tensor, after releasing the packed value.
+    `packed` is the packed form of `array`, but not a tensor object.  Fails: BufferError if it is a
+    `DLTensor*` and `array` is not a borrowed tensor; TypeError if it is not a tensor at all, after
+    releasing the packed value.
     """
     if packed.type_index == abi.kTVMFFIDLTensorPtr:
         if not isinstance(array, Tensor):
@@ -495,7 +499,10 @@ cdef object _capsule_for_stream(object array, object stream):
 cdef int _check_requirements(
     Tensor tensor, int require_alignment, bint require_contiguous
 ) except -1:
-    """Let the runtime check an export of the tensor.  Fails: the runtime's error."""
+    """Check alignment and compactness of a tensor; the runtime does it when it imports an export.
+
+    Fails: the runtime's error.
+    """
     cdef abi.DLManagedTensorVersioned* managed = NULL
     cdef abi.TVMFFIObjectHandle imported = NULL
     check(abi.TVMFFITensorToDLPackVersioned(tensor.chandle, &managed))
@@ -511,7 +518,10 @@ cdef int _check_requirements(
 # ---- tensor results ------------------------------------------------------------------------
 
 cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
-    """Return the result as a tensor of the argument's framework, else as a `Tensor`."""
+    """Return a tensor result in the framework of `state`, or as `Tensor`.  Consumes `owned`.
+
+    It is a `Tensor` if no argument has a framework, or if the framework cannot import the result.
+    """
     cdef const abi.DLPackExchangeAPI* api = NULL
     cdef ArgumentView* arg_view
     cdef object result
@@ -521,7 +531,7 @@ cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
         return wrap_tensor(owned.v_obj)
     arg_view = as_argument_view(_free_views, owned.v_obj)
     if arg_view != NULL and arg_view.exchange_api == api:
-        result = <object>arg_view.owner  # the callee returned an argument
+        result = <object>arg_view.owner  # the callee returned this argument
         abi.TVMFFIObjectDecRef(owned.v_obj)
         return result
     result = _to_framework(owned.v_obj, api)
@@ -532,12 +542,20 @@ cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
 
 
 cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchangeAPI* api):
-    """Return a new tensor of the framework; None if its exchange API fails or has no import."""
+    """Return a new tensor of the framework of an exchange API, which shares the memory.
+
+    Returns None if the exchange API cannot import tensors or fails to import this one.
+    Fails: raises the runtime's error and consumes `tensor`; otherwise `tensor` is borrowed.
+    """
     cdef abi.DLManagedTensorVersioned* managed = NULL
     cdef void* result = NULL
     if api.managed_tensor_to_py_object_no_sync == NULL:
         return None
-    check(abi.TVMFFITensorToDLPackVersioned(tensor, &managed))
+    if abi.TVMFFITensorToDLPackVersioned(tensor, &managed) != 0:
+        try:
+            check(-1)
+        finally:
+            abi.TVMFFIObjectDecRef(tensor)
     if api.managed_tensor_to_py_object_no_sync(managed, &result) != 0:
         PyErr_Clear()
         managed.deleter(managed)

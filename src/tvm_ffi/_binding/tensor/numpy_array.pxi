@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy arrays as argument tensors, read through NumPy's C API.
+"""NumPy arrays as arguments, read through NumPy's C API.
 
-This file never imports NumPy.  It binds NumPy's C API when the first array arrives; the caller has
-imported NumPy by then.
+This file initializes NumPy's C API when the first NumPy array is passed.  It does not import NumPy
+earlier, because NumPy need not be installed.
 """
 
 import sys
@@ -44,23 +44,24 @@ cdef extern from "numpy/arrayobject.h":
         NPY_ULONG, NPY_LONGLONG, NPY_ULONGLONG, NPY_FLOAT, NPY_DOUBLE, NPY_LONGDOUBLE
         NPY_CFLOAT, NPY_CDOUBLE, NPY_OBJECT, NPY_HALF, NPY_USERDEF
 
-# A C variable for the rule, which must not use module names; see `add_rule`.
+# `sys.modules` as a C variable, because rules must not read module globals; see `add_rule`.
 cdef dict _modules = sys.modules
 
-# The DLPack form of a NumPy dtype.
+# The DLPack dtype that corresponds to a NumPy dtype.
 cdef struct _NumpyType:
-    abi.DLDataType dtype  # bits 0: not supported
-    int log2_itemsize     # binary logarithm of the item size in bytes
+    abi.DLDataType dtype  # if its bits are 0, DLPack has no such dtype
+    int log2_itemsize     # base-2 logarithm of the item size in bytes
 
 cdef enum:
-    NUM_NUMPY_TYPES = 32
+    NUM_NUMPY_TYPES = 32  # more than NumPy's built-in types
 
-cdef _NumpyType _numpy_types[NUM_NUMPY_TYPES]  # by NumPy's type number
-# (type code, bits) of dtypes that extension packages define, by NumPy dtype.  Filled on first use.
+cdef _NumpyType _numpy_types[NUM_NUMPY_TYPES]  # index: NumPy's type number
+# (type code, bits) of the dtypes that extension packages such as ml_dtypes define, by NumPy dtype.
+# An entry is added when the first array of the dtype is passed.
 cdef dict _extension_dtypes = {}
 
-# (type code, bits) of the ml_dtypes types that have the same memory layout in DLPack.  Types below
-# 8 bits are missing: ml_dtypes stores them in one byte each, DLPack without padding.
+# (type code, bits) of the dtypes of ml_dtypes that have the same memory layout in DLPack.  Dtypes
+# with fewer than 8 bits do not: ml_dtypes stores each element in one byte, DLPack without padding.
 _ML_DTYPES = {
     "bfloat16": (abi.kDLBfloat, 16),
     "float8_e3m4": (abi.kDLFloat8_e3m4, 8),
@@ -88,7 +89,7 @@ cdef void _add_numpy_type(int type_num, int code, size_t size_bytes) noexcept:
 
 
 cdef void _add_numpy_types() noexcept:
-    # By C type, as in NumPy's numbering: the type number of int64 depends on the platform.
+    # NumPy numbers its types by C type, so the type number of int64 depends on the platform.
     _add_numpy_type(NPY_BOOL, abi.kDLBool, 1)
     _add_numpy_type(NPY_BYTE, abi.kDLInt, sizeof(signed char))
     _add_numpy_type(NPY_SHORT, abi.kDLInt, sizeof(short))
@@ -117,10 +118,10 @@ cdef tuple _shape_of(PyObject* value):
 
 
 cdef int _find_extension_dtype(PyObject* array, _NumpyType* out) except -1:
-    """Store the DLPack form of a dtype that an extension package defines.
+    """Store the DLPack dtype of an array whose dtype an extension package defines.
 
-    Reads the dtype from the C struct, because a subclass may override the attribute.
-    Fails: TypeError for a dtype that DLPack does not have.
+    Reads the dtype from the C struct, because a subclass may override the attribute `dtype`.
+    Fails: TypeError if DLPack has no such dtype.
     """
     cdef object dtype = _dtype_of(array)
     cdef object code_and_bits = _extension_dtypes.get(dtype)
@@ -137,15 +138,15 @@ cdef int _find_extension_dtype(PyObject* array, _NumpyType* out) except -1:
 
 
 cdef int _raise_byte_order(PyObject* array) except -1:
-    """Fails: always, with TypeError."""
+    """Raise TypeError: the array is not in native byte order."""
     raise TypeError(
         f"NumPy array must be in native byte order, got dtype {_dtype_of(array)!r}")
 
 
 cdef int _check_unaligned_strides(PyObject* value) except -1:
-    """Check strides of which at least one is not a multiple of the item size.
+    """Raise ValueError if a stride is not a multiple of the item size.
 
-    Such a stride is harmless in a dimension with fewer than two items.  Fails: ValueError.
+    Strides of dimensions with fewer than two items are not used and so may have any value.
     """
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef npy_intp itemsize = PyArray_ITEMSIZE(array), stride
@@ -161,8 +162,8 @@ cdef int _check_unaligned_strides(PyObject* value) except -1:
     return 0
 
 
-# Cold functions are called through pointers, which keeps their code out of the hot functions.  The
-# casts to noexcept let callers test the code: -1 with an exception set.
+# Rarely called ("cold") functions are called through pointers, which prevents the C compiler from
+# inlining them.  The pointers have `noexcept` types: callers test for -1 with an exception set.
 cdef int (*_cold_check_unaligned_strides)(PyObject* array) noexcept
 cdef int (*_cold_raise_byte_order)(PyObject* array) noexcept
 cdef int (*_cold_find_extension_dtype)(PyObject* array, _NumpyType* out) noexcept
@@ -174,10 +175,10 @@ _cold_find_extension_dtype = <int (*)(PyObject*, _NumpyType*) noexcept>_find_ext
 cdef inline int _copy_array_extents(
     PyObject* value, ArgumentView* arg_view, int log2_itemsize
 ) noexcept:
-    """Copy shape and strides into the view and convert the strides from bytes to elements.
+    """Copy shape and strides into the argument view; convert strides from bytes to elements.
 
-    The view must not use NumPy's arrays, which NumPy frees when the array is reshaped.
-    Fails: -1 with an exception set.
+    The view must not refer to NumPy's shape and strides, which are freed when the array is
+    reshaped. Fails: -1 with an exception set.
     """
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef int ndim = PyArray_NDIM(array)
@@ -200,7 +201,10 @@ cdef inline int _copy_array_extents(
 
 
 cdef inline int _fill_view(PyObject* value, ArgumentView* arg_view) noexcept:
-    """Describe the array in the view, whose memory it borrows.  Fails: -1 with an exception set."""
+    """Fill an argument view with the description of an array, whose memory the view borrows.
+
+    Fails: -1 with an exception set.
+    """
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef const PyArray_Descr* descr = PyArray_DESCR(array)
     cdef int type_num = descr.type_num
@@ -236,13 +240,16 @@ cdef int _pack_array(
 
 
 cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
-    """Accept NumPy arrays, except of subclasses with their own `__dlpack__`."""
+    """Choose the packer of NumPy arrays.
+
+    Subclasses with their own `__dlpack__` are left to the DLPack rule; masked arrays are refused.
+    """
     for base in cls.__mro__:
         if base.__name__ == "MaskedArray" and base.__module__ in _MASKED_ARRAY_MODULES:
             raise TypeError(
                 "expected an array without a mask, got a masked array; pass array.filled(value), "
                 "or array.data and numpy.ma.getmaskarray(array) as two arguments")
-        # Compare names first: NumPy need not be installed.
+        # Compare names before `bind_numpy`, because NumPy need not be installed.
         if base.__module__ == "numpy" and base.__name__ == "ndarray" and "numpy" in _modules:
             bind_numpy()
             if PyArray_Check(value):

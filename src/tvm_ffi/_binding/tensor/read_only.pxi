@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`readonly`: array arguments that the caller declares as only read by the function."""
+"""`readonly`: array arguments for which the caller declares that the function only reads them."""
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
@@ -10,7 +10,7 @@ from tvm_ffi._binding.values cimport ValueProtocol, pack_value_protocol
 
 
 cdef class ReadOnlyArgument:
-    """Result of `readonly`: an array that is passed to a function which only reads it."""
+    """Result of `readonly`: an array argument for a function that only reads it."""
 
     cdef object array
 
@@ -24,12 +24,12 @@ def readonly(array):
     Parameters
     ----------
     array : object
-        Any object that is passed as a tensor; the tensor may be read-only.
+        Any object that is passed as a tensor.  Its memory may be read-only.
 
     Returns
     -------
     object
-        An argument to pass instead of the array.
+        The argument to pass instead of the array.
 
     Raises
     ------
@@ -62,7 +62,7 @@ cdef object _inner_array(object argument):
 
 
 cdef int _restrict_to_reading(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
-    """Restrict the packed argument to reading.  Fails: TypeError if it is not a tensor."""
+    """Mark a packed argument as read-only.  Fails: TypeError if it is not a tensor."""
     cdef ArgumentView* arg_view
     if packed.type_index == abi.kTVMFFIDLTensorPtr:
         state.restriction = ArgumentRestriction.BORROWED_READ_ONLY
@@ -72,8 +72,8 @@ cdef int _restrict_to_reading(object array, abi.TVMFFIAny* packed, CallState* st
             "readonly: expected an object that is passed as a tensor, "
             f"got {type(array).__name__}")
     arg_view = as_argument_view(view_free_list(), packed.v_obj)
-    # Set the flag only on a view that this call has created.  A view with a second reference was
-    # kept by an earlier callee, which may write.
+    # Set the flag only if the view was created for this call.  A view with a second reference
+    # belongs to an earlier call, whose callee has kept it and may write its memory.
     if arg_view != NULL and has_one_reference(&arg_view.header):
         arg_view.is_read_only = True
     state.restriction = ArgumentRestriction.DECLARED_READ_ONLY

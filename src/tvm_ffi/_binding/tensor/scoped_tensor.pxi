@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scoped tensors: owners for exports of borrowed tensors; see `tensor/scoped_tensor.pxd`."""
+"""Scoped tensors: objects to which exports of borrowed tensors refer; see scoped_tensor.pxd."""
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -9,7 +9,7 @@ from tvm_ffi._binding.object cimport check
 
 
 cdef void _delete_scoped_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
-    """Free the description, but not the borrowed memory.  Threads: any."""
+    """Free `managed`, but not the memory of the elements, which is borrowed.  Threads: any."""
     free(managed)
 
 
@@ -36,9 +36,9 @@ cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* source) except
 cdef void _copy_extents(
     int64_t* extents, const abi.DLTensor* source, abi.DLTensor* out
 ) noexcept:
-    """Copy shape and strides to `extents`; strides of a compact tensor may be NULL."""
+    """Copy shape and strides of `source` to `extents`; compute the strides if they are NULL."""
     cdef int dim
-    cdef uint64_t step = 1  # unsigned: huge extents next to an extent of 0 may overflow
+    cdef uint64_t step = 1  # unsigned: the product may overflow if an extent is 0
     out.shape = extents
     out.strides = extents + max(source.ndim, 0)
     for dim in range(source.ndim - 1, -1, -1):

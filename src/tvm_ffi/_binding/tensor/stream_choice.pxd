@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Stream choice: a call runs on the current stream of its first argument outside the CPU.
+# Stream choice: a call runs on the current stream of the framework of its first argument on a GPU.
 #
-# Both functions do nothing when an earlier argument has chosen the stream.  Their callers pass
-# devices other than the CPU only.
+# `choose_stream` and `choose_python_stream` do nothing if an earlier argument has selected the
+# stream. Their callers pass only devices other than the CPU.
 from libc.stdint cimport uintptr_t
 
 from tvm_ffi._binding cimport abi
@@ -11,7 +11,7 @@ from tvm_ffi._binding.values cimport address_of_stream
 
 
 cdef inline bint has_stream(const CallState* state) noexcept:
-    """Return True if an argument has chosen the stream, or no function is called."""
+    """Return True if an argument has selected the stream, or for a conversion without a call."""
     return state.stream_device_type != 0
 
 
@@ -21,7 +21,8 @@ cdef inline void set_stream(CallState* state, abi.DLDevice device, void* stream)
     state.stream = stream
 
 
-# The current stream that an exchange API reports; 0, or -1 with an exception set.
+# Select the current stream that an exchange API reports.  Returns 0.  Fails: -1 with an exception
+# set.
 cdef inline int choose_stream(
     CallState* state, const abi.DLPackExchangeAPI* api, abi.DLDevice device
 ) noexcept:
@@ -34,7 +35,7 @@ cdef inline int choose_stream(
     return 0
 
 
-# The stream that Python code returned: an address, or an object with `__cuda_stream__`.
+# Select a stream that Python code returned: an address, or an object with `__cuda_stream__`.
 cdef inline int choose_python_stream(
     CallState* state, abi.DLDevice device, object stream
 ) except -1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The class `Tensor`: an n-dimensional array over memory that it shares with its producer."""
+"""The class `Tensor`: an n-dimensional array that shares memory with its producer."""
 
 cimport cython
 from cpython.object cimport PyTypeObject
@@ -26,9 +26,9 @@ import sys
 
 from tvm_ffi._binding.object import print_limits, register_class, text_layout
 
-# Class of the tensors that native functions return to Python.
+# Class of the tensors that native functions return to Python; `set_tensor_class` replaces it.
 cdef object _tensor_class
-cdef int _MAX_COLUMNS = 32  # of an HTML table
+cdef int _MAX_COLUMNS = 32  # maximum number of columns of the HTML table for notebooks
 
 dlpack_version = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
 
@@ -43,7 +43,7 @@ cdef class Tensor(CObject):
     Notes
     -----
     A tensor that native code passes to a Python callback as `DLTensor*` is borrowed until the
-    callback returns; a later use raises ValueError.  If an array over its memory (``numpy()``,
+    callback returns; using it later raises ValueError.  If an array over its memory (``numpy()``,
     ``torch.from_dlpack``) is still alive when the callback returns, the callback fails with
     BufferError.
 
@@ -107,7 +107,7 @@ cdef class Tensor(CObject):
         return tensor.shape[0]
 
     def __bool__(self):
-        # Not by length: `if tensor` tests for None.
+        # Always True, not by length, because code uses `if tensor` to test for None.
         return True
 
     def item(self):
@@ -136,8 +136,8 @@ cdef class Tensor(CObject):
         Raises
         ------
         TypeError
-            If the tensor is not in CPU memory, or its elements do not convert to Python numbers:
-            they have several lanes or fewer than 8 bits.
+            If the tensor is not in CPU memory, or its elements do not convert to Python numbers
+            because they have several lanes or fewer than 8 bits.
         """
         from tvm_ffi._binding.tensor.elements import nested, numbers_of
 
@@ -173,7 +173,7 @@ cdef class Tensor(CObject):
         Raises
         ------
         TypeError
-            If NumPy has no such element type: elements share a byte or have several lanes.
+            If NumPy has no such element type, because elements share a byte or have several lanes.
         """
         cdef Tensor wrapper = _exported_wrapper(self)
         import numpy
@@ -193,7 +193,7 @@ cdef class Tensor(CObject):
         return array.copy() if copy else array
 
     def __dlpack_device__(self) -> tuple:
-        """Return (device type, device id) in DLPack's numbering."""
+        """Return the device as (device type, device id), in DLPack's numbering."""
         cdef abi.DLTensor* tensor = _dltensor_of(self)
         return (<int>tensor.device.device_type, tensor.device.device_id)
 
@@ -208,7 +208,7 @@ cdef class Tensor(CObject):
     def __reduce_ex__(self, protocol):
         cdef Tensor wrapper = _private_wrapper(self)
         cdef abi.DLDataType dtype = _dltensor_of(wrapper).dtype
-        # Copy borrowed memory: the caller may free it before the pickle is written.
+        # Copy the memory of a borrowed tensor, which may be freed before the pickle is written.
         if wrapper.chandle != NULL and is_compact(_dltensor_of(wrapper)):
             content = view_content(wrapper.chandle, _is_read_only(wrapper))
         else:
@@ -235,7 +235,7 @@ cdef class Tensor(CObject):
         return self.__copy__()
 
     def _repr_html_(self):
-        """Return a small matrix as an HTML table for notebooks; None for other tensors."""
+        """Return an HTML table for notebooks if the tensor is a small matrix, otherwise None."""
         cdef Tensor wrapper = _private_wrapper(self)
         if wrapper.ndim != 2 or wrapper.shape[1] > _MAX_COLUMNS or not _shows_values(wrapper):
             return None
@@ -251,7 +251,7 @@ cdef class Tensor(CObject):
         summary = _summary(self)
         try:
             values = _values_text(self)
-        except Exception:  # a method of the class or another thread has emptied the tensor
+        except Exception:  # Python code may have emptied the tensor
             values = None
         if values is None:
             return summary
@@ -259,17 +259,17 @@ cdef class Tensor(CObject):
 
 
 def tensor_of_content(content, shape, dtype, bint is_read_only) -> Tensor:
-    """Return a tensor from the content that a pickle stores.
+    """Return a new tensor from the content of a pickled tensor.
 
     Parameters
     ----------
     content : bytes-like
-        The elements in row-major order.  The tensor uses this memory and keeps `content` alive, or
-        copies it if it is unaligned, or read-only and the tensor is not.
+        The elements in row-major order.  The tensor uses this memory and keeps `content` alive.  If
+        the memory is unaligned, or read-only although the tensor is not, the tensor uses a copy.
     shape : iterable of int
         Extents.
     dtype : tuple of int
-        Type code, bits, lanes.
+        (type code, bits, lanes).
     is_read_only : bool
         True for a read-only tensor.
     """
@@ -278,9 +278,9 @@ def tensor_of_content(content, shape, dtype, bint is_read_only) -> Tensor:
     return wrap_tensor(new_tensor_of_content(content, tuple(shape), cdtype, is_read_only))
 
 
-# Devices whose memory the CPU can address.
+# Types of devices whose memory the CPU can access.
 _HOST_DEVICES = (abi.kDLCPU, abi.kDLCUDAHost, abi.kDLROCMHost)
-# NumPy's kind characters of DLPack type codes.
+# NumPy's kind characters, by DLPack type code.
 _ARRAY_KINDS = {
     abi.kDLInt: "i", abi.kDLUInt: "u", abi.kDLFloat: "f", abi.kDLBool: "b",
     abi.kDLComplex: "c",
@@ -289,18 +289,21 @@ _BYTE_ORDER = "<" if sys.byteorder == "little" else ">"
 
 
 cdef class _ArrayInterface(HandleOwner):
-    """Source of a NumPy array over a CPU tensor.  NumPy keeps it alive, and it owns the tensor."""
+    """Array interface of a CPU tensor.  The NumPy array keeps this object alive.
+
+    This object owns a reference to the tensor.
+    """
 
     cdef readonly dict __array_interface__
 
 
 cdef _ArrayInterface _array_interface(Tensor tensor):
-    """Return the array interface of a wrapper from `_exported_wrapper`.
+    """Return the array interface of a tensor, whose wrapper must be from `_exported_wrapper`.
 
-    Python code cannot empty that wrapper, so the owner and the address stay consistent.
+    Python code cannot empty such a wrapper, so the owner and the address belong to one tensor.
     """
     cdef _ArrayInterface interface = _ArrayInterface.__new__(_ArrayInterface)
-    # Not `tensor.dtype`: Python code may change the attributes of the public class.
+    # `tensor.dtype` would return a public class, whose attributes Python code may have changed.
     cdef DataType dtype = data_type_of(_dltensor_of(tensor).dtype)
     if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
         raise ValueError(f"numpy(): expected a tensor in CPU memory, got one on {tensor.device}")
@@ -339,12 +342,13 @@ def _numpy_dtype(dtype):
 
 
 _tensor_class = Tensor
-# Replaced classes stay alive: another thread may be about to use one.
+# Owns the tensor classes that `set_tensor_class` has replaced, because another thread may be about
+# to use one of them.
 cdef list _earlier_classes = []
 
 
 def set_tensor_class(cls):
-    """Make native functions return tensors as `cls`, a subclass of Tensor."""
+    """Let native functions return tensors as instances of `cls`, a subclass of Tensor."""
     global _tensor_class
     if not issubclass(cls, Tensor):
         raise TypeError(f"{cls.__name__} must derive from Tensor")
@@ -352,21 +356,21 @@ def set_tensor_class(cls):
     _tensor_class = cls
 
 
-@no_gc  # its fields do not refer to Python values
+@no_gc  # its fields cannot be part of a reference cycle
 cdef class BorrowedTensor(Tensor):
-    """A tensor that a Python callback borrows from native code; see `Tensor`."""
+    """A tensor whose memory a Python callback borrows from its native caller; see `Tensor`."""
 
 
 cdef bint _has_dltensor(Tensor tensor):
-    """Return True if the tensor is not empty."""
+    """Return True if the wrapper has a handle or a borrowed `DLTensor`: it is not empty."""
     return tensor.chandle != NULL or (
         isinstance(tensor, BorrowedTensor) and (<BorrowedTensor>tensor).dltensor != NULL)
 
 
 cdef abi.DLTensor* _dltensor_of(Tensor tensor) except NULL:
-    """Return the DLTensor; borrowed until Python code runs, which may empty the wrapper.
+    """Return the DLTensor of a wrapper, borrowed until Python code runs and may empty the wrapper.
 
-    Fails: ValueError for an empty tensor, TypeError for an object of another type.
+    Fails: ValueError for an empty wrapper, TypeError if its object is not a tensor.
     """
     if tensor.chandle != NULL:
         if (<abi.TVMFFIObject*>tensor.chandle).type_index != abi.kTVMFFITensor:
@@ -379,7 +383,7 @@ cdef abi.DLTensor* _dltensor_of(Tensor tensor) except NULL:
 
 
 cdef int _check_is_tensor(Tensor tensor) except -1:
-    """Fails: TypeError if the object is not of a tensor type.
+    """Raise TypeError if the object of a wrapper is not a tensor.
 
     The class of a wrapper does not imply the type of its object: wrapper classes have the same
     memory layout, so Python code can assign `Tensor` to the `__class__` of any wrapper.
@@ -394,10 +398,10 @@ cdef int _check_is_tensor(Tensor tensor) except -1:
 
 
 cdef Tensor _private_wrapper(Tensor tensor):
-    """Return a second wrapper of the object, which Python code cannot reach and so cannot empty.
+    """Return a second wrapper of a tensor, which Python code cannot reach and so cannot empty.
 
-    Returns a borrowed tensor itself; it is emptied when its callback returns, before its memory is
-    freed.
+    For a borrowed tensor, return `tensor` itself: it is emptied when its callback returns, before
+    its memory is freed.
     """
     cdef Tensor wrapper = Tensor.__new__(Tensor)
     _dltensor_of(tensor)
@@ -409,7 +413,7 @@ cdef Tensor _private_wrapper(Tensor tensor):
 
 
 cdef Tensor _exported_wrapper(Tensor tensor):
-    """Same as `_private_wrapper`, but wraps the scoped tensor of a borrowed tensor."""
+    """Same as `_private_wrapper`, but for a borrowed tensor, wrap its scoped tensor."""
     cdef Tensor wrapper = Tensor.__new__(Tensor)
     wrapper.chandle = exported_handle(tensor)
     abi.TVMFFIObjectIncRef(wrapper.chandle)
@@ -417,15 +421,15 @@ cdef Tensor _exported_wrapper(Tensor tensor):
 
 
 cdef tuple _dtype_triple(Tensor wrapper):
-    """Return (type code, bits, lanes)."""
+    """Return the dtype of a tensor as (type code, bits, lanes)."""
     cdef abi.DLDataType dtype = _dltensor_of(wrapper).dtype
     return (dtype.code, dtype.bits, dtype.lanes)
 
 
 cdef object _cpu_content(Tensor wrapper):
-    """Return a copy of the elements of a wrapper from `_private_wrapper`.
+    """Return a copy of the elements of a tensor, whose wrapper must be from `_private_wrapper`.
 
-    Fails: TypeError for a tensor outside CPU memory.
+    Fails: TypeError if the tensor is not in CPU memory.
     """
     cdef abi.DLTensor* tensor = _dltensor_of(wrapper)
     if tensor.device.device_type != abi.kDLCPU:
@@ -436,7 +440,7 @@ cdef object _cpu_content(Tensor wrapper):
 
 
 cdef object _values_text(Tensor tensor):
-    """Return the elements of a small CPU tensor as text; None for other tensors."""
+    """Return the elements as text for `repr`; None unless the tensor is small and on the CPU."""
     cdef Tensor wrapper = _private_wrapper(tensor)
     if not _shows_values(wrapper):
         return None
@@ -446,7 +450,7 @@ cdef object _values_text(Tensor tensor):
 
 
 cdef bint _shows_values(Tensor wrapper) except -1:
-    """Return True if `repr` shows the elements: a small tensor of numbers in CPU memory."""
+    """Return True if `repr` shows the elements: those of small CPU tensors of numbers."""
     cdef abi.DLTensor* dltensor = _dltensor_of(wrapper)
     if dltensor.device.device_type != abi.kDLCPU or dltensor.data == NULL:
         return False
@@ -458,23 +462,24 @@ cdef bint _shows_values(Tensor wrapper) except -1:
 
 
 cdef str _summary(Tensor tensor):
-    """Return dtype, shape and device as text."""
+    """Return dtype, shape and device as text for `repr`."""
     return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]@{tensor.device}"
 
 
 cdef object _copy_of_content(Tensor wrapper):
-    """Return a copy of the elements of a wrapper from `_private_wrapper`.
+    """Return a copy of the elements of a tensor, whose wrapper must be from `_private_wrapper`.
 
-    Holds the GIL for borrowed memory: its callback could return in another thread.
+    Copying a borrowed tensor holds the GIL, because otherwise its callback could return in another
+    thread and the memory be freed.
     """
     return copy_content(_dltensor_of(wrapper), wrapper.chandle != NULL)
 
 
 cdef tuple _shape_or_strides(Tensor tensor, bint wants_strides):
-    """Return the shape or the strides.
+    """Return the strides of a tensor if `wants_strides` is True, otherwise its shape.
 
-    Creates the tuple before it reads the DLTensor: creating a tuple may start a garbage collection,
-    which runs any Python code; creating ints does not.
+    The tuple is created before the DLTensor is read, because creating a tuple may start a garbage
+    collection, which may run Python code that empties the tensor.  Creating ints does not.
     """
     cdef tuple extents = PyTuple_New(_dltensor_of(tensor).ndim)
     cdef abi.DLTensor* dltensor = _dltensor_of(tensor)
@@ -501,16 +506,16 @@ cdef abi.TVMFFIObjectHandle exported_handle(Tensor tensor) except NULL:
 
 
 cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
-    """Return the scoped tensor of a borrowed tensor; create it for the first export.
+    """Return the scoped tensor of a borrowed tensor, borrowed; create it for the first export.
 
-    The callback checks its reference count to find exports that are still alive.
+    When the callback returns, its reference count shows if exports are still alive.
     """
     cdef HandleOwner owner
     cdef Guard guard
     if tensor.scoped_owner is None:
         owner = HandleOwner.__new__(HandleOwner)
         owner.handle = new_scoped_tensor(tensor.dltensor)
-        begin_guard(&guard, object_locks(), <void*>tensor)  # another thread may do the same
+        begin_guard(&guard, object_locks(), <void*>tensor)  # another thread may create one, too
         if tensor.scoped_owner is None:
             tensor.scoped_owner = owner
         end_guard(&guard)
@@ -518,7 +523,7 @@ cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
 
 
 cdef bint _is_read_only(Tensor tensor) except -1:
-    """Return True if the memory must not be written; False for a borrowed tensor."""
+    """Return True if the memory of a tensor must not be written; False for a borrowed tensor."""
     _dltensor_of(tensor)
     return tensor.chandle != NULL and is_read_only_tensor(read_only_deleters(), tensor.chandle)
 
@@ -532,14 +537,14 @@ cdef object _dlpack(
     exported_handle(tensor)
     cdef bint is_versioned = requests_versioned_capsule(
         _dltensor_of(tensor).device, args, num_args, names)
-    # Read the handle only now: comparing the arguments may have run Python code.
+    # Read the handle again, because comparing the arguments may have run Python code.
     if is_versioned:
         return new_versioned_capsule(exported_handle(tensor))
     return new_legacy_capsule(exported_handle(tensor))
 
 
-# Consumers call `__dlpack__` for every tensor.  It is added to the class as a C function, because
-# Cython's argument parsing costs more than the export.
+# Consumers call `__dlpack__` for every tensor, so it must be fast.  It is added to the class as a C
+# function, because Cython's argument parsing would cost more than the export.
 cdef PyMethodDef _DLPACK_METHOD
 _DLPACK_METHOD.ml_name = b"__dlpack__"
 _DLPACK_METHOD.ml_meth = <PyCFunction>_dlpack
@@ -573,7 +578,7 @@ BufferError
 add_method(<PyTypeObject*>Tensor, &_DLPACK_METHOD)
 
 
-# ---- native to Python ----------------------------------------------------------------------
+# ---- unpacking -----------------------------------------------------------------------------
 
 cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
     cdef Tensor tensor
@@ -612,7 +617,7 @@ cdef bint has_views(BorrowedTensor tensor) noexcept:
     return False
 
 
-# ---- Python to native ----------------------------------------------------------------------
+# ---- packing -------------------------------------------------------------------------------
 
 cdef int _pack_tensor(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
@@ -640,7 +645,7 @@ cdef bint _tensor_rule(type cls, object value, Packer* packer) except -1:
 
 
 cdef object _refuse_borrowed_result(abi.TVMFFIAny* owned, CallState* state):
-    """Fails: always, with ValueError: the owner of a borrowed result is unknown."""
+    """Raise ValueError: a borrowed tensor cannot be a result, because its owner is unknown."""
     raise ValueError("Return value cannot be DLTensor*: nothing keeps its memory alive")
 
 

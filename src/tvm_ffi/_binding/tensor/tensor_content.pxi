@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The content of CPU tensors as bytes, and tensors over bytes; see `tensor/tensor_content.pxd`.
+"""Content of CPU tensors as bytes, and tensors over bytes; see `tensor/tensor_content.pxd`.
 
-Large tensors are not copied if possible: a compact tensor exposes its memory as a buffer, and an
-unpickled buffer becomes the memory of the new tensor.
+Pickling avoids copies: a compact tensor exposes its memory as a buffer, and unpickling uses the
+buffer as the memory of the new tensor.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
@@ -19,7 +19,7 @@ from tvm_ffi._binding.object cimport (
 )
 
 cdef enum:
-    ALIGNMENT = 16  # in bytes; as malloc, and sufficient for any element type
+    ALIGNMENT = 16  # in bytes; the alignment of malloc, enough for all element types
 
 cdef const char* _NO_BYTES = b""
 
@@ -32,7 +32,8 @@ cdef Py_ssize_t content_size_bytes(const abi.DLTensor* tensor) except -1:
         raise TypeError(
             "pickle or copy: expected a tensor in CPU memory, got one on "
             f"{device_of(tensor.device)}; copy it to the CPU first")
-    # Opaque handles are addresses.  Lanes from 2^15 on are a scalable vector of unknown length.
+    # Opaque handles are addresses.  A dtype with 2^15 or more lanes is a scalable vector, whose
+    # size is unknown.
     if tensor.dtype.code == abi.kDLOpaqueHandle or bits == 0 or tensor.dtype.lanes >= 0x8000:
         raise TypeError(
             f"tensors of {dtype_of(tensor.dtype)!r} cannot be pickled or copied: their bytes are "
@@ -41,7 +42,7 @@ cdef Py_ssize_t content_size_bytes(const abi.DLTensor* tensor) except -1:
 
 
 cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dtype) except -1:
-    """Return the size of a compact tensor in bytes.
+    """Return the size of a compact tensor with these extents in bytes.
 
     Fails: ValueError for a negative extent, OverflowError if the size does not fit 64 bits.
     """
@@ -49,13 +50,13 @@ cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dty
     cdef int dim
     for dim in range(ndim):
         if extents[dim] < 0:
-            raise ValueError(f"extents must be >= 0, got {extents[dim]}")
+            raise ValueError(f"tensor content: expected extents >= 0, got {extents[dim]}")
         size_bits *= extents[dim]
     return (size_bits + 7) // 8
 
 
 cdef bint is_compact(const abi.DLTensor* tensor) noexcept:
-    cdef uint64_t step = 1  # unsigned: huge extents next to an extent of 0 may overflow
+    cdef uint64_t step = 1  # unsigned: the product may overflow if an extent is 0
     cdef bint is_compact_so_far = True
     cdef int dim
     if tensor.strides == NULL:
@@ -76,7 +77,10 @@ cdef const char* _first_element(const abi.DLTensor* tensor) noexcept nogil:
 cdef void _copy_row(
     char* out, const char* row, int64_t count, int64_t step_bytes, size_t element_bytes
 ) noexcept nogil:
-    """Copy elements at a distance of `step_bytes`.  A constant size compiles to one move."""
+    """Copy `count` elements that are `step_bytes` apart.
+
+    For the frequent element sizes, the size is a constant, so that `memcpy` compiles to one move.
+    """
     cdef int64_t i
     if element_bytes == 1:
         for i in range(count):
@@ -99,7 +103,7 @@ cdef char* _gather(
     char* out, const char* first, const int64_t* shape, const int64_t* strides, int ndim,
     int64_t element_bytes,
 ) noexcept nogil:
-    """Copy the elements in row-major order; return the end of the output."""
+    """Copy the elements in row-major order to `out`; return the end of the copied bytes."""
     cdef int64_t i
     if ndim == 1:
         _copy_row(out, first, shape[0], strides[0] * element_bytes, element_bytes)
@@ -140,7 +144,7 @@ cdef void _gather_all(char* out, const abi.DLTensor* tensor) noexcept nogil:
 
 
 cdef class _ContentView(HandleOwner):
-    """The memory of a compact tensor as a buffer of bytes."""
+    """Python buffer over the memory of a compact tensor."""
 
     cdef const char* data
     cdef Py_ssize_t size_bytes
@@ -165,8 +169,8 @@ cdef object view_content(abi.TVMFFIObjectHandle handle, bint is_read_only):
 
 # ---- tensor over content -------------------------------------------------------------------
 
-# The DLPack export from which the runtime creates the tensor.  Shape and strides follow it in the
-# same allocation.
+# The DLPack export from which the runtime creates a tensor over content.  The shape and the strides
+# follow this struct in the same allocation.
 cdef struct _ContentTensor:
     abi.DLManagedTensorVersioned managed  # its manager_ctx is the address of this struct
     PyObject* owner                       # owned: a _BufferOwner
@@ -180,7 +184,7 @@ cdef void _delete_content_tensor(abi.DLManagedTensorVersioned* managed) noexcept
 
 
 cdef class _BufferOwner:
-    """Owner of an acquired buffer, whose memory keeps its address until the owner is destroyed."""
+    """Owner of an acquired Python buffer, whose memory stays valid as long as the owner."""
 
     cdef Py_buffer buffer
     cdef bint is_acquired
@@ -198,13 +202,16 @@ cdef _BufferOwner _acquire_buffer(object view):
 
 
 cdef _BufferOwner _usable_buffer(object content, Py_ssize_t size_bytes, bint is_read_only):
-    """Return the owner of an aligned buffer, writable unless `is_read_only`; copy if necessary.
+    """Return the owner of an aligned buffer with the bytes of `content`.
 
-    Fails: ValueError if the size differs, TypeError if `content` is not a buffer.
+    The buffer is writable unless `is_read_only` is True.  It is a copy if the memory of `content`
+    is not suitable.  Fails: ValueError if the size of `content` is not `size_bytes`, TypeError if
+    `content` is not a buffer.
     """
     cdef _BufferOwner owner = _acquire_buffer(content)
     if owner.buffer.len != size_bytes:
-        raise ValueError(f"expected {size_bytes} bytes of content, got {owner.buffer.len}")
+        raise ValueError(
+            f"tensor content: expected {size_bytes} bytes of content, got {owner.buffer.len}")
     if (owner.buffer.readonly and not is_read_only) or (
         <uintptr_t>owner.buffer.buf % ALIGNMENT != 0
     ):
@@ -223,7 +230,7 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
     if tensor == NULL:
         raise MemoryError()
     try:
-        # Convert the extents only once: `__index__` may return another number the next time.
+        # Convert the extents only once, because `__index__` may return another number next time.
         _describe_compact(tensor, shape, ndim, dtype)
         owner = _usable_buffer(
             content, _size_bytes(tensor.managed.dl_tensor.shape, ndim, dtype), is_read_only)
@@ -243,7 +250,7 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
 cdef int _describe_compact(
     _ContentTensor* tensor, tuple shape, int ndim, abi.DLDataType dtype
 ) except -1:
-    """Fill in all fields except data, flags and owner."""
+    """Fill the fields for a compact CPU tensor, except data, flags and owner."""
     cdef int64_t* extents = <int64_t*>(tensor + 1)
     cdef uint64_t step = 1
     cdef int dim

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Error messages for torch tensors that cannot be exported: the cause and the remedy.
+"""Error messages for torch tensors that cannot be exported, with the cause and the fix.
 
-torch's own message contains its C++ stack.  This module is imported only after torch has refused to
-export a tensor.
+They replace the message of torch, which contains a C++ stack.  This module is imported only after
+torch has refused to export a tensor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FAKE_TENSOR = (
     "torch FakeTensor holds no data: native functions cannot be called while tracing; "
     "register the function as a custom operator with a fake implementation"
 )
-# In messages of torch, the frames of the C++ stack follow this line.
+# Start of the line in torch's error messages after which the frames of the C++ stack follow.
 _STACK = "\nException raised from "
 
 
@@ -54,7 +54,7 @@ def message_for(tensor: Any) -> str | None:
 
 
 def _message_for_transform(torch: Any, tensor: Any) -> str | None:
-    """Return the message for a tensor that represents another one inside torch.func."""
+    """Return the message for a tensor inside a torch.func transform; None for other tensors."""
     functorch = getattr(torch._C, "_functorch", None)
     if functorch is None or not functorch.is_functorch_wrapped_tensor(tensor):
         return None
@@ -76,5 +76,5 @@ def _message_for_transform(torch: Any, tensor: Any) -> str | None:
 
 
 def without_native_stack(text: str) -> str:
-    """Return a message of torch without the C++ stack."""
+    """Return an error message of torch without its C++ stack."""
     return text.partition(_STACK)[0]

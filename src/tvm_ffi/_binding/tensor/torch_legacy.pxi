@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch tensors without an exchange API: torch before 2.10, or with the exchange API disabled.
 
-Arguments are passed as DLPack capsules.  `_torch_api` is an exchange API over torch's Python
-functions; it reports the current stream and converts results to torch tensors.
+Arguments are exported as DLPack capsules.  `_torch_api` is an exchange API that calls torch's
+Python functions.  It reports torch's current stream and converts results to torch tensors.
 """
 
 from cpython.pycapsule cimport PyCapsule_IsValid, PyCapsule_New
@@ -22,7 +22,7 @@ cdef abi.DLPackExchangeAPI _torch_api
 cdef int _pack_torch_tensor(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack a torch tensor as a temporary, from a DLPack capsule."""
+    """Export a torch tensor as a DLPack capsule and pack it as a temporary."""
     cdef object tensor = <object>value
     cdef abi.TVMFFIObjectHandle handle
     cdef abi.DLDevice device
@@ -45,7 +45,7 @@ cdef int _pack_torch_tensor(
 
 
 cdef void _delete_legacy_export(abi.DLManagedTensor* legacy) noexcept:
-    """Free a legacy export and the versioned export that it wraps."""
+    """Free a legacy export and the versioned export from which it was created."""
     cdef abi.DLManagedTensorVersioned* managed
     managed = <abi.DLManagedTensorVersioned*>legacy.manager_ctx
     if managed.deleter != NULL:
@@ -54,8 +54,8 @@ cdef void _delete_legacy_export(abi.DLManagedTensor* legacy) noexcept:
 
 
 cdef object _to_torch(abi.DLManagedTensorVersioned* managed):
-    """Return a new torch tensor.  Consumes `managed` on success."""
-    cdef abi.DLManagedTensor* legacy  # all releases of torch read legacy capsules
+    """Return a new torch tensor from a DLPack export.  Consumes `managed` on success."""
+    cdef abi.DLManagedTensor* legacy  # old releases of torch read only legacy capsules
     from torch.utils.dlpack import from_dlpack
 
     legacy = <abi.DLManagedTensor*>malloc(sizeof(abi.DLManagedTensor))
@@ -74,7 +74,7 @@ cdef object _to_torch(abi.DLManagedTensorVersioned* managed):
 
 
 cdef int _to_py_object(abi.DLManagedTensorVersioned* managed, void** out) noexcept:
-    """Exchange API: store a new torch tensor in `out`.  Consumes `managed` on success.
+    """Exchange API function: store a new torch tensor in `out`.  Consumes `managed` on success.
 
     Fails: -1 with an exception set.
     """
@@ -89,9 +89,9 @@ cdef int _to_py_object(abi.DLManagedTensorVersioned* managed, void** out) noexce
 
 
 cdef int _torch_stream(abi.DLDeviceType device_type, int32_t device_id, void** out) noexcept:
-    """Exchange API: store torch's current stream in `out`, NULL for devices without streams.
+    """Exchange API function: store torch's current stream in `out`, or NULL for the CPU.
 
-    torch calls AMD's devices "cuda", too.  Fails: -1 with an exception set.
+    ROCm devices have streams in `torch.cuda`, too.  Fails: -1 with an exception set.
     """
     cdef uintptr_t stream = 0
     try:

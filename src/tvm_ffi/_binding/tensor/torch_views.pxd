@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Native predicates for torch's conjugated and negated views.
+# Native functions that detect torch's conjugated and negated views.
 from cpython.ref cimport PyObject
 
 
@@ -7,14 +7,14 @@ from cpython.ref cimport PyObject
 ctypedef struct TorchViewPredicates:
     bint (*is_neg)(const void* tensor) noexcept   # at::native::is_neg(const at::Tensor&)
     bint (*is_conj)(const void* tensor) noexcept  # at::native::is_conj
-    size_t tensor_offset                          # of the at::Tensor in the Python object, in bytes
+    size_t tensor_offset                          # at::Tensor in the Python object, in bytes
 
 
-# Fill in `views` with a sample tensor.  Return False if a function or the offset cannot be found;
+# Fill `views`; `tensor` is a sample.  Return False if a function or the offset cannot be found;
 # callers then use torch's Python methods.
 cdef bint find_torch_view_predicates(object tensor, TorchViewPredicates* views) except -1
 
 
 cdef inline const void* native_tensor(PyObject* tensor, const TorchViewPredicates* views) noexcept:
-    """Return the address of the at::Tensor; borrowed from the Python object."""
+    """Return the address of the at::Tensor in a Python tensor; borrowed from the Python object."""
     return <const char*>tensor + views.tensor_offset

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Native predicates for torch's conjugated and negated views, at the cost of a C call.
+"""Native functions that detect torch's conjugated and negated views.
 
-The exchange API exports such views without their flag, so every torch argument must be tested.  The
-Python methods `is_neg` and `is_conj` release the GIL and cost more than the rest of the conversion.
-torch's library exports the C++ functions that they call.  These functions take a reference to the
-`at::Tensor` inside the Python object.  An `at::Tensor` is one pointer, and the attribute `_cdata`
-is its value, so a search for that value in the Python object finds its offset.  Nothing else about
-torch's memory layout is assumed.
+The exchange API exports a conjugated or negated view like any other tensor, so every torch argument
+must be tested.  The Python methods `is_neg` and `is_conj` release the GIL and cost more than the
+rest of the conversion.  This file finds the C++ functions that these methods call in torch's
+library.  The functions take a reference to the `at::Tensor` inside the Python object.  An
+`at::Tensor` is one pointer, and the attribute `_cdata` of the Python object is the value of this
+pointer; a search for the value in the Python object finds the offset of the `at::Tensor`.  This
+file assumes nothing else about torch's memory layout.
 
 `_cdata` is read through `torch.Tensor`, because a subclass may override the attribute.
 """
@@ -25,7 +26,10 @@ cdef extern from "dlfcn.h":
 
 
 cdef uintptr_t _impl_address(object tensor) except? 0:
-    """Return the address of the TensorImpl; 0 if it is not a torch tensor or has no `_cdata`."""
+    """Return the value of the `at::Tensor`, the address of torch's TensorImpl.
+
+    Returns 0 if `tensor` is not a torch tensor.
+    """
     cdef object torch = _modules.get("torch")
     cdef object cls = getattr(torch, "Tensor", None)
     cdef object disabled = getattr(
@@ -34,7 +38,7 @@ cdef uintptr_t _impl_address(object tensor) except? 0:
         type(tensor), <type>cls
     ):
         return 0
-    with disabled():  # otherwise a subclass can intercept the attribute
+    with disabled():  # prevents a subclass from intercepting the attribute
         return cls._cdata.__get__(tensor)
 
 
@@ -52,7 +56,7 @@ cdef size_t _tensor_offset(object tensor) except? 0:
 
 
 cdef bint find_torch_view_predicates(object tensor, TorchViewPredicates* views) except -1:
-    # A torch tensor exists, so the library is loaded; RTLD_NOLOAD only looks it up.
+    # The library is loaded already if `tensor` is a torch tensor; RTLD_NOLOAD prevents loading it.
     cdef void* library = dlopen(b"libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD)
     if library == NULL:
         return False

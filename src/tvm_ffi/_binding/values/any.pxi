@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`CAny`: a native value that Python code holds without conversion to a Python value."""
+"""`CAny`: a native value that Python code owns without conversion to a Python value."""
 
 from cpython.ref cimport PyObject
 
@@ -9,12 +9,12 @@ from tvm_ffi._binding.object cimport check, release_object
 
 
 cdef class CAny:
-    """An owned native value.
+    """An owned native value, which is not converted to a Python value.
 
     Parameters
     ----------
     value : object
-        Converted like the argument of a call.
+        The Python value to convert, in the same way as an argument of a call.  Default None.
     """
 
     def __cinit__(self):
@@ -25,14 +25,14 @@ cdef class CAny:
         if pack_owned(<PyObject*>value, &packed) != 0:
             check(-2)
         previous, self.value = self.value, packed
-        _release(&previous)  # last: destructors may run Python code that uses this object
+        _release(&previous)  # last: a destructor may run Python code that uses `self`
 
     def __dealloc__(self):
         _release(&self.value)
 
     @property
     def type_index(self) -> int:
-        """Type index of the value."""
+        """Type index of the native value."""
         return self.value.type_index
 
     def __repr__(self):
@@ -56,13 +56,13 @@ cdef void _set_none(abi.TVMFFIAny* value) noexcept:
 cdef void _release(abi.TVMFFIAny* value) noexcept:
     """Set `value` to None and release its reference."""
     cdef abi.TVMFFIAny released = value[0]
-    _set_none(value)  # first: destructors may run Python code that reads the value
+    _set_none(value)  # first: a destructor may run Python code that reads `value`
     if released.type_index >= abi.kTVMFFIStaticObjectBegin:
         release_object(released.v_obj)
 
 
 def to_py_class_value(CAny value not None):
-    """Convert a native value to a Python value, like the result of a call."""
+    """Convert a native value to a Python value, in the same way as the result of a call."""
     cdef abi.TVMFFIAny owned = value.value
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectIncRef(owned.v_obj)

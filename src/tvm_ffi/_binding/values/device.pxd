@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Devices.
+# The class `Device`: device type and index.
 from tvm_ffi._binding cimport abi
 
 
@@ -7,5 +7,6 @@ cdef class Device:
     cdef abi.DLDevice cdevice
 
 
-# Return a new device of the public class.  Fails: the exceptions of that class.
+# Return a new instance of the class that `set_device_class` has set.  Fails: the exceptions of its
+# `__new__`.
 cdef object device_of(abi.DLDevice cdevice)

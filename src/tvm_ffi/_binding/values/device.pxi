@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices, and the current stream of each device."""
+"""Devices as arguments and results, and the thread's current stream of each device."""
 
 cimport cython
 from cpython.ref cimport PyObject
@@ -11,7 +11,7 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.object cimport check
 
-# ORDER device-type: device names, by the values of DLDeviceType.
+# ORDER device-type: names of the device types, by their values in DLDeviceType.
 _DEVICE_TYPE_TO_NAME = {
     1: "cpu",
     2: "cuda",
@@ -33,14 +33,14 @@ _DEVICE_TYPE_TO_NAME = {
 _ALIASES = {"mps": 8, "wgpu": 15}
 _DEVICE_NAME_TO_TYPE = {name: code for code, name in _DEVICE_TYPE_TO_NAME.items()} | _ALIASES
 
-# Class of the devices that native functions return to Python.
+# Class of the devices that native functions return to Python; `set_device_class` replaces it.
 cdef object _device_class
 
 
 cdef tuple _parse_device(str text):
-    """Return (device type, index or None) of a name such as ``"cuda:1"``.
+    """Parse a device name such as ``"cuda:1"``: return (device type, index).
 
-    Ignores text after a blank.  Fails: ValueError.
+    The index is None if the name has none.  Text after a blank is ignored.  Fails: ValueError.
     """
     parts = text.split(" ", 1)[0].split(":")
     if len(parts) > 2:
@@ -62,7 +62,10 @@ cdef tuple _parse_device(str text):
 
 
 def _index_of(index):
-    """Convert a device index: an int, an object with ``__index__``, or a scalar with ``item()``."""
+    """Return a device index as an int.
+
+    `index` is an int, an object with ``__index__``, or a scalar array with ``item()``.
+    """
     if hasattr(index, "item") and not isinstance(index, int):
         index = index.item()
     if not hasattr(index, "__index__"):
@@ -71,7 +74,7 @@ def _index_of(index):
 
 
 cdef int _int32(str number_name, object value) except? -1:
-    """Convert an int to 32 bits.  Fails: OverflowError."""
+    """Convert a Python int to a C int of 32 bits.  Fails: OverflowError if it does not fit."""
     if not -(1 << 31) <= value < 1 << 31:
         raise OverflowError(f"Invalid device {number_name}: {value} does not fit 32 bits")
     return value
@@ -86,16 +89,16 @@ cdef class Device:
     device_type : str or int
         Name such as ``"cuda"`` or ``"cuda:1"``, or a value of `DLDeviceType`.
     index : int, optional
-        Index among the devices of the type; an index in the name has priority.  Default 0.
+        Index among the devices of the type.  An index in the name has priority.  Default 0.
 
     Raises
     ------
     ValueError
         If the name or the index in the name is invalid.
     TypeError
-        If an argument has another type.
+        If an argument has an unsupported type.
     OverflowError
-        If a number does not fit 32 bits.
+        If the device type or the index does not fit 32 bits.
     """
 
     _DEVICE_TYPE_TO_NAME = _DEVICE_TYPE_TO_NAME
@@ -118,7 +121,7 @@ cdef class Device:
 
     @property
     def type(self) -> str:
-        """Name of the device type; its number as text if it has no name."""
+        """Name of the device type; its number as text if the type has no name."""
         return self.__device_type_name__()
 
     @property
@@ -158,12 +161,13 @@ cdef inline tuple _pair(abi.DLDevice cdevice):
 
 
 _device_class = Device
-# Replaced classes stay alive: another thread may be about to use one.
+# Owns the device classes that `set_device_class` has replaced, because another thread may be about
+# to use one of them.
 cdef list _earlier_device_classes = []
 
 
 def set_device_class(cls):
-    """Make native functions return devices as `cls`, a subclass of Device."""
+    """Let native functions return devices as instances of `cls`, a subclass of Device."""
     global _device_class
     if not issubclass(cls, Device):
         raise TypeError(f"{cls.__name__} must derive from Device")
@@ -205,7 +209,7 @@ def get_current_stream(int32_t device_type, int32_t device_id) -> int:
     return <uintptr_t>abi.TVMFFIEnvGetStream(device_type, device_id)
 
 
-# ---- Python to native and back -------------------------------------------------------------
+# ---- packing and unpacking -----------------------------------------------------------------
 
 cdef int _set_device(abi.TVMFFIAny* out, abi.DLDevice cdevice) noexcept:
     out.type_index = abi.kTVMFFIDevice
@@ -223,7 +227,7 @@ cdef int _pack_device(
 cdef int _pack_device_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack the device of an object with `__dlpack_device__`."""
+    """Pack the device that `__dlpack_device__` of an object returns."""
     cdef abi.DLDevice cdevice
     device_type, device_id = (<object>value).__dlpack_device__()
     cdevice.device_type = <abi.DLDeviceType><int>device_type

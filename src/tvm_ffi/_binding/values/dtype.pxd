@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Dtypes.
+# The class `DataType`: type code, bits and lanes of a dtype.
 from tvm_ffi._binding cimport abi
 
 
@@ -7,7 +7,8 @@ cdef class DataType:
     cdef abi.DLDataType cdtype
 
 
-# Return a new DataType, which no other code refers to or can change.
+# Return a new DataType.  Only the caller has a reference to it, so no other code can change it.
 cdef DataType data_type_of(abi.DLDataType cdtype)
-# Return the public dtype object, one per (code, bits, lanes).  Fails: the exceptions of its class.
+# Return the `tvm_ffi.dtype` of a native dtype.  There is one object per (code, bits, lanes).
+# Fails: the exceptions of its class.
 cdef object dtype_of(abi.DLDataType cdtype)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dtypes: type code, bits, lanes.  The public `tvm_ffi.dtype` is a str with a `DataType`."""
+"""Dtypes as arguments and results: type code, bits and lanes.
+
+The public class `tvm_ffi.dtype` is a subclass of str whose instances refer to a `DataType`.
+"""
 
 cimport cython
 from cpython.ref cimport PyObject
@@ -11,23 +14,25 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.object cimport check
 
-# Class of the dtypes that native functions return, and its instances by packed (code, bits, lanes).
+# Class of the dtypes that native functions return, `tvm_ffi.dtype`, and the cache of its instances
+# by the packed (code, bits, lanes).
 cdef object _dtype_class = None
 cdef dict _dtype_by_triple = {}
-# The cache is cleared at this size: 2^32 dtypes are possible, but programs use few.
+# The cache is cleared at this size, because 2^32 dtypes are possible; programs use only a few.
 cdef int _MAX_CACHED_DTYPES = 1024
-# Replaced classes stay alive: another thread may be about to use one.
+# Owns the dtype classes that `set_dtype_class` has replaced, because another thread may be about to
+# use one of them.
 cdef list _earlier_dtype_classes = []
 
 
 @cython.binding(False)
 cdef class DataType:
-    """Element type of a tensor: type code, bits per lane, lanes.
+    """Element type of a tensor: type code, bits per lane, and number of lanes.
 
     Parameters
     ----------
     dtype_str : str
-        Text form, such as ``"float32"`` or ``"int8x4"``.
+        Name of the dtype, such as ``"float32"`` or ``"int8x4"``.
 
     Raises
     ------
@@ -37,7 +42,7 @@ cdef class DataType:
 
     def __init__(self, str dtype_str not None):
         if _triple(self.cdtype) != 0:
-            # The instance may be shared: `dtype_of` caches one per dtype.
+            # Other code may share the instance, because `dtype_of` caches one per dtype.
             raise TypeError("a DataType is immutable; create another one")
         cdef bytes text = dtype_str.encode("utf-8", "surrogatepass")
         cdef abi.TVMFFIByteArray view
@@ -51,7 +56,7 @@ cdef class DataType:
 
     @property
     def bits(self) -> int:
-        """Bits of one lane."""
+        """Number of bits of one lane."""
         return self.cdtype.bits
 
     @property
@@ -61,7 +66,7 @@ cdef class DataType:
 
     @property
     def itemsize(self) -> int:
-        """Size of one element in bytes, rounded up."""
+        """Size of one element in bytes, rounded up to whole bytes."""
         if self.lanes < 0:
             raise ValueError("Cannot determine itemsize for scalable vector types")
         return (self.bits * self.lanes + 7) // 8
@@ -104,7 +109,7 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
     Raises
     ------
     OverflowError
-        If a number does not fit its field.
+        If the code, bits or lanes do not fit in a `DLDataType`.
     """
     cdef DataType dtype = <DataType?>cls.__new__(cls)
     if not (0 <= code < 256 and 0 <= bits < 256 and -32768 <= lanes < 32768):
@@ -116,7 +121,7 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
 
 
 def set_dtype_class(cls):
-    """Make native functions return dtypes as ``cls.from_data_type(DataType)``."""
+    """Let native functions return dtypes that ``cls.from_data_type(data_type)`` creates."""
     global _dtype_class
     _earlier_dtype_classes.append(_dtype_class)
     _dtype_class = cls
@@ -168,7 +173,7 @@ cdef int _pack_dtype(
 cdef int _pack_foreign_dtype(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack a dtype object of torch or NumPy, which the public class converts by name."""
+    """Pack a dtype of torch or NumPy, which `tvm_ffi.dtype` converts by its name."""
     cdef DataType dtype = <DataType?>_dtype_class(<object>value)._tvm_ffi_dtype
     return _set_dtype(out, dtype.cdtype)
 
@@ -176,14 +181,14 @@ cdef int _pack_foreign_dtype(
 cdef int _pack_dtype_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack the dtype of an object with `__dlpack_data_type__`."""
+    """Pack the dtype that `__dlpack_data_type__` of an object returns."""
     code, bits, lanes = (<object>value).__dlpack_data_type__()
     cdef DataType dtype = create_dtype(DataType, code, bits, lanes)
     return _set_dtype(out, dtype.cdtype)
 
 
 cdef bint _is_foreign_dtype(type cls) except -1:
-    """Return True for the dtype classes of torch and NumPy."""
+    """Return True if `cls` is a dtype class of torch or NumPy."""
     if cls.__module__ == "torch" and cls.__name__ == "dtype":
         return True
     # NumPy has one subclass of numpy.dtype per scalar type.

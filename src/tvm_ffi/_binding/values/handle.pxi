@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects as arguments: handles of native objects, errors, and opaque Python values.
 
-The last packing rule wraps any other Python value in an opaque object, which native code passes on
-but cannot read.
+The rule with the lowest precedence wraps any other Python value in an opaque object.  Native code
+can pass an opaque object to other functions, but cannot read the Python value.
 """
 
 from cpython.ref cimport PyObject
@@ -40,19 +40,19 @@ cdef int _pack_object_protocol(
             f"{type(<object>value).__name__}.__tvm_ffi_object__() must return an FFI object, "
             f"got {type(result).__name__}")
     cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(<CObject>result)
-    abi.TVMFFIObjectIncRef(handle)  # the Python wrapper may be destroyed before the call returns
+    abi.TVMFFIObjectIncRef(handle)  # the wrapper may be destroyed before the call returns
     return pack_temporary(state, out, handle.type_index, handle)
 
 
 cdef int _pack_rvalue_ref(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack the address of a wrapper's handle, so that the callee can move the object out of it."""
+    """Pack the address of a wrapper's handle, so that the callee can take its reference."""
     cdef CObject obj = (<ObjectRValueRef>value).obj
     handle_of(obj)
-    keep_for_borrowers(obj)  # the callee may empty the wrapper without a notification
+    keep_for_borrowers(obj)  # the callee may empty the wrapper without calling the binding
     state.restriction = ArgumentRestriction.MOVED
-    state.moved = <PyObject*>obj  # later arguments may borrow from it
+    state.moved = <PyObject*>obj  # later arguments of the call may borrow from the wrapper
     out.type_index = abi.kTVMFFIObjectRValueRef
     out.zero_padding = 0
     out.v_ptr = &obj.chandle
@@ -113,7 +113,7 @@ cdef object _unpack_error(abi.TVMFFIAny* owned, CallState* state):
 
 
 cdef object _refuse_borrowed(abi.TVMFFIAny* owned, CallState* state):
-    """Fails: always, with ValueError: the owner of a borrowed result is unknown."""
+    """Raise ValueError: a borrowed value cannot be a result, because its owner is unknown."""
     names = {
         abi.kTVMFFIRawStr: "RawStr",
         abi.kTVMFFIByteArrayPtr: "ByteArrayPtr",

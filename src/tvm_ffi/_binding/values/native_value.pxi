@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python values that cache their native object, so that passing them does not create another."""
+"""Python values that cache their native object, so that each call can pass the same object."""
 
 from cpython.ref cimport PyObject
 
@@ -17,19 +17,20 @@ class PyNativeObject:
 
     Notes
     -----
-    The attribute ``_tvm_ffi_cached_object`` is the object.  For a subclass that is registered for a
-    native type, results are created by ``cls.__from_tvm_ffi_object__(cls, obj)``.
+    The cached object is in the attribute ``_tvm_ffi_cached_object``.  If a subclass is registered
+    for a native type, ``cls.__from_tvm_ffi_object__(cls, obj)`` creates the Python value of a
+    native result.
     """
 
     __slots__ = ()
 
     def __init_cached_object_by_constructor__(self, fconstructor, *args):
-        """Cache the object that ``fconstructor(*args)`` returns."""
+        """Cache the native object that ``fconstructor(*args)`` returns."""
         self._tvm_ffi_cached_object = _native_object_of(fconstructor(*args))
 
 
 cdef object _native_object_of(object value):
-    """Return the native object of a result, which may have been converted to a Python value."""
+    """Return the wrapper of a constructor's result, or of the native object that it converts to."""
     cdef abi.TVMFFIAny owned
     cdef CObject wrapper
     if isinstance(value, CObject):
@@ -44,9 +45,9 @@ cdef object _native_object_of(object value):
 
 
 class String(str, PyNativeObject):
-    """A `str` that may cache its native string; equal to a plain `str`.
+    """A `str` that may cache its native string; equal to a `str` with the same text.
 
-    Native functions return plain `str`.  This class exists for programs that use it by name.
+    Native functions return `str`, not this class.  It exists for code that refers to it by name.
     """
 
     __slots__ = ("_tvm_ffi_cached_object",)
@@ -58,7 +59,7 @@ class String(str, PyNativeObject):
 
     @staticmethod
     def __from_tvm_ffi_object__(value_class, obj):
-        """Return a value from a native string."""
+        """Return a new instance of `value_class` for a native string."""
         self = str.__new__(value_class, text_of_object(obj, abi.kTVMFFIStr))
         self._tvm_ffi_cached_object = obj
         return self
@@ -68,9 +69,9 @@ class String(str, PyNativeObject):
 
 
 class Bytes(bytes, PyNativeObject):
-    """A `bytes` that may cache its native object; equal to plain `bytes`.
+    """A `bytes` that may cache its native object; equal to a `bytes` with the same content.
 
-    Native functions return plain `bytes`.  This class exists for programs that use it by name.
+    Native functions return `bytes`, not this class.  It exists for code that refers to it by name.
     """
 
     _tvm_ffi_cached_object = None
@@ -80,7 +81,7 @@ class Bytes(bytes, PyNativeObject):
 
     @staticmethod
     def __from_tvm_ffi_object__(value_class, obj):
-        """Return a value from native bytes."""
+        """Return a new instance of `value_class` for a native bytes object."""
         self = bytes.__new__(value_class, text_of_object(obj, abi.kTVMFFIBytes))
         self._tvm_ffi_cached_object = obj
         return self
@@ -92,8 +93,12 @@ class Bytes(bytes, PyNativeObject):
 cdef int _pack_cached_object(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack the cached object; without one, call the packer in `packer.context`, if any."""
-    # Read the context before Python code runs, which may free the packer.
+    """Pack the cached native object of a Python value.
+
+    If no object is cached, call the pack function in `packer.context`.  Fails: ValueError if there
+    is no pack function either.
+    """
+    # Read the context first: Python code that runs below may let the packer be reused.
     cdef PackFunction pack_plain = <PackFunction>packer.context
     cdef object cached = getattr(<object>value, "_tvm_ffi_cached_object", None)
     cdef abi.TVMFFIObject* handle
@@ -104,11 +109,11 @@ cdef int _pack_cached_object(
             f"value of class {type(<object>value).__name__} holds no native object: its "
             "_tvm_ffi_cached_object was never set")
     handle = <abi.TVMFFIObject*>handle_of(<CObject>cached)
-    abi.TVMFFIObjectIncRef(handle)  # the value may release it during the call
+    abi.TVMFFIObjectIncRef(handle)  # Python code may replace the cached object during the call
     return pack_temporary(state, out, handle.type_index, handle)
 
 
-# C variables for the rule, which must not use module names; see `add_rule`.
+# The classes as C variables, because rules must not read module globals; see `add_rule`.
 cdef type _native_class = PyNativeObject
 cdef type _str_class = String
 cdef type _bytes_class = Bytes

@@ -11,13 +11,14 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport PyNumber_Index
 
 
-# Third-party classes whose values are passed as pointers: class to a function that returns the
-# address.  Add a class before its first value is passed.
+# Handlers for third-party classes whose values are passed as pointers.  Maps the class to a
+# function that returns the address of a value.  Add a class before its first value is passed,
+# because the packer of a class is chosen only once.
 OPAQUE_PTR_HANDLERS = {}
-# A C variable for the rule, which must not use module names; see `add_rule`.
+# The same dict as a C variable, because rules must not read module globals; see `add_rule`.
 cdef dict _handlers = OPAQUE_PTR_HANDLERS
 
-# Modules that define `CUstream` in releases of NVIDIA's Python package.
+# Modules that define the class `CUstream`, in newer and older releases of cuda-python.
 cdef tuple _CUDA_DRIVER_MODULES = ("cuda.bindings.driver", "cuda.cuda")
 
 
@@ -29,9 +30,9 @@ cdef int _set_address(abi.TVMFFIAny* out, int64_t address) noexcept:
 
 
 cdef int _set_pointer(abi.TVMFFIAny* out, object address) except -1:
-    """Pack an int as an address.  Accepts negative ints, such as the invalid handle -1.
+    """Pack an int as an address.  Negative ints, such as the invalid handle -1, are accepted.
 
-    Fails: TypeError, or OverflowError beyond 64 bits.
+    Fails: TypeError if `address` is not an int, OverflowError if it does not fit 64 bits.
     """
     cdef object number = PyNumber_Index(address)
     cdef uintptr_t pointer
@@ -55,7 +56,7 @@ cdef int _pack_opaque_ptr(
 
 
 cpdef object address_of_stream(object stream):
-    """Return the address of a stream: an int, or an object with `__cuda_stream__`."""
+    """Return the address of a stream, which is an int or an object with `__cuda_stream__`."""
     if not hasattr(type(stream), "__cuda_stream__"):
         return PyNumber_Index(stream)
     result = stream.__cuda_stream__()

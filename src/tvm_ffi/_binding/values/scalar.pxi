@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""None, bool, int and float as arguments and results; large ints are objects."""
+"""None, bool, int and float as arguments and results; ints beyond 64 bits become objects."""
 
 import sys
 
@@ -15,7 +15,7 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport PyErr_Occurred, PyFloat_AsDouble, PyLong_AsLongLongAndOverflow
 from tvm_ffi._binding.object cimport check
 
-# A C variable for the rule, which must not use module names; see `add_rule`.
+# `sys.modules` as a C variable, because rules must not read module globals; see `add_rule`.
 cdef dict _modules = sys.modules
 
 
@@ -64,7 +64,7 @@ cdef int pack_int(
 cdef int _pack_big_int(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack an int beyond 64 bits as its two's complement bytes, in an object."""
+    """Pack an int beyond 64 bits as a native object that contains its two's complement bytes."""
     cdef object number = <object>value
     cdef bytes octets = number.to_bytes((number.bit_length() // 64 + 1) * 8, "little", signed=True)
     cdef abi.TVMFFIByteArray view
@@ -83,7 +83,8 @@ cdef int _pack_integral(
 
 
 cdef bint _number_rule(type cls, object value, Packer* packer) except -1:
-    # Do not import `numbers`: classes are registered with it only if it is fully imported.
+    # Do not import `numbers`: a value of a class that is registered with `numbers.Integral` or
+    # `numbers.Real` exists only if the module is already imported.
     cdef object numbers = _modules.get("numbers")
     cdef object integral = getattr(numbers, "Integral", None)
     if issubclass(cls, bool) or _is_numpy_bool(cls):

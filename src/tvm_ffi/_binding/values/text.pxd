@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Strings and bytes.
+# Strings and bytes: packing Python text, and reading native strings.
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 
@@ -7,16 +7,18 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport CallState, Packer
 from tvm_ffi._binding.object cimport CObject
 
-# Pack a str or bytes, which must stay alive and unchanged until the call returns: long content is
-# borrowed.  Fails: -1 with an exception set.
+# Pack functions for str and for bytes.  The value must stay alive and unchanged until the call
+# returns, because content of more than 7 bytes is borrowed.  Fails: -1 with an exception set.
 cdef int pack_str(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
 cdef int pack_bytes(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
-# Return the str or bytes of an object.  Fails: TypeError if it does not have the type index.
+# Return the content of a native string or bytes object as str or bytes.  Fails: TypeError if the
+# type index of the object is not `type_index`.
 cdef object text_of_object(CObject obj, int32_t type_index)
-# Return `text` as a plain str; it may be of a subclass of str, such as a member of an enum.
-# Fails: TypeError, with `label` as the name of the value.
+# Return `text`, which may be an instance of a subclass of str such as an enum member, as a plain
+# str.  Fails: TypeError if it is not a str; `label` is the name of the value in the message.
 cdef str plain_str(object text, str label)
-# Return the Python str or bytes of a borrowed value of any string or bytes type.
+# Return the content of a native value of any string or bytes type as str or bytes.  `view` is
+# borrowed.
 cdef object text_of(const abi.TVMFFIAny* view)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strings and bytes as arguments and results.
 
-Content of up to 7 bytes is stored in the value.  Longer arguments are not copied: an argument view
-borrows the buffer of the Python object (see `convert/argument_view.pxd`).
+Content of up to 7 bytes is stored in the native value itself.  Longer content is not copied: an
+argument view borrows the buffer of the Python object (see `convert/argument_view.pxd`).
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -22,7 +22,7 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.object cimport CObject, check, handle_of, type_key_of
 
-cdef int _SMALL_CAPACITY = 7
+cdef int _SMALL_CAPACITY = 7  # bytes that fit in a native value
 cdef ArgumentViewFreeList* _free_views = view_free_list()
 
 
@@ -30,7 +30,7 @@ cdef inline int _pack_content(
     PyObject* owner, const char* data, Py_ssize_t size, int32_t small_index, int32_t heap_index,
     abi.TVMFFIAny* out, CallState* state,
 ) noexcept:
-    """Pack `data`, which `owner` owns.  Fails: -1 with an exception set."""
+    """Pack the bytes `data` of the Python object `owner`.  Fails: -1 with an exception set."""
     cdef ArgumentView* arg_view
     if size <= _SMALL_CAPACITY:
         out.type_index = small_index
@@ -52,7 +52,7 @@ cdef int pack_str(
     cdef Py_ssize_t size
     cdef const char* data = PyUnicode_AsUTF8AndSize(value, &size)
     if data == NULL:
-        return -1  # UnicodeEncodeError: the str has a lone surrogate
+        return -1  # UnicodeEncodeError: the str contains a lone surrogate
     return _pack_content(
         value, data, size, abi.kTVMFFISmallStr, abi.kTVMFFIStr, out, state)
 
@@ -70,16 +70,16 @@ cdef str plain_str(object text, str label):
         return text
     if not isinstance(text, str):
         raise TypeError(f"{label} must be a str, got {type(text).__name__}")
-    return str.__str__(text)  # ignores a `__str__` of the subclass
+    return str.__str__(text)  # does not call the `__str__` of a subclass
 
 
 cdef class ByteArrayArg:
-    """Bytes that a function receives by address, as a ``TVMFFIByteArray*``.
+    """An argument that a function receives as ``TVMFFIByteArray*``, without a copy.
 
     Parameters
     ----------
     content : bytes
-        The bytes.  The function may keep a copy, but not the address.
+        The bytes.  The function may copy them, but must not use the address after the call.
     """
 
     cdef bytes content
@@ -103,7 +103,9 @@ cdef int _pack_byte_array(
 
 
 cdef class NativeText:
-    """A native string that need not be UTF-8, such as a path.  Functions receive it as a string.
+    """An argument that a function receives as a string, whose bytes need not be UTF-8.
+
+    Paths, for example, may contain any bytes.
 
     Parameters
     ----------
@@ -132,7 +134,7 @@ cdef int _pack_native_text(
 cdef int _pack_bytearray(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack a copy: Python code may change or move the content of a bytearray during the call."""
+    """Pack a copy of a bytearray, because Python code may change or move its content later."""
     cdef bytes content = bytes(<object>value)
     cdef abi.TVMFFIByteArray view
     view.data, view.size = content, len(content)
@@ -161,7 +163,7 @@ cdef object _decode(const char* data, size_t size):
 
 
 cdef inline bint _is_plain(PyObject* text) noexcept:
-    """Return True for a str or bytes, but not of a subclass: results are always plain."""
+    """Return True if the class is exactly str or bytes; results are not instances of subclasses."""
     return Py_TYPE(text) == &PyUnicode_Type or Py_TYPE(text) == &PyBytes_Type
 
 
@@ -180,7 +182,7 @@ cdef object text_of(const abi.TVMFFIAny* view):
         return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
     arg_view = as_argument_view(_free_views, view.v_obj)
     if arg_view != NULL and _is_plain(arg_view.owner):
-        return <object>arg_view.owner  # the argument of a Python caller: return it without a copy
+        return <object>arg_view.owner  # Python passed this object: return it without a copy
     content = abi.TVMFFIBytesGetByteArrayPtr(view.v_obj)
     if index == abi.kTVMFFIStr:
         return _decode(content.data, content.size)

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# Value protocols: methods by which a Python object names the value that is passed for it.
+# Value protocols: methods that return the value to pass instead of the Python object.
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport CallState, Packer
 
 
-# One value protocol.  A static variable: it is the context of packers, which live as long.
+# Description of a value protocol.  Instances are static variables, because packers store their
+# address as context and are never freed.
 ctypedef struct ValueProtocol:
-    object (*inner_of)(object value)  # returns the value to pass
-    const char* method  # its method; NULL: a field, so the object keeps the inner value alive
-    # Restricts the packed argument in `state`.  NULL: no restriction.
+    object (*inner_of)(object value)  # returns the inner value: the value to pass instead
+    const char* method  # name of the method; NULL: the inner value is a field, which keeps it alive
+    # Sets the argument restriction in `state` after packing `inner`.  NULL: no restriction.
     int (*add_restriction)(object inner, abi.TVMFFIAny* packed, CallState* state) except -1
 
-# Packer of such a class; its context is the ValueProtocol.  Fails: the exceptions of the methods;
-# RecursionError if the methods lead to no value.
+# Pack function for objects with a value protocol; the context of the packer is the ValueProtocol.
+# Fails: the exceptions of the methods; RecursionError if too many inner values have a value
+# protocol, too.
 cdef int pack_value_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) except -1

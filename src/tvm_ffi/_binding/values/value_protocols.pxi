@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Value protocols: methods by which a Python object names the value that is passed for it."""
+"""Value protocols: methods that return the value to pass instead of the Python object."""
 
 from cpython.ref cimport PyObject
 
@@ -11,18 +11,18 @@ from tvm_ffi._binding.cpython cimport PyNumber_Index
 from tvm_ffi._binding.object cimport new_opaque
 
 
-cdef int _MAX_UNWRAP_STEPS = 64
+cdef int _MAX_UNWRAP_STEPS = 64  # nested inner values; more are probably endless recursion
 
 
 class ObjectConvertible:
-    """Base of classes whose method `asobject` returns the value to pass for an instance."""
+    """Base class for objects that are passed as the result of their method `asobject`."""
 
     def asobject(self):
-        """Return the value to pass, usually an object."""
+        """Return the value to pass instead of this object, usually a native object."""
         raise NotImplementedError(f"{type(self).__name__} does not define asobject()")
 
 
-# A C variable for the rule, which must not use module names; see `add_rule`.
+# `ObjectConvertible` as a C variable, because rules must not read module globals; see `add_rule`.
 cdef type _convertible_class = ObjectConvertible
 
 
@@ -62,7 +62,10 @@ cdef ValueProtocol _by_object = ValueProtocol(
 cdef int pack_value_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack the inner value.  If a method returned it, a temporary owns it during the call."""
+    """Pack the inner value of an object with a value protocol.
+
+    If a method returned the inner value, a temporary owns it until the call returns.
+    """
     cdef object inner = <object>value
     cdef const ValueProtocol* protocol = NULL
     cdef const char* method = NULL
