@@ -178,7 +178,7 @@ typedef void* TVMFFIObjectHandle;
 typedef struct TVMFFIObject {
   uint64_t combined_ref_count; /* only accessed with atomic operations */
   int32_t type_index;          /* >= kTVMFFIStaticObjectBegin; never changes */
-  uint32_t __padding;          /* 0 */
+  uint32_t __padding;          /* always 0 */
   union {
     /* Function of the library that allocated the object; flags is a TVMFFIObjectDeleterFlagBitMask.
      * After a call with Strong alone, a call with Weak alone follows, possibly on another thread.
@@ -247,14 +247,14 @@ typedef struct TVMFFIAny {
     uint32_t small_str_len; /* number of bytes in v_bytes, 0..7, for indices 11 and 12 */
   };
   union {
-    int64_t v_int64;     /* Int; Bool as 0 or 1 */
-    double v_float64;    /* Float */
-    void* v_ptr;         /* OpaquePtr, DLTensorPtr, ByteArrayPtr, ObjectRValueRef */
-    const char* v_c_str; /* RawStr, NUL-terminated */
-    TVMFFIObject* v_obj; /* every index >= 64; not NULL */
-    DLDataType v_dtype;  /* DataType */
-    DLDevice v_device;   /* Device */
-    char v_bytes[8];     /* SmallStr, SmallBytes; at least one 0 byte follows the content */
+    int64_t v_int64;     /* value of Int, or of Bool as 0 or 1 */
+    double v_float64;    /* value of Float */
+    void* v_ptr;         /* pointer of OpaquePtr, DLTensorPtr, ByteArrayPtr, ObjectRValueRef */
+    const char* v_c_str; /* string of RawStr, NUL-terminated */
+    TVMFFIObject* v_obj; /* object, for every index >= 64; not NULL */
+    DLDataType v_dtype;  /* value of DataType */
+    DLDevice v_device;   /* value of Device */
+    char v_bytes[8];     /* content of SmallStr or SmallBytes; a 0 byte follows it */
     uint64_t v_uint64;   /* the payload as 64 bits, for hashing and comparison */
   };
 } TVMFFIAny;
@@ -283,7 +283,7 @@ TVM_FFI_DLL int TVMFFIAnyViewToOwnedAny(const TVMFFIAny* any_view, TVMFFIAny* ou
  * the object. */
 typedef struct TVMFFIByteArray {
   const char* data; /* may be NULL if size is 0 */
-  size_t size;      /* bytes */
+  size_t size;      /* number of bytes */
 } TVMFFIByteArray;
 
 /* Cell of a Shape: data at offset 0, size at offset 8; 16 bytes. */
@@ -304,7 +304,7 @@ typedef struct TVMFFIShapeCell {
 typedef struct TVMFFISeqCell {
   void* data;                  /* size initialized elements of type TVMFFIAny, owned; NULL if
                                 * capacity is 0 */
-  int64_t size;                /* elements, 0..capacity */
+  int64_t size;                /* number of elements, 0..capacity */
   int64_t capacity;            /* number of elements that fit into data */
   void (*data_deleter)(void*); /* releases data after the elements are destroyed; NULL is allowed
                                 * for Array only */
@@ -612,19 +612,19 @@ typedef int (*TVMFFIObjectCreator)(TVMFFIObjectHandle* result);
 
 /* Bits of TVMFFIFieldInfo.flags and TVMFFIMethodInfo.flags; other bits are 0. */
 typedef enum TVMFFIFieldFlagBitMask TVM_FFI_ENUM_BASE_ {
-  kTVMFFIFieldFlagBitMaskWritable = 1 << 0,           /* users may call the setter */
-  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,         /* default_value_or_factory is valid */
-  kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,     /* method without a self argument */
-  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,      /* ignored by structural equality and hash */
-  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4,  /* definition region of kind Pattern */
+  kTVMFFIFieldFlagBitMaskWritable = 1 << 0,          /* users may call the setter */
+  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,        /* default_value_or_factory is valid */
+  kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,    /* method without a self argument */
+  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,     /* ignored by structural comparison and hash */
+  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4, /* definition region of kind Pattern */
   kTVMFFIFieldFlagBitMaskDefaultFromFactory = 1 << 5, /* default_value_or_factory is a Function
                                                        * without parameters, called for each
                                                        * object */
-  kTVMFFIFieldFlagBitMaskReprOff = 1 << 6,    /* omitted from the printed form of the object */
-  kTVMFFIFieldFlagBitMaskCompareOff = 1 << 7, /* ignored by comparison by content */
-  kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,    /* ignored by the hash of the content */
-  kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,    /* not a parameter of __init__ */
-  kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,    /* keyword-only parameter of __init__ */
+  kTVMFFIFieldFlagBitMaskReprOff = 1 << 6,    /* field is omitted when the object is printed */
+  kTVMFFIFieldFlagBitMaskCompareOff = 1 << 7, /* field is ignored by comparison by content */
+  kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,    /* field is ignored by the hash of the content */
+  kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,    /* field is not a parameter of __init__ */
+  kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,    /* field is a keyword-only parameter of __init__ */
   kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,  /* setter is a Function handle; its
                                                       * arguments are (OpaquePtr field, value) */
   kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12, /* definition region of kind Simple */
@@ -646,7 +646,7 @@ typedef enum TVMFFISEqHashKind TVM_FFI_ENUM_BASE_ {
 typedef enum TVMFFIDefRegionKind TVM_FFI_ENUM_BASE_ {
   kTVMFFIDefRegionKindNone = 0,    /* every variable in the field is a use */
   kTVMFFIDefRegionKindPattern = 1, /* every variable in the field, at any depth, is a definition */
-  kTVMFFIDefRegionKindSimple = 2,  /* variables are definitions, their fields are not */
+  kTVMFFIDefRegionKindSimple = 2,  /* variables are definitions; variables inside them are uses */
 } TVMFFIDefRegionKind;
 
 /* One field of an object type.
@@ -659,17 +659,18 @@ typedef enum TVMFFIDefRegionKind TVM_FFI_ENUM_BASE_ {
  *   56      8      size                  112     4      field_static_type_index
  *   64      8      alignment             (120 bytes in total) */
 typedef struct TVMFFIFieldInfo {
-  TVMFFIByteArray name;     /* unique within the type */
-  TVMFFIByteArray doc;      /* documentation; may be empty */
-  TVMFFIByteArray metadata; /* JSON object, e.g. with the member type_schema; may be empty */
+  TVMFFIByteArray name;     /* name of the field, unique within the type */
+  TVMFFIByteArray doc;      /* documentation of the field; may be empty */
+  TVMFFIByteArray metadata; /* JSON object, e.g. with the key type_schema; may be empty */
   int64_t flags;            /* bits of TVMFFIFieldFlagBitMask */
-  int64_t size;             /* size of the member in bytes */
-  int64_t alignment;        /* alignment of the member in bytes */
-  int64_t offset;           /* bytes from the object header to the member */
-  TVMFFIFieldGetter getter; /* not NULL */
+  int64_t size;             /* size of the C++ member in bytes */
+  int64_t alignment;        /* alignment of the C++ member in bytes */
+  int64_t offset;           /* bytes from the object header to the C++ member */
+  TVMFFIFieldGetter getter; /* function that reads the field; not NULL */
   void* setter;             /* TVMFFIFieldSetter, or a Function handle (see flags); NULL: the
                              * field is read-only */
-  TVMFFIAny default_value_or_factory; /* owned; None without HasDefault */
+  TVMFFIAny default_value_or_factory; /* default value, or a Function that creates it; owned; None
+                                       * if the flag HasDefault is not set */
   int32_t field_static_type_index;    /* type index below 128 of every value of the field, or
                                        * kTVMFFIAny */
 } TVMFFIFieldInfo;
@@ -681,10 +682,10 @@ typedef struct TVMFFIFieldInfo {
  *   16      16     doc                   56      16     method
  *   32      16     metadata              (72 bytes in total) */
 typedef struct TVMFFIMethodInfo {
-  TVMFFIByteArray name;     /* of a method: unique within the type; of a global function: the
-                             * full name */
-  TVMFFIByteArray doc;      /* documentation; may be empty */
-  TVMFFIByteArray metadata; /* JSON object, may be empty */
+  TVMFFIByteArray name;     /* name of a method, unique within the type, or of a global
+                             * function */
+  TVMFFIByteArray doc;      /* documentation of the method; may be empty */
+  TVMFFIByteArray metadata; /* JSON object, e.g. with the key type_schema; may be empty */
   int64_t flags;            /* bits of TVMFFIFieldFlagBitMask; only IsStaticMethod is used */
   TVMFFIAny method;         /* a Function; its first argument is the object unless the method is
                              * static */
@@ -693,7 +694,7 @@ typedef struct TVMFFIMethodInfo {
 /* Metadata of a type: doc at offset 0, creator at offset 16, total_size at offset 24,
  * structural_eq_hash_kind at offset 28; 32 bytes. */
 typedef struct TVMFFITypeMetadata {
-  TVMFFIByteArray doc;         /* documentation; may be empty */
+  TVMFFIByteArray doc;         /* documentation of the type; may be empty */
   TVMFFIObjectCreator creator; /* NULL if objects cannot be created without arguments */
   int32_t total_size;          /* size of the C++ object in bytes, with vtable pointer and header */
 #ifdef __cplusplus
@@ -723,17 +724,17 @@ typedef struct TVMFFITypeAttrColumn {
  *   32      8      type_key_hash         64      8      metadata
  *                                        (72 bytes in total) */
 typedef struct TVMFFITypeInfo {
-  int32_t type_index;       /* index of the type itself */
+  int32_t type_index;       /* type index of this type */
   int32_t type_depth;       /* number of ancestors; 0 for ffi.Object and plain values */
-  TVMFFIByteArray type_key; /* e.g. "ffi.Array" */
+  TVMFFIByteArray type_key; /* type key, e.g. "ffi.Array" */
   /* type_depth entries, the most distant ancestor (ffi.Object) first. */
   const struct TVMFFITypeInfo** type_ancestors;
   uint64_t type_key_hash;             /* hash of type_key, computed like std::hash<std::string>
                                        * of libstdc++ */
   int32_t num_fields;                 /* number of fields, without fields of ancestors */
   int32_t num_methods;                /* number of methods, without methods of ancestors */
-  const TVMFFIFieldInfo* fields;      /* in order of registration */
-  const TVMFFIMethodInfo* methods;    /* in order of registration */
+  const TVMFFIFieldInfo* fields;      /* num_fields fields in order of registration */
+  const TVMFFIMethodInfo* methods;    /* num_methods methods in order of registration */
   const TVMFFITypeMetadata* metadata; /* NULL if no metadata is registered */
 } TVMFFITypeInfo;
 
@@ -793,7 +794,7 @@ TVM_FFI_DLL int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodI
  * Fails: RuntimeError if the type already has metadata.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata);
 
-/* Set an attribute of a type.
+/* Set the value of a type in an attribute column.
  *
  * type_index   need not be a registered type; kTVMFFINone: only create the column.
  * attr_name    copied.

@@ -81,7 +81,7 @@ inline void MakeHeapText(int32_t heap_index, const char* data, size_t size, TVMF
   SetPointerPayload(out, heap_index, object);
 }
 
-constexpr size_t kSmallTextSize = 7;  // bytes that fit into the value
+constexpr size_t kSmallTextSize = 7;  // bytes that fit into a value without a heap object
 
 // Stores a string or bytes value in *out, which must not hold a reference.
 inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, size_t size,

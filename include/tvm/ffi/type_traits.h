@@ -2,7 +2,7 @@
 // TypeTraits<T>: conversion between C++ types and the 16-byte TVMFFIAny.
 //
 // A traits class states whether a type can be converted (convert_enabled) and whether an owned Any
-// can store it (storage_enabled). "Strict" checks accept only values that are a T already; TryCast
+// can store it (storage_enabled).  "Strict" checks accept only values that are a T already; TryCast
 // also converts.  Users specialize TypeTraits for their types.  This header defines the traits of
 // std::nullptr_t, numbers and void*.
 //
