@@ -72,7 +72,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
 }
 
 // Converts the borrowed value in *data to an owned value in place.  The second parameter is unused;
-// it remains because existing callers pass two arguments.
+// it belongs to the public signature.
 inline void InplaceConvertAnyViewToAny(TVMFFIAny* data, size_t = 0) {
   if (data->type_index >= kTVMFFIStaticObjectBegin) {
     IncRef(data->v_obj);
