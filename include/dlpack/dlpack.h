@@ -3,9 +3,10 @@
  * DLPack 1.3: the C structs and the exchange API by which array libraries share tensors without
  * copying them.
  *
- * This is an independent text of the public standard: same names, same layout, same include
- * guard.  A translation unit uses the copy that it includes first; the other headers here work with
- * every copy of DLPack 1.x.  Valid C11 and C++17.  tests/abi/layout_test.c pins the layouts. */
+ * This header is an independent implementation of the public standard with the same names, layouts
+ * and include guard.  If several copies of dlpack.h are installed, a translation unit uses the one
+ * that it includes first; the tvm/ffi headers work with every copy of DLPack 1.x.  Valid C11 and
+ * C++17.  tests/abi/layout_test.c checks the layouts. */
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 
@@ -14,14 +15,14 @@
 
 #ifdef __cplusplus
 #define DLPACK_EXTERN_C extern "C"
-#define DLPACK_ENUM_BASE_ : int32_t /* enums are 32 bits wide; only C++ can declare that */
+#define DLPACK_ENUM_BASE_ : int32_t /* enums have 32 bits; C11 cannot declare the width */
 #else
 #define DLPACK_EXTERN_C
 #define DLPACK_ENUM_BASE_
 #endif
 
-/* Different major versions are incompatible.  A new minor version only adds device types, dtype
- * codes, flags and functions. */
+/* DLPack version that this header implements.  Different major versions are incompatible.  A new
+ * minor version only adds device types, dtype codes, flags and functions. */
 #define DLPACK_MAJOR_VERSION 1
 #define DLPACK_MINOR_VERSION 3
 
@@ -50,7 +51,7 @@ typedef struct DLPackVersion {
 
 /* ---- Device ------------------------------------------------------------------------------- */
 
-/* Device type: the kind of device or memory that holds the data. 5 and 6 are not assigned. */
+/* Kind of device or memory that holds the data of a tensor.  The values 5 and 6 are unassigned. */
 typedef enum DLDeviceType DLPACK_ENUM_BASE_ {
   kDLCPU = 1,
   kDLCUDA = 2,
@@ -61,7 +62,7 @@ typedef enum DLDeviceType DLPACK_ENUM_BASE_ {
   kDLVPI = 9, /* Verilog simulator memory */
   kDLROCM = 10,
   kDLROCMHost = 11,    /* page-locked host memory from hipMallocHost */
-  kDLExtDev = 12,      /* for experiments; producer and consumer agree on its meaning */
+  kDLExtDev = 12,      /* for experiments; producer and consumer must agree on the device */
   kDLCUDAManaged = 13, /* memory from cudaMallocManaged */
   kDLOneAPI = 14,      /* oneAPI unified shared memory */
   kDLWebGPU = 15,
@@ -78,17 +79,17 @@ typedef struct DLDevice {
 
 /* ---- Data type ---------------------------------------------------------------------------- */
 
-/* Values of DLDataType.code, which holds the low 8 bits. */
+/* Values of DLDataType.code, which is an 8-bit field. */
 typedef enum DLDataTypeCode DLPACK_ENUM_BASE_ {
   kDLInt = 0,          /* two's complement */
   kDLUInt = 1,         /* unsigned */
   kDLFloat = 2,        /* IEEE 754 binary formats */
-  kDLOpaqueHandle = 3, /* an opaque handle; only its owner knows the meaning */
-  kDLBfloat = 4,       /* upper half of an IEEE binary32 */
+  kDLOpaqueHandle = 3, /* opaque handle; only its producer can interpret the bits */
+  kDLBfloat = 4,       /* upper 16 bits of an IEEE 754 binary32 */
   kDLComplex = 5,      /* real part, then imaginary part; bits counts both */
   kDLBool = 6,         /* 0 or 1; normally 8 bits */
-  /* eXmY: X exponent bits, Y mantissa bits.  fn: finite and NaN, no infinity.  uz: no negative
-   * zero.  b11: exponent bias 11. */
+  /* Names of small floats: eXmY has X exponent bits and Y mantissa bits; fn has finite values and
+   * NaN but no infinity; uz has no negative zero; b11 has the exponent bias 11. */
   kDLFloat8_e3m4 = 7,
   kDLFloat8_e4m3 = 8,
   kDLFloat8_e4m3b11fnuz = 9,
@@ -96,7 +97,7 @@ typedef enum DLDataTypeCode DLPACK_ENUM_BASE_ {
   kDLFloat8_e4m3fnuz = 11,
   kDLFloat8_e5m2 = 12,
   kDLFloat8_e5m2fnuz = 13,
-  kDLFloat8_e8m0fnu = 14, /* unsigned power of two, used as a block scale */
+  kDLFloat8_e8m0fnu = 14, /* unsigned power of two; scale of a block of elements */
   kDLFloat6_e2m3fn = 15,
   kDLFloat6_e3m2fn = 16,
   kDLFloat4_e2m1fn = 17,
@@ -115,8 +116,8 @@ typedef struct DLDataType {
 
 /* ---- Tensors ------------------------------------------------------------------------------ */
 
-/* Description of a strided tensor.  Owns nothing: data, shape and strides are borrowed from the
- * owner of the struct.
+/* Description of a strided tensor.  A DLTensor owns no memory: data, shape and strides are borrowed
+ * from the owner of the struct.
  *
  *   offset  bytes  field                 offset  bytes  field
  *   0       8      data                  24      8      shape
@@ -129,7 +130,7 @@ typedef struct DLDataType {
 typedef struct DLTensor {
   void* data;           /* start of the allocation, or an opaque device handle; may be NULL if
                          * the tensor has no elements.  The standard asks for 256-byte alignment,
-                         * with byte_offset for the remainder; many producers do not comply */
+                         * with byte_offset for the remainder, but many producers do not comply */
   DLDevice device;      /* device of data */
   int32_t ndim;         /* number of dimensions, >= 0 */
   DLDataType dtype;     /* element type */
@@ -145,8 +146,8 @@ typedef struct DLTensor {
 typedef struct DLManagedTensor {
   DLTensor dl_tensor; /* borrowed until deleter is called */
   void* manager_ctx;  /* private to the producer; may be NULL */
-  /* Releases the tensor and the struct; consumes `self`.  The owner calls it exactly once.  NULL:
-   * nothing to release. */
+  /* Releases the tensor and the struct; consumes `self`.  The owner calls it exactly once.  NULL
+   * if nothing needs to be released. */
   void (*deleter)(struct DLManagedTensor* self);
 } DLManagedTensor;
 
@@ -165,12 +166,12 @@ typedef struct DLManagedTensor {
  *
  * The offsets of the first three fields are the same in every future major version. */
 typedef struct DLManagedTensorVersioned {
-  DLPackVersion version; /* version of the producer; check major first */
+  DLPackVersion version; /* DLPack version of the producer; check `major` before other fields */
   void* manager_ctx;     /* private to the producer; may be NULL */
-  /* Releases the tensor and the struct; consumes `self`.  The owner calls it exactly once.  NULL:
-   * nothing to release. */
+  /* Releases the tensor and the struct; consumes `self`.  The owner calls it exactly once.  NULL
+   * if nothing needs to be released. */
   void (*deleter)(struct DLManagedTensorVersioned* self);
-  uint64_t flags;     /* DLPACK_FLAG_BITMASK_*; unknown bits are ignored */
+  uint64_t flags;     /* DLPACK_FLAG_BITMASK_*; consumers ignore unknown bits */
   DLTensor dl_tensor; /* borrowed until deleter is called */
 } DLManagedTensorVersioned;
 
@@ -192,18 +193,19 @@ typedef int (*DLPackManagedTensorAllocator)(DLTensor* prototype, DLManagedTensor
                                             void (*SetError)(void* error_ctx, const char* kind,
                                                              const char* message));
 
-/* Export a tensor.  *out receives an owned tensor that keeps the memory of `py_object` alive.
- * Streams are not synchronized: the caller orders its work after the stream that
- * DLPackCurrentWorkStream returns. */
+/* Export a Python tensor.  *out receives an owned tensor that keeps the memory of `py_object`
+ * alive. "NoSync": the function does not synchronize streams.  The caller orders its work after the
+ * stream that DLPackCurrentWorkStream returns. */
 typedef int (*DLPackManagedTensorFromPyObjectNoSync)(void* py_object,
                                                      DLManagedTensorVersioned** out);
 
-/* Import a tensor.  Consumes `tensor`; *out_py_object receives a new reference. */
+/* Import a tensor as a Python object of the array library.  Consumes `tensor`; *out_py_object
+ * receives a new reference. */
 typedef int (*DLPackManagedTensorToPyObjectNoSync)(DLManagedTensorVersioned* tensor,
                                                    void** out_py_object);
 
-/* Describe a tensor without taking ownership.  The pointers in *out are borrowed until `py_object`
- * is modified or released. */
+/* Fill *out with the description of a Python tensor.  The pointers in *out are borrowed until
+ * `py_object` is modified or released. */
 typedef int (*DLPackDLTensorFromPyObjectNoSync)(void* py_object, DLTensor* out);
 
 /* Get the stream on which the library enqueues the calling thread's work for a device.  NULL in
@@ -215,14 +217,14 @@ typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_
  * that it supports. */
 typedef struct DLPackExchangeAPIHeader {
   DLPackVersion version;                    /* version of the struct that begins with this header */
-  struct DLPackExchangeAPIHeader* prev_api; /* exchange API of an older version, or NULL */
+  struct DLPackExchangeAPIHeader* prev_api; /* table of an older version, or NULL */
 } DLPackExchangeAPIHeader;
 
 /* Function table of one array library; immutable and valid until the process ends.
  *
- * The class attribute `__dlpack_c_exchange_api__` of the array type refers to it: a capsule named
- * "dlpack_exchange_api", or an int with its address.  A 16-byte header and five function pointers;
- * 56 bytes. */
+ * The class attribute `__dlpack_c_exchange_api__` of the array type refers to the table: it is a
+ * capsule named "dlpack_exchange_api", or an int with the address of the table.  The table consists
+ * of a 16-byte header and five function pointers; 56 bytes. */
 typedef struct DLPackExchangeAPI {
   DLPackExchangeAPIHeader header;
   DLPackManagedTensorAllocator managed_tensor_allocator;                       /* may be NULL */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnyView and Any: C++ classes of the borrowed and the owned 16-byte value.
 //
-// AnyView is passed in registers to hooks and calls, so it must stay trivially copyable.  An Any
-// holds a strong reference if its type index is that of an object.  It never holds a borrowed form
-// (C string, byte array, rvalue reference).
+// AnyView is passed in registers to functions and type hooks, so it must stay trivially copyable.
+// An Any owns one strong reference if its type index belongs to an object type.  It never contains
+// a borrowed form (C string, byte array, rvalue reference): construction from such a value copies
+// the bytes or moves the object.
 #ifndef TVM_FFI_ANY_H_
 #define TVM_FFI_ANY_H_
 
@@ -23,8 +24,8 @@ struct AnyUnsafe;
 template <typename T>
 inline constexpr bool is_any_v = std::is_same_v<T, Any> || std::is_same_v<T, AnyView>;
 
-// True if `as` and `cast` accept T: the types with conversion traits, and Any itself.  Object
-// classes have overloads that return pointers.
+// True if `as<T>`, `cast<T>` and `try_cast<T>` return T by value: T has conversion traits or is
+// Any.  For object classes, another overload of `as` returns a pointer.
 template <typename T>
 inline constexpr bool castable_v = TypeTraits<T>::convert_enabled || std::is_same_v<T, Any>;
 
@@ -36,9 +37,9 @@ constexpr const char* ArithmeticTypeName() {
   return nullptr;
 }
 
-// Name in error messages of a type that these headers know, or nullptr for a type whose traits
-// supply the name.  If the name is known, a mismatch is reported with the type key of the actual
-// value.  A constant needs no code in the files that use the type.
+// Name of T in error messages, or nullptr if only the traits of T can compute the name.  If the
+// name is not nullptr, the message about a type mismatch contains the type key of the actual value.
+// The name is a constant, because a function would be compiled into every file that uses the type.
 template <typename T>
 inline constexpr const char* type_name_v = ArithmeticTypeName<T>();
 template <>
@@ -48,7 +49,7 @@ inline constexpr const char* type_name_v<AnyView> = "AnyView";
 template <>
 inline constexpr const char* type_name_v<void> = "void";
 
-// Returns the name of a type in error messages.
+// Type2Str<T>::v() returns the name of T in error messages.
 template <typename T>
 struct Type2Str {
   using Value = std::remove_const_t<std::remove_reference_t<T>>;
@@ -61,7 +62,8 @@ struct Type2Str {
   }
 };
 
-// Replaces the view in *data with an owned value.
+// Replaces the borrowed form in *data (C string, byte array or rvalue reference) with an owned
+// value.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
   TVMFFIAny view;
   CopyPayload(&view, *data);
@@ -69,7 +71,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
   CheckSafeCall(TVMFFIAnyViewToOwnedAny(&view, data));
 }
 
-// The second parameter is ignored; the contract has it.
+// Converts the borrowed value in *data to an owned value in place.  The second parameter is unused;
+// it belongs to the public signature.
 inline void InplaceConvertAnyViewToAny(TVMFFIAny* data, size_t = 0) {
   if (data->type_index >= kTVMFFIStaticObjectBegin) {
     IncRef(data->v_obj);
@@ -87,8 +90,9 @@ template <typename T>
   ThrowCannotTreat(TypeTraits<T>::GetMismatchTypeInfo(value), Type2Str<T>::v());
 }
 
-// Casts of Any and AnyView to a T that is neither of them.  They take a pointer to the value: the
-// failure path needs its address, and a copy would have to be stored in memory before every cast.
+// Casts of an Any or AnyView to a type T other than Any and AnyView.  The parameter is a pointer
+// because the failure path needs the address of the value: a value parameter would have to be
+// stored in memory before every cast.
 template <typename T>
 std::optional<T> ValueAs(const TVMFFIAny* value) {
   if (!TypeTraits<T>::CheckAnyStrict(value)) return std::nullopt;
@@ -113,7 +117,7 @@ T CastValue(const TVMFFIAny* value) {
 
 }  // namespace detail
 
-// A borrowed value; valid until its owner releases or changes it.
+// A borrowed value; valid until the owner of the value releases or changes it.
 class AnyView {
  public:
   AnyView() { reset(); }
@@ -152,8 +156,8 @@ class AnyView {
   // Same as `as`, but throws TypeError if the value is not a T.
   template <typename T>
   T as_or_throw() const;
-  // Converts the value to T; throws TypeError if that fails.  `try_cast` returns std::nullopt
-  // instead.
+  // `cast` converts the value to T and throws TypeError if the conversion fails; `try_cast` returns
+  // std::nullopt in that case.
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
   T cast() const;
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
@@ -177,7 +181,7 @@ class AnyView {
 static_assert(std::is_trivially_copyable_v<AnyView> && std::is_standard_layout_v<AnyView>,
               "AnyView is passed in registers");
 
-// An owned value; holds one strong reference if it is an object.
+// An owned value; owns one strong reference if the value is an object.
 class Any {
  public:
   Any() { detail::SetIntPayload(&data_, kTVMFFINone, 0); }
@@ -243,7 +247,8 @@ class Any {
   bool operator!=(std::nullptr_t) const { return data_.type_index != kTVMFFINone; }
   operator AnyView() const { return AnyView::CopyFromTVMFFIAny(data_); }  // NOLINT(*)
 
-  // Same as in AnyView, but on an rvalue, a value that is a T already is moved out.
+  // Same as the casts of AnyView, but an rvalue Any moves its value into the result if the value is
+  // a T already.
   template <typename T, std::enable_if_t<detail::castable_v<T>, int> = 0>
   std::optional<T> as() const& {
     if constexpr (std::is_same_v<T, Any>) {
@@ -436,8 +441,8 @@ TVM_FFI_FAILURE_ inline void ThrowIntTooLarge(uint64_t value) {
 
 }  // namespace detail
 
-// Same as other integers, but throws OverflowError for a value above INT64_MAX, which would become
-// negative.
+// Traits of uint64_t: same as TypeTraitsIntBase, but a value above INT64_MAX throws OverflowError,
+// because the 64-bit signed payload would store it as a negative number.
 template <>
 struct TypeTraits<uint64_t> : TypeTraitsIntBase<uint64_t> {
   static void CopyToAnyView(const uint64_t& src, TVMFFIAny* result) {
@@ -456,9 +461,10 @@ using ffi::AnyView;
 #include <tvm/ffi/any_hash_detail.h>
 #endif  // TVM_FFI_ANY_H_
 
-// Many example programs print with std::cout but do not include <iostream>.  Only a file that
-// includes this header directly gets <iostream>, and only if the standard library does not put an
-// object with a destructor into each client, which code for a JIT linker must not have.
+// Includes <iostream> for example programs that print with std::cout but include only this header.
+// Files that include this header indirectly do not get <iostream>.  Standard libraries in which
+// <iostream> adds a static object with a destructor to each file are excluded, because code for a
+// JIT linker must not have such objects.
 #if defined(__INCLUDE_LEVEL__) && __INCLUDE_LEVEL__ == 1 && \
     (defined(_LIBCPP_VERSION) || (defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE >= 13))
 #include <iostream>

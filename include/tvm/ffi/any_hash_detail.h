@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of any.h: hash and equality of values as map keys.
 //
-// Maps that other libraries build store these hashes: every bit of a hash is contract.
+// Maps store these hashes and are shared between libraries that were compiled separately, so the
+// hash of a value must never change.
 #ifndef TVM_FFI_ANY_HASH_DETAIL_H_
 #define TVM_FFI_ANY_HASH_DETAIL_H_
 
@@ -11,9 +12,10 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Returns the type's entry in an attribute column, or nullptr.  Other threads may register types
-// concurrently.  Each acquire load makes the stores before the loaded one visible: the array before
-// the size, the entries before a newer array, and the payload before the type index.
+// Returns the value of a type in an attribute column, or nullptr if `column` is null or has no
+// value for the type.  Other threads may register attributes concurrently: they store the array
+// before the size, the values of a larger array before its pointer, and the payload of a value
+// before its type index.  The acquire loads make these stores visible in the same order.
 inline const TVMFFIAny* FindAttr(const TVMFFITypeAttrColumn* column, int32_t type_index) {
   if (column == nullptr) return nullptr;
   int32_t offset = type_index - column->begin_index;
@@ -27,7 +29,7 @@ inline const TVMFFITypeAttrColumn* FindAttrColumn(std::string_view name) {
   return TVMFFIGetTypeAttrColumn(&bytes);
 }
 
-// Empty column that is cached if a column does not exist.
+// Empty column that RememberAttrColumn caches if no column with the name exists.
 TVM_FFI_HIDDEN inline constexpr TVMFFITypeAttrColumn kNoAttrColumn{nullptr, 0, 0};
 
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttrColumn(
@@ -38,8 +40,9 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttr
   return column;
 }
 
-// Returns the type's entry in the column with this name; *cell caches the column.  A cell is a
-// static variable without a guard, because JIT linkers do not support guards.
+// Returns the value of a type in the column with this name, or nullptr; *cell caches the column.
+// The cell is a zero-initialized static variable of the caller: JIT linkers do not support the
+// guard that a computed initializer would need.
 inline const TVMFFIAny* FindAttrIn(const TVMFFITypeAttrColumn** cell, std::string_view name,
                                    int32_t type_index) {
   const TVMFFITypeAttrColumn* column = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
@@ -53,7 +56,7 @@ inline const TVMFFIAny* FindAttrIn(const TVMFFITypeAttrColumn** cell, std::strin
   ThrowError("TypeError", text);
 }
 
-// Calls a hook that is a Function object.
+// Calls a type hook, such as `__any_hash__`, that is a Function object.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* function,
                                                              const AnyView* args, int32_t count) {
   using FCppCall = void (*)(const void*, const AnyView*, int32_t, Any*);
@@ -68,7 +71,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* funct
   return result;
 }
 
-// Converts the result of a hook: an Int or Bool is returned, an Error is thrown.
+// Returns the Int or Bool result of a type hook as an integer; throws the result if it is an Error.
 inline int64_t TakeHookResult(const Any& result) {
   if (result.type_index() == kTVMFFIError)
     throw AnyUnsafe::CopyFromAnyViewAfterCheck<Error>(result);
@@ -88,13 +91,14 @@ inline bool TextEqual(const TVMFFIAny* lhs, const TVMFFIAny* rhs) {
 
 }  // namespace detail
 
-// Hash function of values as map keys.  Strings, bytes and numbers are hashed by content, objects
-// by the hook `__any_hash__` of their type, other objects by address.
+// Hash function of values as map keys.  Strings, bytes and numbers are hashed by content.  Objects
+// are hashed by the `__any_hash__` hook of their type, or by address if the type has no hook.
 struct AnyHash {
   uint64_t operator()(const Any& src) const {
     return Combine(src, [&](const TVMFFIAny* hook) { return CallHook(hook, src); });
   }
-  // Computes the hash; call_hook(hook) calls the type's hook, which may run arbitrary code.
+  // Computes the hash of `src`; call_hook(hook) must call the `__any_hash__` hook of its type,
+  // which may run arbitrary code.
   template <typename CallHookFunc>
   TVM_FFI_INLINE static uint64_t Combine(const Any& src, const CallHookFunc& call_hook) {
     const TVMFFIAny* value = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(src);
@@ -140,12 +144,13 @@ struct AnyHash {
   }
 };
 
-// Equality of values as map keys; consistent with AnyHash.
+// Equality of values as map keys: values that are equal have the same AnyHash.
 struct AnyEqual {
   bool operator()(const Any& lhs, const Any& rhs) const {
     return Compare(lhs, rhs, [&](const TVMFFIAny* hook) { return CallHook(hook, lhs, rhs); });
   }
-  // Compares two values; call_hook(hook) calls the type's hook, which may run arbitrary code.
+  // Returns true if two values are equal; call_hook(hook) must call the `__any_equal__` hook of
+  // their type, which may run arbitrary code.
   template <typename CallHookFunc>
   TVM_FFI_INLINE static bool Compare(const Any& lhs, const Any& rhs,
                                      const CallHookFunc& call_hook) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiler differences, load-time blocks and the stable hash.  All headers here include this one.
+// Compiler attributes, load-time initialization blocks and the stable hash.  All C++ headers of
+// tvm/ffi include this header.
 //
-// Failure paths are cold functions that are not inlined (TVM_FFI_COLD_CODE): the cost of a kernel
-// is the number of instructions into which its own checks and arguments expand.
+// The code that runs after a failed check is in cold functions that are not inlined
+// (TVM_FFI_FAILURE_), so that the checks and argument conversions of a kernel expand to few
+// instructions.
 #ifndef TVM_FFI_BASE_DETAIL_H_
 #define TVM_FFI_BASE_DETAIL_H_
 
@@ -29,18 +31,21 @@
 #define TVM_FFI_UNSAFE_ASSUME(cond) __assume(cond)
 #define TVM_FFI_FUNC_SIG __FUNCSIG__
 #else
-// Attributes of functions: always inlined; never inlined; placed away from hot code.
+// Function attributes: TVM_FFI_INLINE functions are always inlined, TVM_FFI_NO_INLINE functions
+// never; TVM_FFI_COLD_CODE functions are placed away from hot code.
 #define TVM_FFI_INLINE inline __attribute__((always_inline))
 #define TVM_FFI_NO_INLINE __attribute__((noinline))
 #define TVM_FFI_COLD_CODE __attribute__((cold))
-// For helper functions that may differ between versions of these headers: libraries that were built
-// with different headers must not share one copy.
+// Attribute of helper functions that may differ between versions of these headers.  With hidden
+// visibility, the loader does not share one copy between libraries that were built with different
+// versions.
 #define TVM_FFI_HIDDEN __attribute__((visibility("hidden")))
-// Parameter positions, counted from 1, of a printf format and its arguments.
+// Attribute of functions like printf: the positions, counted from 1, of the format and of its first
+// argument.
 #define TVM_FFI_PRINTF_(format_at, arguments_at) \
   __attribute__((format(printf, format_at, arguments_at)))
-// Hints for the compiler: never reached, likely true, likely false, always true.  TVM_FFI_FUNC_SIG
-// is the name of the enclosing function with its types.
+// Compiler hints: code that is never reached, and conditions that are likely true, likely false or
+// always true.  TVM_FFI_FUNC_SIG is the name of the enclosing function with its types.
 #define TVM_FFI_UNREACHABLE() __builtin_unreachable()
 #define TVM_FFI_PREDICT_TRUE(cond) __builtin_expect(static_cast<bool>(cond), 1)
 #define TVM_FFI_PREDICT_FALSE(cond) __builtin_expect(static_cast<bool>(cond), 0)
@@ -51,8 +56,8 @@
 #define TVM_FFI_FUNC_SIG __PRETTY_FUNCTION__
 #endif
 
-// Defined under ThreadSanitizer, which does not understand fences: an atomic load replaces each
-// fence.
+// Defined in builds with ThreadSanitizer.  It does not understand memory fences, so an atomic load
+// replaces each fence.
 #ifdef __SANITIZE_THREAD__
 #define TVM_FFI_THREAD_SANITIZER_
 #elif defined(__has_feature)
@@ -61,8 +66,9 @@
 #endif
 #endif
 
-// Disable checks of UndefinedBehaviorSanitizer in a function: for null references; for the dynamic
-// type of an object, which may be destroyed already.
+// Function attributes that disable checks of UndefinedBehaviorSanitizer.  TVM_FFI_NO_NULL_CHECK_
+// disables the check for null references, TVM_FFI_NO_CLASS_CHECK_ the check of the dynamic type of
+// an object, whose destructor may have run already.
 #ifdef _MSC_VER
 #define TVM_FFI_NO_NULL_CHECK_
 #define TVM_FFI_NO_CLASS_CHECK_
@@ -84,7 +90,8 @@
 // initializers of the file.
 #define TVM_FFI_RUN_AT_LOAD_ __attribute__((constructor))
 
-// Introduces a brace block that runs at load time.  A file may contain several.
+// Begins the definition of function `Name`, which runs when the library is loaded; a block in
+// braces follows.
 #ifdef _MSC_VER
 #define TVM_FFI_STATIC_INIT_BLOCK_(Name)                                          \
   static void Name();                                                             \
@@ -96,7 +103,7 @@
   static void Name()
 #endif
 // TVM_FFI_STATIC_INIT_BLOCK() { ... } runs when the library is loaded, possibly before the dynamic
-// initializers of the file.
+// initializers of the file.  A file may contain several blocks.
 #define TVM_FFI_STATIC_INIT_BLOCK() \
   TVM_FFI_STATIC_INIT_BLOCK_(TVM_FFI_STR_CONCAT(TVMFFIStaticInitBlock, __COUNTER__))
 
@@ -107,8 +114,9 @@
   TypeName& operator=(const TypeName& other) = default;       \
   TypeName& operator=(TypeName&& other) noexcept = default
 
-// Enclose code that no caller can catch exceptions from: an exception is printed to stderr and ends
-// the process.
+// TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() and TVM_FFI_LOG_EXCEPTION_CALL_END(Name) enclose code whose
+// exceptions cannot reach a caller, such as load-time blocks: a std::exception is printed to stderr
+// and ends the process.
 #define TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() \
   try {                                    \
   (void)0
@@ -119,8 +127,8 @@
     ::std::exit(-1);                                                    \
   }
 
-// Clears the payload bytes after a pointer that is narrower than 64 bits, because values are
-// compared as 16 bytes.
+// On platforms with 32-bit pointers, clears the payload before a pointer is stored: values are
+// compared as 16 bytes, and the pointer does not set all 8 bytes of the payload.
 #define TVM_FFI_CLEAR_PTR_PADDING_IN_FFI_ANY(anyptr) \
   do {                                               \
     if (sizeof(void*) < 8) (anyptr)->v_int64 = 0;    \
@@ -130,7 +138,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// A block of 16 bytes, in one vector register if the machine has them.
+// A vector type of 16 bytes, which compilers keep in one vector register if the CPU has them.
 typedef uint64_t Block16 __attribute__((vector_size(16)));
 
 // Calls f(0, first), f(1, second), ... in order.
@@ -145,8 +153,8 @@ uint64_t StableHashCombine(uint64_t key, const T& value) {
   return key ^ (static_cast<uint64_t>(value) + 0x9e3779b9 + (key << 6) + (key >> 2));
 }
 
-// Stable hash of bytes.  Hashes are stored in files and in tables of other libraries, so every step
-// is contract.
+// Returns the stable hash of `size` bytes.  Files and the maps of separately compiled libraries
+// store such hashes, so the result must never change.
 inline uint64_t StableHashBytes(const void* data, size_t size) {
   constexpr uint64_t kMultiplier = 1099511628211ULL;
   constexpr uint64_t kModulus = 2147483647ULL;
@@ -164,15 +172,15 @@ inline uint64_t StableHashBytes(const void* data, size_t size) {
   return hash;
 }
 
-// Same as StableHashBytes, but for the content of a SmallStr or SmallBytes, whose unused bytes are
-// 0.
+// Same as StableHashBytes for the content of a SmallStr or SmallBytes: its unused bytes are 0, so
+// the whole payload is one word.
 inline uint64_t StableHashSmallStrBytes(const TVMFFIAny* value) {
   uint64_t word = value->v_uint64;
   if (!TVM_FFI_LITTLE_ENDIAN) ByteSwap(&word, sizeof(word), 1);
   return word % 2147483647ULL;
 }
 
-// JSON schema of a type; function_detail.h defines it.
+// TypeSchemaImpl<T>::v() returns the JSON schema of T; defined in function_detail.h.
 template <typename T>
 struct TypeSchemaImpl;
 
@@ -181,7 +189,7 @@ using TypeSchema = TypeSchemaImpl<std::remove_const_t<std::remove_reference_t<T>
 
 }  // namespace detail
 
-// Former name of the namespace, for sources written for earlier releases.
+// Former name of namespace `detail`, for source code written for earlier releases.
 namespace details = detail;
 
 }  // namespace ffi

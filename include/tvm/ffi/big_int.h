@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // BigInt: an integer of arbitrary size.
 //
-// A BigInt is one TVMFFIAny: an Int if the value fits 64 bits, else a BigIntObj without redundant
-// sign words.  Equality and hashing rely on this representation being unique.
+// A BigInt is one TVMFFIAny: an Int if the value fits 64 bits, else a BigIntObj with as few words
+// as possible.  Each integer has only one representation; equality and hashing rely on that.
 #ifndef TVM_FFI_BIG_INT_H_
 #define TVM_FFI_BIG_INT_H_
 
@@ -18,10 +18,11 @@ class BigInt;
 
 namespace detail {
 
-// Object of an integer wider than 64 bits.  The words follow the object, least significant first.
+// Object of an integer wider than 64 bits.  The words of the two's complement number follow the
+// object, least significant first.
 class BigIntObj : public Object {
  public:
-  size_t size;
+  size_t size;  // number of words
 
   explicit BigIntObj(size_t size) : size(size) {}
   BigIntObj(const BigIntObj&) = delete;  // a copy would not include the words after the object
@@ -54,7 +55,8 @@ class BigInt {
     }
     detail::SetIntPayload(&data_, kTVMFFIInt, static_cast<int64_t>(value));
   }
-  // Truncates the fraction.  Throws ValueError for NaN and OverflowError for infinity.
+  // Converts a double and drops its fraction.  Throws ValueError for NaN and OverflowError for
+  // infinity.
   explicit BigInt(double value);
   BigInt(const BigInt& other) : data_(other.data_) {
     if (!IsSmall()) detail::IncRef(data_.v_obj);
@@ -81,9 +83,9 @@ class BigInt {
   friend void swap(BigInt& lhs, BigInt& rhs) noexcept { lhs.swap(rhs); }
 
   explicit operator bool() const { return !IsSmall() || data_.v_int64 != 0; }
-  // Throws OverflowError if the value does not fit.
+  // Throws OverflowError if the value does not fit int64_t.
   explicit operator int64_t() const;
-  // Returns the nearest double; throws OverflowError if it is not finite.
+  // Returns the nearest double; throws OverflowError if the value is too large for a finite double.
   explicit operator double() const;
   // Returns the value if the type Int can represent it, else std::nullopt.
   template <typename Int, typename = std::enable_if_t<std::is_integral_v<Int>>>
@@ -172,7 +174,7 @@ class BigInt {
   friend BigInt operator^(const BigInt& a, const BigInt& b) {
     return Bitwise(a, b, [](uint64_t x, uint64_t y) { return x ^ y; });
   }
-  // Shifts.  A right shift rounds down.
+  // A right shift rounds towards negative infinity.
   friend BigInt operator<<(const BigInt& a, const BigInt& count) { return ShiftLeft(a, count); }
   friend BigInt operator>>(const BigInt& a, const BigInt& count) { return ShiftRight(a, count); }
 
@@ -213,7 +215,7 @@ class BigInt {
   ArrayView Words() const {
     return IsSmall() ? ArrayView(&data_.v_int64, 1) : ArrayView(object()->words(), object()->size);
   }
-  // Returns -1, 0 or 1; `b` must not be NaN.
+  // Returns -1, 0 or 1 if `a` is less than, equal to or greater than `b`, which must not be NaN.
   static int CompareFloat(const BigInt& a, double b);
   static int Compare(const BigInt& a, const BigInt& b) {
     if (a.IsSmall() && b.IsSmall()) {
@@ -222,7 +224,8 @@ class BigInt {
     return detail::int_ops::Compare(a.Words(), b.Words());
   }
 
-  // Returns a value of `size` words, which write(words) fills, in canonical form.
+  // Returns a BigInt whose `size` words are filled by write(words); redundant sign words are then
+  // removed.
   template <typename F>
   static BigInt Build(size_t size, F&& write) {
     BigInt result;
@@ -249,7 +252,8 @@ class BigInt {
       object()->size = size;
     }
   }
-  // Sets the value to the bits of `low` read as an unsigned integer; `low` is negative.
+  // Sets the value to `low` read as an unsigned integer; `low` is negative, so the value needs two
+  // words.
   TVM_FFI_HIDDEN TVM_FFI_NO_INLINE void SetWide(int64_t low) {
     int64_t* words = AllocateWords(2);
     words[0] = low;
@@ -282,17 +286,17 @@ class BigInt {
   friend struct TypeTraits;
 };
 
-static_assert(sizeof(BigInt) == sizeof(TVMFFIAny), "one cell");
+static_assert(sizeof(BigInt) == sizeof(TVMFFIAny), "a BigInt is one TVMFFIAny");
 
 namespace detail {
 
-// Access to the words of a BigInt.
+// Access to the representation of a BigInt, for code that reads or computes the words.
 struct BigIntUnsafe {
   static bool CheckInt64(const BigInt& value) { return value.IsSmall(); }
-  // Requires CheckInt64(value).
+  // Returns the value of a BigInt for which CheckInt64 is true.
   static int64_t GetInt64(const BigInt& value) { return value.data_.v_int64; }
   static BigInt::ArrayView GetArrayView(const BigInt& value) { return value.Words(); }
-  // Requires that no other BigInt shares the object.
+  // Returns the words for modification.  No other BigInt may share the object.
   static int64_t* GetMutableData(BigInt* value) {
     return value->IsSmall() ? &value->data_.v_int64 : value->object()->words();
   }
@@ -300,7 +304,8 @@ struct BigIntUnsafe {
     if (!value->IsSmall()) value->ShrinkSize(size);
   }
   static void Normalize(BigInt* value) { value->Normalize(); }
-  // Returns a value with uninitialized words, which the caller fills and normalizes.
+  // Returns a BigInt with `size` uninitialized words.  The caller fills them, then calls
+  // Normalize().
   static BigInt Allocate(size_t size) {
     BigInt value;
     value.AllocateWords(size);
@@ -381,7 +386,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::Divide(const BigInt& a, c
                                                               BigInt* remainder) {
   using detail::BigIntUnsafe;
   if (!b) detail::int_ops::ThrowDivisionByZero();
-  // Division by -1 takes the general path: the quotient of INT64_MIN and -1 does not fit.
+  // Division by -1 takes the general path, because the quotient of INT64_MIN and -1 does not fit
+  // int64_t.
   if (a.IsSmall() && b.IsSmall() && b.data_.v_int64 != -1) {
     if (remainder != nullptr) *remainder = a.data_.v_int64 % b.data_.v_int64;
     return a.data_.v_int64 / b.data_.v_int64;
@@ -419,25 +425,26 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftRight(const BigInt& 
                [&](int64_t* out) { detail::int_ops::ShiftRight(words, bits, out); });
 }
 
-// Quotient rounded towards zero and its remainder, as for int64_t.
+// Return the quotient rounded towards zero, and its remainder, as the operators of int64_t do.
 inline BigInt truncdiv(const BigInt& a, const BigInt& b) { return a / b; }
 inline BigInt truncmod(const BigInt& a, const BigInt& b) { return a % b; }
-// Quotient rounded down.
+// Returns the quotient rounded towards negative infinity.
 inline BigInt floordiv(const BigInt& a, const BigInt& b) {
   BigInt quotient = a / b;
   bool inexact = quotient * b != a;
   return inexact && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
-// Remainder of floordiv; has the sign of `b`.
+// Returns the remainder of floordiv, which has the sign of `b`.
 inline BigInt floormod(const BigInt& a, const BigInt& b) {
   BigInt remainder = a % b;
   return remainder && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
-// The smaller and the larger of two values.
+// Return the smaller and the larger of two values.
 inline BigInt min(const BigInt& a, const BigInt& b) { return b < a ? b : a; }
 inline BigInt max(const BigInt& a, const BigInt& b) { return a < b ? b : a; }
 
-// Writes the value as decimal digits.  A template, so that only callers need the stream headers.
+// Writes the value as decimal digits.  The operator is a template, so that only callers need the
+// stream headers.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const BigInt& value) {

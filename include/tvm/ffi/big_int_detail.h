@@ -26,7 +26,7 @@ class BigIntWords {
   const int64_t* begin() const { return data_; }
   const int64_t* end() const { return data_ + size_; }
   int64_t operator[](size_t i) const { return data_[i]; }
-  // Returns word i.  Words after the end repeat the sign.
+  // Returns word i; for an index after the last word, returns a word of sign bits.
   uint64_t Extended(size_t i) const {
     return static_cast<uint64_t>(i < size_ ? data_[i] : data_[size_ - 1] >> 63);
   }
@@ -43,7 +43,8 @@ namespace int_ops {
   TVM_FFI_UNREACHABLE();
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowWorkspaceTooLarge() {
-  TVM_FFI_THROW(OverflowError) << "BigInt division workspace is too large";
+  TVM_FFI_THROW(OverflowError)
+      << "BigInt has too many words for division or conversion: expected at most SIZE_MAX / 16";
   TVM_FFI_UNREACHABLE();
 }
 
@@ -56,7 +57,8 @@ inline size_t NormalizedSize(const int64_t* data, size_t size) {
   return size;
 }
 
-// Returns -1, 0 or 1 for arrays of normalized size.
+// Returns -1, 0 or 1 if `a` is less than, equal to or greater than `b`.  Neither may have redundant
+// sign words.
 inline int Compare(BigIntWords a, BigIntWords b) {
   bool negative = IsNegative(a);
   if (negative != IsNegative(b)) return negative ? -1 : 1;
@@ -132,8 +134,9 @@ inline void Multiply(BigIntWords a, BigIntWords b, int64_t* out) {
     }
     out[i + b.size()] = static_cast<int64_t>(carry);
   }
-  // Correct the product of the unsigned readings: as an unsigned number, a negative operand is too
-  // large by 2 to the power of its width.
+  // The loop above multiplies the operands as unsigned numbers.  A negative operand, read as an
+  // unsigned number, is too large by 2 to the power of its width; subtract that excess from the
+  // product.
   if (IsNegative(a)) SubtractAt(out, size, a.size(), b);
   if (IsNegative(b)) SubtractAt(out, size, b.size(), a);
 }
@@ -224,8 +227,8 @@ inline unsigned LeadingZeros(uint32_t digit) {
   return count;
 }
 
-// Schoolbook division of magnitudes (Knuth, TAOCP 2, 4.3.1, algorithm D): *u receives the
-// remainder, the quotient is returned.  `v` must not be zero.
+// Divides magnitude *u by magnitude `v`, which must not be zero (Knuth, TAOCP 2, 4.3.1, algorithm
+// D).  Returns the quotient and stores the remainder in *u.
 inline Digits DivRemFallback(Digits* u, Digits v) {
   if (u->size() < v.size()) return Digits();
   if (v.size() == 1) {
@@ -262,7 +265,7 @@ inline Digits DivRemFallback(Digits* u, Digits v) {
       window[i] = static_cast<uint32_t>(difference);
       borrow = difference >> 63;
     }
-    if (borrow != 0) {  // the guess was one too large
+    if (borrow != 0) {  // the guessed digit was too large by 1
       --guess;
       uint64_t sum = 0;
       for (size_t i = 0; i <= n; ++i) {
@@ -274,7 +277,7 @@ inline Digits DivRemFallback(Digits* u, Digits v) {
     quotient[j] = static_cast<uint32_t>(guess);
   }
   while (!quotient.empty() && quotient.back() == 0) quotient.pop_back();
-  // Undo the normalization of the remainder.
+  // Undo the left shift of the remainder by `bits`.
   uint32_t carry = 0;
   for (size_t i = u->size(); i > 0; --i) {
     uint64_t value = static_cast<uint64_t>(carry) << 32 | (*u)[i - 1];
@@ -302,8 +305,8 @@ TVM_FFI_HIDDEN inline std::string ToDecimal(BigIntWords a) {
   return std::string(reversed.rbegin(), reversed.rend());
 }
 
-// Parses decimal digits in groups of nine, which fit into a 32-bit digit.  The time is quadratic in
-// the number of digits.
+// Parses decimal digits in groups of nine, because nine decimal digits fit into a 32-bit digit.
+// The time is quadratic in the number of digits.
 TVM_FFI_HIDDEN inline Digits MagnitudeFromDecimal(std::string_view text) {
   Digits digits;
   while (!text.empty()) {
@@ -330,8 +333,8 @@ TVM_FFI_HIDDEN inline double ToDouble(BigIntWords a) {
   if (digits.empty()) return 0.0;
   if (digits.size() > 32) return HUGE_VAL;
   unsigned bits = static_cast<unsigned>(digits.size()) * 32 - LeadingZeros(digits.back());
-  // `top` has the 64 highest bits.  Its last bit, which a double does not keep, is also set if any
-  // lower bit is set.
+  // `top` holds the 64 highest bits of the number.  Its last bit is also set if any lower bit of
+  // the number is set: a double does not store that bit, but rounding depends on it.
   uint64_t top = 0;
   bool sticky = false;
   for (size_t i = 0; i < digits.size(); ++i) {

@@ -2,11 +2,11 @@
  *
  * The TVM FFI C ABI: the values, objects and functions that compiled code of all languages shares.
  *
- * This file is the definition: type indices, struct layouts and prototypes are frozen, and
- * tests/abi/layout_test.c pins them.  It includes dlpack.h and nothing else of this project, and is
- * valid C11 and C++17.  libtvm_ffi provides the functions.
+ * This file defines the ABI: type indices, struct layouts and prototypes never change, and
+ * tests/abi/layout_test.c checks them.  It includes dlpack.h and nothing else of this project, and
+ * is valid C11 and C++17.  libtvm_ffi provides the functions.
  *
- * Documents quote the regions between [NAME.begin] and [NAME.end].
+ * The documentation quotes the regions between [NAME.begin] and [NAME.end].
  *
  * Contents: build macros, version, type indices, objects, Any, byte arrays and cells, custom
  * allocator, calling convention, functions, errors, strings and numbers, tensors, types and
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #if !defined(DLPACK_MAJOR_VERSION) || DLPACK_MAJOR_VERSION != 1
-#error "tvm/ffi/c_api.h needs DLPack 1.x; another major of dlpack.h was included first"
+#error "tvm/ffi/c_api.h needs DLPack 1.x, but another version of dlpack.h was included first"
 #endif
 
 /* ---- Build macros ------------------------------------------------------------------------- */
@@ -78,9 +78,9 @@ extern "C" {
 
 /* ABI level of the loaded library; three numbers, 12 bytes. */
 typedef struct TVMFFIVersion {
-  uint32_t major; /* as TVM_FFI_VERSION_MAJOR */
-  uint32_t minor; /* as TVM_FFI_VERSION_MINOR */
-  uint32_t patch; /* as TVM_FFI_VERSION_PATCH */
+  uint32_t major; /* TVM_FFI_VERSION_MAJOR of the library */
+  uint32_t minor; /* TVM_FFI_VERSION_MINOR of the library */
+  uint32_t patch; /* TVM_FFI_VERSION_PATCH of the library */
 } TVMFFIVersion;
 
 /* Get the ABI level of the loaded library.
@@ -93,56 +93,59 @@ TVM_FFI_DLL void TVMFFIGetVersion(TVMFFIVersion* out_version);
 
 /* Type indices.  An index is the tag of a value and the identity of an object's type.
  *
- *   -1         field annotation only
- *   0..63      plain values, stored in the Any itself, not reference counted
+ *   -1         any type, in the description of a field only
+ *   0..63      values without an object, stored in the TVMFFIAny itself
  *   64..78     built-in object types
  *   79..127    unassigned; available for static object types
  *   128..      object types allocated at run time; find them by type key
  *
  * A null object reference is None (0), never an index >= 64 with a NULL pointer.
- * Each comment gives the type key and the payload member.  "view": only a borrowed Any may have
- * this index.  ORDER type-index */
+ * Each comment gives the type key, then the payload member of TVMFFIAny or the struct that follows
+ * the object header.  "Only in views": an owned Any never has this index.  ORDER type-index */
 typedef enum TVMFFITypeIndex TVM_FFI_ENUM_BASE_ {
-  kTVMFFIAny = -1,             /* any type; only in TVMFFIFieldInfo.field_static_type_index */
-  kTVMFFINone = 0,             /* "None"; payload 0 */
-  kTVMFFIInt = 1,              /* "int"; v_int64 */
-  kTVMFFIBool = 2,             /* "bool"; v_int64, 0 or 1 */
-  kTVMFFIFloat = 3,            /* "float"; v_float64 */
-  kTVMFFIOpaquePtr = 4,        /* "void*"; v_ptr; the user manages the lifetime */
-  kTVMFFIDataType = 5,         /* "DataType"; v_dtype, upper 4 payload bytes 0 */
-  kTVMFFIDevice = 6,           /* "Device"; v_device */
-  kTVMFFIDLTensorPtr = 7,      /* "DLTensor*"; v_ptr; view */
-  kTVMFFIRawStr = 8,           /* "const char*"; v_c_str, NUL-terminated; view */
-  kTVMFFIByteArrayPtr = 9,     /* "TVMFFIByteArray*"; v_ptr; view */
-  kTVMFFIObjectRValueRef = 10, /* "ObjectRValueRef"; v_ptr to an object pointer, which the
-                                * receiver may move out, leaving NULL; view */
-  kTVMFFISmallStr = 11,        /* "ffi.SmallStr"; v_bytes, small_str_len <= 7 */
-  kTVMFFISmallBytes = 12,      /* "ffi.SmallBytes"; v_bytes, small_str_len <= 7 */
-  kTVMFFIUnchanged = 13,       /* "ffi.Unchanged"; payload 0; a result of mutation hooks */
+  kTVMFFIAny = -1,        /* any type; used only in TVMFFIFieldInfo.field_static_type_index */
+  kTVMFFINone = 0,        /* type key "None"; payload 0 */
+  kTVMFFIInt = 1,         /* type key "int"; payload v_int64 */
+  kTVMFFIBool = 2,        /* type key "bool"; payload v_int64, 0 or 1 */
+  kTVMFFIFloat = 3,       /* type key "float"; payload v_float64 */
+  kTVMFFIOpaquePtr = 4,   /* type key "void*"; payload v_ptr, whose lifetime the user manages */
+  kTVMFFIDataType = 5,    /* type key "DataType"; payload v_dtype, upper 4 bytes 0 */
+  kTVMFFIDevice = 6,      /* type key "Device"; payload v_device */
+  kTVMFFIDLTensorPtr = 7, /* type key "DLTensor*"; payload v_ptr; only in views */
+  kTVMFFIRawStr = 8, /* type key "const char*"; payload v_c_str, NUL-terminated; only in views */
+  kTVMFFIByteArrayPtr = 9,     /* type key "TVMFFIByteArray*"; payload v_ptr; only in views */
+  kTVMFFIObjectRValueRef = 10, /* type key "ObjectRValueRef"; payload v_ptr to an object pointer,
+                                * which the callee may move out, leaving NULL; only in views */
+  kTVMFFISmallStr = 11,        /* type key "ffi.SmallStr"; payload v_bytes, small_str_len <= 7 */
+  kTVMFFISmallBytes = 12,      /* type key "ffi.SmallBytes"; payload v_bytes, small_str_len <= 7 */
+  kTVMFFIUnchanged = 13, /* type key "ffi.Unchanged"; payload 0; result of a mutation hook that
+                          * keeps its value */
 
   kTVMFFIStaticObjectBegin = 64, /* from this index on, v_obj is a non-NULL object */
-  kTVMFFIObject = 64,            /* "ffi.Object"; ancestor of every object type */
-  kTVMFFIStr = 65,               /* "ffi.String"; TVMFFIByteArray; any length, also <= 7 */
-  kTVMFFIBytes = 66,             /* "ffi.Bytes"; TVMFFIByteArray; any length, also <= 7 */
-  kTVMFFIError = 67,             /* "ffi.Error"; TVMFFIErrorCell */
-  kTVMFFIFunction = 68,          /* "ffi.Function"; TVMFFIFunctionCell */
-  kTVMFFIShape = 69,             /* "ffi.Shape"; TVMFFIShapeCell */
-  kTVMFFITensor = 70,            /* "ffi.Tensor"; DLTensor */
-  kTVMFFIArray = 71,             /* "ffi.Array"; TVMFFISeqCell; immutable */
-  kTVMFFIMap = 72,               /* "ffi.Map"; immutable */
-  kTVMFFIModule = 73,            /* "ffi.Module" */
-  kTVMFFIOpaquePyObject = 74,    /* "ffi.OpaquePyObject"; TVMFFIOpaqueObjectCell */
-  kTVMFFIList = 75,              /* "ffi.List"; TVMFFISeqCell; mutable */
-  kTVMFFIDict = 76,              /* "ffi.Dict"; mutable */
-  kTVMFFIVisitInterrupt = 77,    /* "ffi.VisitInterrupt"; one Any */
-  kTVMFFIBigInt = 78,            /* "ffi.BigInt"; only values that do not fit 64 bits */
-  kTVMFFIStaticObjectEnd = 79,   /* first index after the built-in types */
+  kTVMFFIObject = 64,            /* type key "ffi.Object"; ancestor of every object type */
+  kTVMFFIStr = 65,            /* type key "ffi.String"; content TVMFFIByteArray; a string of at most
+                               * 7 bytes may be a Str, too */
+  kTVMFFIBytes = 66,          /* type key "ffi.Bytes"; content TVMFFIByteArray; a byte string of at
+                               * most 7 bytes may be a Bytes, too */
+  kTVMFFIError = 67,          /* type key "ffi.Error"; content TVMFFIErrorCell */
+  kTVMFFIFunction = 68,       /* type key "ffi.Function"; content TVMFFIFunctionCell */
+  kTVMFFIShape = 69,          /* type key "ffi.Shape"; content TVMFFIShapeCell */
+  kTVMFFITensor = 70,         /* type key "ffi.Tensor"; content DLTensor */
+  kTVMFFIArray = 71,          /* type key "ffi.Array"; content TVMFFISeqCell; immutable */
+  kTVMFFIMap = 72,            /* type key "ffi.Map"; immutable */
+  kTVMFFIModule = 73,         /* type key "ffi.Module" */
+  kTVMFFIOpaquePyObject = 74, /* type key "ffi.OpaquePyObject"; content TVMFFIOpaqueObjectCell */
+  kTVMFFIList = 75,           /* type key "ffi.List"; content TVMFFISeqCell; mutable */
+  kTVMFFIDict = 76,           /* type key "ffi.Dict"; mutable */
+  kTVMFFIVisitInterrupt = 77, /* type key "ffi.VisitInterrupt"; content one TVMFFIAny */
+  kTVMFFIBigInt = 78,         /* type key "ffi.BigInt"; integer that does not fit 64 bits */
+  kTVMFFIStaticObjectEnd = 79, /* first index after the built-in types */
 
   kTVMFFIDynObjectBegin = 128, /* first index allocated at run time */
 } TVMFFITypeIndex;
 
-/* Reference to an object: the address of its TVMFFIObject header.  Whether it is owned or borrowed
- * depends on the role of the variable. */
+/* Reference to an object: the address of its TVMFFIObject header.  The comment of a parameter or
+ * field states whether the reference is owned or borrowed. */
 typedef void* TVMFFIObjectHandle;
 
 /* ---- Objects ------------------------------------------------------------------------------ */
@@ -175,10 +178,11 @@ typedef void* TVMFFIObjectHandle;
 typedef struct TVMFFIObject {
   uint64_t combined_ref_count; /* only accessed with atomic operations */
   int32_t type_index;          /* >= kTVMFFIStaticObjectBegin; never changes */
-  uint32_t __padding;          /* 0 */
+  uint32_t __padding;          /* always 0 */
   union {
     /* Function of the library that allocated the object; flags is a TVMFFIObjectDeleterFlagBitMask.
-     * A call with Weak alone may follow later, on another thread.  NULL: nothing to do. */
+     * After a call with Strong alone, a call with Weak alone follows, possibly on another thread.
+     * NULL if the object needs no destruction and its memory is never freed. */
     void (*deleter)(void* self, int flags);
     int64_t __ensure_align; /* keeps the header at 24 bytes if pointers have 32 bits */
   };
@@ -193,9 +197,9 @@ typedef struct TVMFFIObject {
 
 /* Flags of a deleter call: the steps that it performs. */
 typedef enum TVMFFIObjectDeleterFlagBitMask TVM_FFI_ENUM_BASE_ {
-  kTVMFFIObjectDeleterFlagBitMaskStrong = 1 << 0, /* destroy the content */
-  kTVMFFIObjectDeleterFlagBitMaskWeak = 1 << 1,   /* release the memory */
-  kTVMFFIObjectDeleterFlagBitMaskBoth = 3,        /* destroy, then release */
+  kTVMFFIObjectDeleterFlagBitMaskStrong = 1 << 0, /* destroy the content of the object */
+  kTVMFFIObjectDeleterFlagBitMaskWeak = 1 << 1,   /* free the memory of the object */
+  kTVMFFIObjectDeleterFlagBitMaskBoth = 3,        /* destroy the content, then free the memory */
 } TVMFFIObjectDeleterFlagBitMask;
 
 /* Add one strong reference.
@@ -229,28 +233,28 @@ TVM_FFI_DLL int TVMFFIObjectCreateOpaque(void* handle, int32_t type_index,
  *
  *   offset  bytes  field
  *   0       4      type_index     selects the live payload member
- *   4       4      zero_padding   0, or small_str_len for indices 11 and 12
+ *   4       4      zero_padding   0; for indices 11 and 12 small_str_len
  *   8       8      payload        bytes that the live member does not use are 0
  *
  * Because unused bytes are 0, values can be compared and hashed as 16 bytes without looking at the
  * type (for objects that means identity).  A view borrows the memory that it points to; an owned
- * Any holds one strong reference if type_index >= 64.  The role of the variable determines which it
- * is. */
+ * Any holds one strong reference if type_index >= 64.  The comment of a parameter or field states
+ * whether its Any is a view or owned. */
 typedef struct TVMFFIAny {
   int32_t type_index; /* TVMFFITypeIndex or an index allocated at run time */
   union {
-    uint32_t zero_padding;  /* 0 for every other index */
-    uint32_t small_str_len; /* bytes of content in v_bytes, 0..7; indices 11 and 12 */
+    uint32_t zero_padding;  /* 0 unless type_index is 11 or 12 */
+    uint32_t small_str_len; /* number of bytes in v_bytes, 0..7, for indices 11 and 12 */
   };
   union {
-    int64_t v_int64;     /* Int; Bool as 0 or 1 */
-    double v_float64;    /* Float */
-    void* v_ptr;         /* OpaquePtr, DLTensorPtr, ByteArrayPtr, ObjectRValueRef */
-    const char* v_c_str; /* RawStr, NUL-terminated */
-    TVMFFIObject* v_obj; /* every index >= 64; not NULL */
-    DLDataType v_dtype;  /* DataType */
-    DLDevice v_device;   /* Device */
-    char v_bytes[8];     /* SmallStr, SmallBytes; at least one 0 byte follows the content */
+    int64_t v_int64;     /* value of Int, or of Bool as 0 or 1 */
+    double v_float64;    /* value of Float */
+    void* v_ptr;         /* pointer of OpaquePtr, DLTensorPtr, ByteArrayPtr, ObjectRValueRef */
+    const char* v_c_str; /* string of RawStr, NUL-terminated */
+    TVMFFIObject* v_obj; /* object, for every index >= 64; not NULL */
+    DLDataType v_dtype;  /* value of DataType */
+    DLDevice v_device;   /* value of Device */
+    char v_bytes[8];     /* content of SmallStr or SmallBytes; a 0 byte follows it */
     uint64_t v_uint64;   /* the payload as 64 bits, for hashing and comparison */
   };
 } TVMFFIAny;
@@ -267,7 +271,7 @@ typedef struct TVMFFIAny {
  *
  * any_view   borrowed until the call returns.
  * out        receives an owned value; all 16 bytes are written.
- * Fails: InternalError if an rvalue slot is empty already; out of memory.     Threads: any. */
+ * Fails: InternalError if an ObjectRValueRef slot is empty; out of memory.     Threads: any. */
 TVM_FFI_DLL int TVMFFIAnyViewToOwnedAny(const TVMFFIAny* any_view, TVMFFIAny* out);
 
 /* ---- Byte arrays and cells -----------------------------------------------------------------
@@ -279,7 +283,7 @@ TVM_FFI_DLL int TVMFFIAnyViewToOwnedAny(const TVMFFIAny* any_view, TVMFFIAny* ou
  * the object. */
 typedef struct TVMFFIByteArray {
   const char* data; /* may be NULL if size is 0 */
-  size_t size;      /* bytes */
+  size_t size;      /* number of bytes */
 } TVMFFIByteArray;
 
 /* Cell of a Shape: data at offset 0, size at offset 8; 16 bytes. */
@@ -300,7 +304,7 @@ typedef struct TVMFFIShapeCell {
 typedef struct TVMFFISeqCell {
   void* data;                  /* size initialized elements of type TVMFFIAny, owned; NULL if
                                 * capacity is 0 */
-  int64_t size;                /* elements, 0..capacity */
+  int64_t size;                /* number of elements, 0..capacity */
   int64_t capacity;            /* number of elements that fit into data */
   void (*data_deleter)(void*); /* releases data after the elements are destroyed; NULL is allowed
                                 * for Array only */
@@ -379,12 +383,12 @@ typedef struct TVMFFIFunctionCell {
 TVM_FFI_DLL int TVMFFIFunctionCreate(void* self, TVMFFISafeCallType safe_call,
                                      void (*deleter)(void* self), TVMFFIObjectHandle* out);
 
-/* Call a Function: same as the safe_call of its cell with the Function as handle.
+/* Call a Function: calls safe_call of its cell with the Function as handle.
  *
  * func               a Function; not NULL.
  * args, num_args     views, borrowed until the call returns.
  * result             None on entry; receives an owned value.
- * Fails: with the error of the called function.     Threads: those that the function allows. */
+ * Fails: with the error of the called function.     Threads: depends on the function. */
 TVM_FFI_DLL int TVMFFIFunctionCall(TVMFFIObjectHandle func, TVMFFIAny* args, int32_t num_args,
                                    TVMFFIAny* result);
 
@@ -400,8 +404,8 @@ TVM_FFI_DLL int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjec
  * metadata.
  *
  * name             copied.
- * f                a Function; retained by the table.
- * allow_override   non-zero: replace an existing entry.
+ * f                a Function; retained by the table of global functions.
+ * allow_override   non-zero: replace an existing function of that name.
  * Fails: RuntimeError if the name is taken and allow_override is 0.  Threads: registration. */
 TVM_FFI_DLL int TVMFFIFunctionSetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle f,
                                         int allow_override);
@@ -429,10 +433,11 @@ typedef enum TVMFFIBacktraceUpdateMode TVM_FFI_ENUM_BASE_ {
  * A backtrace has one line per frame, most recent call first:
  * two spaces, `File "PATH", line N, in FUNC`, newline. */
 typedef struct TVMFFIErrorCell {
-  TVMFFIByteArray kind;      /* e.g. "ValueError"; any string.  "EnvErrorAlreadySet": the host
-                              * language has the pending exception; pass the Error on unchanged */
-  TVMFFIByteArray message;   /* without the kind */
-  TVMFFIByteArray backtrace; /* lines in the format above; may be empty */
+  TVMFFIByteArray kind;      /* any string, e.g. "ValueError".  "EnvErrorAlreadySet" means that
+                              * the host language has a pending exception; callers pass this Error
+                              * on unchanged */
+  TVMFFIByteArray message;   /* message without the kind */
+  TVMFFIByteArray backtrace; /* one line per frame in the format above; may be empty */
   /* Replaces or extends the backtrace field.  The text is borrowed until the call returns;
    * update_mode is a TVMFFIBacktraceUpdateMode.  Must not run while another thread reads the error.
    */
@@ -466,7 +471,7 @@ TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* mess
  * share constant parts between messages.
  *
  * kind                       NUL-terminated, copied; not NULL.
- * message_parts, num_parts   NUL-terminated strings, joined without separator; NULL entries are
+ * message_parts, num_parts   NUL-terminated strings, joined without separator; NULL strings are
  *                            skipped.
  * Fails: aborts the process if kind is NULL.
  * Threads: any; accesses only the slot of the calling thread. */
@@ -607,41 +612,41 @@ typedef int (*TVMFFIObjectCreator)(TVMFFIObjectHandle* result);
 
 /* Bits of TVMFFIFieldInfo.flags and TVMFFIMethodInfo.flags; other bits are 0. */
 typedef enum TVMFFIFieldFlagBitMask TVM_FFI_ENUM_BASE_ {
-  kTVMFFIFieldFlagBitMaskWritable = 1 << 0,           /* users may call the setter */
-  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,         /* default_value_or_factory is set */
-  kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,     /* method without a leading self */
-  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,      /* ignored by structural equality and hash */
-  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4,  /* opens a Pattern definition region */
+  kTVMFFIFieldFlagBitMaskWritable = 1 << 0,          /* users may call the setter */
+  kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,        /* default_value_or_factory is valid */
+  kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,    /* method without a self argument */
+  kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,     /* ignored by structural comparison and hash */
+  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4, /* definition region of kind Pattern */
   kTVMFFIFieldFlagBitMaskDefaultFromFactory = 1 << 5, /* default_value_or_factory is a Function
                                                        * without parameters, called for each
                                                        * object */
-  kTVMFFIFieldFlagBitMaskReprOff = 1 << 6,            /* not printed */
-  kTVMFFIFieldFlagBitMaskCompareOff = 1 << 7,         /* ignored by recursive comparison */
-  kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,            /* ignored by recursive hash */
-  kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,            /* not a parameter of __init__ */
-  kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,            /* keyword-only parameter of __init__ */
-  kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,   /* setter is a Function handle; its
-                                                       * arguments are (OpaquePtr field, value) */
-  kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12,  /* opens a Simple definition region */
+  kTVMFFIFieldFlagBitMaskReprOff = 1 << 6,    /* field is omitted when the object is printed */
+  kTVMFFIFieldFlagBitMaskCompareOff = 1 << 7, /* field is ignored by comparison by content */
+  kTVMFFIFieldFlagBitMaskHashOff = 1 << 8,    /* field is ignored by the hash of the content */
+  kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,    /* field is not a parameter of __init__ */
+  kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,    /* field is a keyword-only parameter of __init__ */
+  kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,  /* setter is a Function handle; its
+                                                      * arguments are (OpaquePtr field, value) */
+  kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12, /* definition region of kind Simple */
 } TVMFFIFieldFlagBitMask;
 
 /* Treatment of a type by structural equality and hash. */
 typedef enum TVMFFISEqHashKind TVM_FFI_ENUM_BASE_ {
-  kTVMFFISEqHashKindUnsupported = 0,    /* not supported; comparing or hashing is an error */
-  kTVMFFISEqHashKindTreeNode = 1,       /* compare content; sharing of nodes does not matter */
-  kTVMFFISEqHashKindFreeVar = 2,        /* a variable: mapped at its definition, otherwise
-                                         * compared by identity */
-  kTVMFFISEqHashKindDAGNode = 3,        /* compare content and which nodes are shared */
+  kTVMFFISEqHashKindUnsupported = 0,    /* structural comparison or hash of the type is an error */
+  kTVMFFISEqHashKindTreeNode = 1,       /* compare content but not the sharing of nodes */
+  kTVMFFISEqHashKindFreeVar = 2,        /* a variable: equal to the variable at the same
+                                         * definition; without a definition only to itself */
+  kTVMFFISEqHashKindDAGNode = 3,        /* compare content and the sharing of nodes */
   kTVMFFISEqHashKindConstTreeNode = 4,  /* same as TreeNode for types without variables: equal
                                          * addresses mean equal content */
-  kTVMFFISEqHashKindUniqueInstance = 5, /* equal only to itself */
+  kTVMFFISEqHashKindUniqueInstance = 5, /* each object is equal only to itself */
 } TVMFFISEqHashKind;
 
 /* Definition region of a structural walk: the role of the variables in a field. */
 typedef enum TVMFFIDefRegionKind TVM_FFI_ENUM_BASE_ {
-  kTVMFFIDefRegionKindNone = 0,    /* every variable is a use */
+  kTVMFFIDefRegionKindNone = 0,    /* every variable in the field is a use */
   kTVMFFIDefRegionKindPattern = 1, /* every variable in the field, at any depth, is a definition */
-  kTVMFFIDefRegionKindSimple = 2,  /* variables are definitions, their fields are not */
+  kTVMFFIDefRegionKindSimple = 2,  /* variables are definitions; variables inside them are uses */
 } TVMFFIDefRegionKind;
 
 /* One field of an object type.
@@ -654,17 +659,18 @@ typedef enum TVMFFIDefRegionKind TVM_FFI_ENUM_BASE_ {
  *   56      8      size                  112     4      field_static_type_index
  *   64      8      alignment             (120 bytes in total) */
 typedef struct TVMFFIFieldInfo {
-  TVMFFIByteArray name;     /* unique within the type */
-  TVMFFIByteArray doc;      /* documentation; may be empty */
-  TVMFFIByteArray metadata; /* JSON object, e.g. with the member type_schema; may be empty */
-  int64_t flags;            /* TVMFFIFieldFlagBitMask */
-  int64_t size;             /* size of the member in bytes */
-  int64_t alignment;        /* alignment of the member in bytes */
-  int64_t offset;           /* bytes from the object header to the member */
-  TVMFFIFieldGetter getter; /* not NULL */
+  TVMFFIByteArray name;     /* name of the field, unique within the type */
+  TVMFFIByteArray doc;      /* documentation of the field; may be empty */
+  TVMFFIByteArray metadata; /* JSON object, e.g. with the key type_schema; may be empty */
+  int64_t flags;            /* bits of TVMFFIFieldFlagBitMask */
+  int64_t size;             /* size of the C++ member in bytes */
+  int64_t alignment;        /* alignment of the C++ member in bytes */
+  int64_t offset;           /* bytes from the object header to the C++ member */
+  TVMFFIFieldGetter getter; /* function that reads the field; not NULL */
   void* setter;             /* TVMFFIFieldSetter, or a Function handle (see flags); NULL: the
                              * field is read-only */
-  TVMFFIAny default_value_or_factory; /* owned; None without HasDefault */
+  TVMFFIAny default_value_or_factory; /* default value, or a Function that creates it; owned; None
+                                       * if the flag HasDefault is not set */
   int32_t field_static_type_index;    /* type index below 128 of every value of the field, or
                                        * kTVMFFIAny */
 } TVMFFIFieldInfo;
@@ -676,11 +682,11 @@ typedef struct TVMFFIFieldInfo {
  *   16      16     doc                   56      16     method
  *   32      16     metadata              (72 bytes in total) */
 typedef struct TVMFFIMethodInfo {
-  TVMFFIByteArray name;     /* of a method: unique within the type; of a global function: the
-                             * full name */
-  TVMFFIByteArray doc;      /* documentation; may be empty */
-  TVMFFIByteArray metadata; /* JSON object, may be empty */
-  int64_t flags;            /* TVMFFIFieldFlagBitMask; only IsStaticMethod is used */
+  TVMFFIByteArray name;     /* name of a method, unique within the type, or of a global
+                             * function */
+  TVMFFIByteArray doc;      /* documentation of the method; may be empty */
+  TVMFFIByteArray metadata; /* JSON object, e.g. with the key type_schema; may be empty */
+  int64_t flags;            /* bits of TVMFFIFieldFlagBitMask; only IsStaticMethod is used */
   TVMFFIAny method;         /* a Function; its first argument is the object unless the method is
                              * static */
 } TVMFFIMethodInfo;
@@ -688,7 +694,7 @@ typedef struct TVMFFIMethodInfo {
 /* Metadata of a type: doc at offset 0, creator at offset 16, total_size at offset 24,
  * structural_eq_hash_kind at offset 28; 32 bytes. */
 typedef struct TVMFFITypeMetadata {
-  TVMFFIByteArray doc;         /* documentation; may be empty */
+  TVMFFIByteArray doc;         /* documentation of the type; may be empty */
   TVMFFIObjectCreator creator; /* NULL if objects cannot be created without arguments */
   int32_t total_size;          /* size of the C++ object in bytes, with vtable pointer and header */
 #ifdef __cplusplus
@@ -703,7 +709,7 @@ typedef struct TVMFFITypeMetadata {
  * data[t - begin_index] if 0 <= t - begin_index < size, else None.  Ancestors are not consulted. */
 typedef struct TVMFFITypeAttrColumn {
   const TVMFFIAny* data; /* owned values; replaced by a larger array when the column grows */
-  int32_t size;          /* number of entries */
+  int32_t size;          /* number of values in data */
   int32_t begin_index;   /* type index of data[0]; always 0 in practice */
 } TVMFFITypeAttrColumn;
 
@@ -718,18 +724,18 @@ typedef struct TVMFFITypeAttrColumn {
  *   32      8      type_key_hash         64      8      metadata
  *                                        (72 bytes in total) */
 typedef struct TVMFFITypeInfo {
-  int32_t type_index;       /* index of the type itself */
+  int32_t type_index;       /* type index of this type */
   int32_t type_depth;       /* number of ancestors; 0 for ffi.Object and plain values */
-  TVMFFIByteArray type_key; /* e.g. "ffi.Array" */
+  TVMFFIByteArray type_key; /* type key, e.g. "ffi.Array" */
   /* type_depth entries, the most distant ancestor (ffi.Object) first. */
   const struct TVMFFITypeInfo** type_ancestors;
   uint64_t type_key_hash;             /* hash of type_key, computed like std::hash<std::string>
                                        * of libstdc++ */
-  int32_t num_fields;                 /* number of fields, without those of ancestors */
-  int32_t num_methods;                /* number of methods, without those of ancestors */
-  const TVMFFIFieldInfo* fields;      /* in order of registration */
-  const TVMFFIMethodInfo* methods;    /* in order of registration */
-  const TVMFFITypeMetadata* metadata; /* NULL if none is registered */
+  int32_t num_fields;                 /* number of fields, without fields of ancestors */
+  int32_t num_methods;                /* number of methods, without methods of ancestors */
+  const TVMFFIFieldInfo* fields;      /* num_fields fields in order of registration */
+  const TVMFFIMethodInfo* methods;    /* num_methods methods in order of registration */
+  const TVMFFITypeMetadata* metadata; /* NULL if no metadata is registered */
 } TVMFFITypeInfo;
 
 /* Look up a type index by type key.
@@ -778,7 +784,7 @@ TVM_FFI_DLL int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInf
  *
  * type_index   a registered type.
  * info         borrowed until the call returns; strings are copied, the Function is retained.
- * Fails: if the type is not registered.     Threads: registration. */
+ * Fails: InternalError if the type is not registered.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info);
 
 /* Set the metadata of a type.
@@ -788,9 +794,9 @@ TVM_FFI_DLL int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodI
  * Fails: RuntimeError if the type already has metadata.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata);
 
-/* Set an attribute of a type.
+/* Set the value of a type in an attribute column.
  *
- * type_index   need not be registered; kTVMFFINone: only create the column.
+ * type_index   need not be a registered type; kTVMFFINone: only create the column.
  * attr_name    copied.
  * attr_value   a view; the column stores it converted to an owned value.
  * Fails: RuntimeError if the type already has the attribute.     Threads: registration. */
@@ -807,7 +813,7 @@ TVM_FFI_DLL const TVMFFITypeAttrColumn* TVMFFIGetTypeAttrColumn(const TVMFFIByte
 /* Register a global function with documentation and metadata.
  *
  * method_info      borrowed until the call returns; strings are copied, the Function is retained.
- * allow_override   non-zero: replace an existing entry.
+ * allow_override   non-zero: replace an existing function of that name.
  * Fails: RuntimeError, also printed to stderr, if the name is taken and allow_override is 0.
  * Threads: registration. */
 TVM_FFI_DLL int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* method_info,
@@ -830,7 +836,7 @@ TVM_FFI_DLL int TVMFFIHandleInitOnce(void** handle_addr, int (*init_func)(void**
  *
  * handle_addr   the slot; set to NULL atomically.
  * deinit_func   called with the previous pointer unless it was NULL; its code is returned.
- * Fails: as deinit_func does.     Threads: any. */
+ * Fails: with the code of deinit_func.     Threads: any. */
 TVM_FFI_DLL int TVMFFIHandleDeinitOnce(void** handle_addr, int (*deinit_func)(void* handle));
 
 #ifdef __cplusplus
@@ -850,7 +856,7 @@ TVM_FFI_DLL int TVMFFIHandleDeinitOnce(void** handle_addr, int (*deinit_func)(vo
 #define TVM_FFI_ACCESSOR_ static inline
 #define TVM_FFI_CAST_(Type, value) ((Type)(value))
 #endif
-/* The cell follows the 24-byte header. */
+/* Address of the cell of an object, which follows the 24-byte header. */
 #define TVM_FFI_CELL_(Cell, obj) \
   TVM_FFI_CAST_(Cell*, TVM_FFI_CAST_(void*, TVM_FFI_CAST_(TVMFFIObject*, obj) + 1))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GetRef and GetObjectPtr: from a raw object pointer to an owning reference.
+// GetRef and GetObjectPtr: conversion of a raw object pointer to an owned reference.
 #ifndef TVM_FFI_CAST_H_
 #define TVM_FFI_CAST_H_
 
@@ -20,8 +20,8 @@ struct OptionalTarget<Optional<T>> {
 };
 }  // namespace detail
 
-// Returns a new reference to *ptr.  If `ptr` is null, the result is a null reference or nullopt if
-// the type allows it; otherwise an InternalError is thrown.
+// Returns a new reference to *ptr.  If `ptr` is null, the result is std::nullopt for an Optional
+// and a null reference for a nullable class; for other classes, InternalError is thrown.
 template <typename RefType, typename ObjectType>
 RefType GetRef(const ObjectType* ptr) {
   using Target = typename detail::OptionalTarget<RefType>::type;
@@ -40,7 +40,7 @@ RefType GetRef(const ObjectType* ptr) {
           const_cast<Object*>(static_cast<const Object*>(ptr)))));
 }
 
-// Returns a new strong reference to *ptr, as a pointer to its class or a base class.
+// Returns a new strong reference to *ptr, as an ObjectPtr to its class or to a base class.
 template <typename BaseType, typename ObjectType>
 ObjectPtr<BaseType> GetObjectPtr(ObjectType* ptr) {
   static_assert(std::is_base_of_v<BaseType, ObjectType>, "only up-casts are possible");

@@ -9,7 +9,8 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Names of device types.  If a type has several names, the first one is printed.
+// Name of a device type in `name:index`.  If kDeviceNames has several names for a type, the first
+// one is printed.
 struct DeviceName {
   std::string_view text;
   DLDeviceType type;
@@ -20,7 +21,8 @@ inline constexpr DeviceName kDeviceNames[] = {
     {"ext_dev", kDLExtDev}, {"hexagon", kDLHexagon}, {"webgpu", kDLWebGPU}, {"wgpu", kDLWebGPU},
     {"maia", kDLMAIA},      {"trn", kDLTrn}};
 
-// Parses `name[:index]` and returns true on success.  Characters after a space are ignored.
+// Parses `name[:index]` into *out and returns true on success.  Characters after a space are
+// ignored.
 inline bool ParseDevice(std::string_view text, DLDevice* out) {
   text = text.substr(0, text.find(' '));
   size_t colon = text.find(':');
@@ -55,7 +57,8 @@ struct DeviceTraits : PlainValueTraits<DeviceTraits<T>, T> {
   static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_device; }
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_device;
-    // Depends on T, so that only files that use it pay for the instantiation.
+    // The type depends on T, so that only files that convert a device instantiate the string
+    // traits.
     using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
     std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
     if (!text.has_value()) return std::nullopt;
@@ -72,7 +75,8 @@ struct TypeTraits<DLDevice> : detail::DeviceTraits<DLDevice> {};
 }  // namespace ffi
 }  // namespace tvm
 
-// Equality of type and id.  Templates, so that operators defined by a program are preferred.
+// Compare device type and device id.  The operators are templates, so that overload resolution
+// prefers operators that user code defines.
 template <typename = void>
 bool operator==(const DLDevice& lhs, const DLDevice& rhs) {
   return lhs.device_type == rhs.device_type && lhs.device_id == rhs.device_id;
@@ -81,7 +85,8 @@ template <typename = void>
 bool operator!=(const DLDevice& lhs, const DLDevice& rhs) {
   return !(lhs == rhs);
 }
-// Writes `cuda:1`, or `99:0` for a device type without a name.
+// Writes a device, such as `cuda:1`.  For a device type without a name, writes its number, as in
+// `99:0`.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const DLDevice& device) {

@@ -15,7 +15,7 @@ inline bool operator!=(const DLDataType& lhs, const DLDataType& rhs) { return !(
 namespace tvm {
 namespace ffi {
 
-// Type codes from this value on are available to programs.
+// Dtype codes from kDLExtCustomBegin on are reserved for custom dtypes of user code.
 enum DLExtDataTypeCode { kDLExtCustomBegin = 129 };
 
 // Parses the name of a dtype, such as `float32` or `int8x4`.  Throws ValueError for other strings.
@@ -33,7 +33,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline String DLDataTypeToString(DLDataType dty
   return TypeTraits<String>::MoveFromAnyAfterCheck(&text);
 }
 
-// Returns true if the elements are floating-point numbers, including those of 4, 6 and 8 bits.
+// Returns true if the elements are floating-point numbers, including the 4-bit, 6-bit and 8-bit
+// formats.
 inline bool DTypeIsFloat(DLDataType dtype) {
   return dtype.code == kDLFloat || dtype.code == kDLBfloat ||
          (dtype.code >= kDLFloat8_e3m4 && dtype.code <= kDLFloat4_e2m1fn);
@@ -55,7 +56,8 @@ inline MessageStream& operator<<(MessageStream& out, DLDataType dtype) {
   ThrowError("ValueError", text);
 }
 
-// ORDER dtype-code
+// Returns the name of a dtype code, such as `float` for kDLFloat; throws ValueError for an unknown
+// code.  ORDER dtype-code
 TVM_FFI_COLD_CODE inline const char* DLDataTypeCodeAsCStr(uint8_t code) {
   constexpr const char* kNames[] = {"int",
                                     "uint",
@@ -81,7 +83,8 @@ TVM_FFI_COLD_CODE inline const char* DLDataTypeCodeAsCStr(uint8_t code) {
 
 }  // namespace detail
 
-// Short names for generated identifiers: i32, u8, f16x4, bf16, bool, f8_e4m3fn, void, handle.
+// Returns a short dtype name for generated identifiers: i32, u8, f16x4, bf16, bool, f8_e4m3fn,
+// void, handle.
 template <typename Text = std::string>
 TVM_FFI_FAILURE_ Text DTypeAbbrev(DLDataType dtype) {
   int lanes = static_cast<int16_t>(dtype.lanes);
@@ -114,7 +117,7 @@ struct DataTypeTraits : PlainValueTraits<DataTypeTraits<T>, T> {
   // Throws ValueError for a string that is not the name of a dtype.
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_dtype;
-    // Depends on T, so that only files that use it pay for the instantiation.
+    // The type depends on T, so that only files that convert a dtype instantiate the string traits.
     using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
     std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
     if (!text.has_value()) return std::nullopt;
@@ -129,7 +132,8 @@ struct TypeTraits<DLDataType> : detail::DataTypeTraits<DLDataType> {};
 }  // namespace ffi
 }  // namespace tvm
 
-// Writes the name.  A template, so that only callers need <ostream>.
+// Writes the name of a dtype, such as `float32`.  The operator is a template, so that only callers
+// need <ostream>.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const DLDataType& dtype) {

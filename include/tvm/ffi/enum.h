@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enum: base of enumerations whose instances are objects that all languages share.
+// Enum: base class of enumerations whose instances are objects that all languages share.
 //
-// The EnumState of a type holds its instances.  It is the type's entry in the attribute column
-// "__ffi_enum__".  A library that includes this header registers the enum types when it is loaded.
+// Each enumeration type has an EnumState object, which lists the instances; it is the value of the
+// type in the attribute column "__ffi_enum__".  A library that includes this header registers the
+// types ffi.Enum, ffi.IntEnum, ffi.StrEnum and ffi.EnumState when it is loaded.
 #ifndef TVM_FFI_ENUM_H_
 #define TVM_FFI_ENUM_H_
 
@@ -15,7 +16,7 @@ namespace ffi {
 
 class Enum;
 
-// An instance of an enumeration.  There is one object per instance; it is equal only to itself.
+// An instance of an enumeration.  The instance is a single object, so it is equal only to itself.
 class EnumObj : public Object {
  public:
   int64_t _int_index = 0;
@@ -25,8 +26,8 @@ class EnumObj : public Object {
   EnumObj(int64_t int_index, String str_index)
       : _int_index(int_index), _str_index(std::move(str_index)) {}
 
-  // Returns the instance with this index.  Cls is the object class or the reference class.  Throws
-  // ValueError if there is no such instance.
+  // Returns the instance of an enumeration with this index.  Cls is its object class or reference
+  // class.  Throws ValueError if no instance has the index.
   template <typename Cls>
   static auto _GetByIntIndex(int64_t index);
   template <typename Cls>
@@ -44,7 +45,7 @@ class Enum : public ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Enum, ObjectRef, EnumObj);
 };
 
-// Instance of an enumeration whose values are the integer indices.
+// Instance of an integer enumeration: its value is the integer index `_int_index`.
 class IntEnumObj : public EnumObj {
  public:
   using EnumObj::EnumObj;
@@ -57,7 +58,7 @@ class IntEnum : public Enum {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(IntEnum, Enum, IntEnumObj);
 };
 
-// Instance of an enumeration whose values are the string indices.
+// Instance of a string enumeration: its value is the string index `_str_index`.
 class StrEnumObj : public EnumObj {
  public:
   using EnumObj::EnumObj;
@@ -70,12 +71,12 @@ class StrEnum : public Enum {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StrEnum, Enum, StrEnumObj);
 };
 
-// All instances of one enumeration type.
+// The instances of one enumeration type and their attributes.
 class EnumStateObj : public Object {
  public:
-  List<ObjectRef> entries;                   // in order of definition
-  Dict<Any, ObjectRef> indexes;              // entries by integer index and by string index
-  Dict<String, Dict<ObjectRef, Any>> attrs;  // per attribute: its value for each entry
+  List<ObjectRef> entries;                   // instances in order of definition
+  Dict<Any, ObjectRef> indexes;              // instances by integer index and by string index
+  Dict<String, Dict<ObjectRef, Any>> attrs;  // attribute name -> instance -> attribute value
 
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.EnumState", EnumStateObj, Object);
 };
@@ -92,7 +93,7 @@ inline constexpr reflection::AttrKey<EnumState> kEnumState{"__ffi_enum__"};
 
 static_assert(sizeof(EnumObj) == 48 && sizeof(IntEnumObj) == 48 && sizeof(StrEnumObj) == 48 &&
                   sizeof(EnumStateObj) == 48,
-              "read by other libraries");
+              "other libraries read enum objects, so their size must not change");
 
 namespace detail {
 
@@ -103,7 +104,7 @@ namespace detail {
   TVM_FFI_UNREACHABLE();
 }
 
-// Returns the state of a type, or nullptr if it has no instances yet.
+// Returns the EnumState of an enumeration type, or nullptr if no instance is registered yet.
 inline const EnumStateObj* FindEnumState(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   const TVMFFIAny* state = FindAttrIn(&column, type_attr::kEnumState.name, type_index);
@@ -111,7 +112,8 @@ inline const EnumStateObj* FindEnumState(int32_t type_index) {
   return ObjectUnsafe::RawObjectPtrFromUnowned<EnumStateObj>(state->v_obj);
 }
 
-// Returns the instance with this integer or string index, or a null reference.
+// Returns the instance with this integer or string index, or a null reference if no instance has
+// it.
 inline ObjectRef FindEnumInstance(int32_t type_index, const Any& index) {
   const EnumStateObj* state = FindEnumState(type_index);
   if (state == nullptr) return ObjectRef();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error, and the macros that throw it.
+// Error: the C++ exception class, and the macros TVM_FFI_THROW and TVM_FFI_CHECK.
 //
-// An Error may be thrown in one library and caught in another that was built elsewhere: its name,
-// the order of its bases and its virtual functions are binary contract.  The runtime creates the
-// error objects, and the code after a failed check is not inlined.
+// An Error may be thrown in one library and caught in another that was compiled separately, so the
+// name of the class, the order of its base classes and its virtual functions must not change.
+// libtvm_ffi creates the error objects.  The code that runs after a failed check is not inlined.
 #ifndef TVM_FFI_ERROR_H_
 #define TVM_FFI_ERROR_H_
 
@@ -16,14 +16,16 @@
 #include <bits/cxxabi_forced.h>
 #endif
 
-// Kept for programs that test these macros; the runtime decides how it creates backtraces.
+// These macros have no effect, because libtvm_ffi decides how it creates backtraces.  They are
+// defined only for source code that tests them.
 #ifndef TVM_FFI_USE_LIBBACKTRACE
 #define TVM_FFI_USE_LIBBACKTRACE 1
 #endif
 #ifndef TVM_FFI_BACKTRACE_ON_SEGFAULT
 #define TVM_FFI_BACKTRACE_ON_SEGFAULT 1
 #endif
-// Nonzero: TVM_FFI_THROW prints the error before it throws, as TVM_FFI_LOG_AND_THROW always does.
+// If this macro is nonzero, TVM_FFI_THROW prints the error before it throws, as
+// TVM_FFI_LOG_AND_THROW always does.
 #ifndef TVM_FFI_ALWAYS_LOG_BEFORE_THROW
 #define TVM_FFI_ALWAYS_LOG_BEFORE_THROW 0
 #endif
@@ -31,7 +33,7 @@
 namespace tvm {
 namespace ffi {
 
-// Object of an Error.
+// Object class of Error: the object header and a TVMFFIErrorCell.
 class ErrorObj : public Object, public TVMFFIErrorCell {
  public:
   ErrorObj() : TVMFFIErrorCell{} {}
@@ -48,7 +50,7 @@ class ErrorObj : public Object, public TVMFFIErrorCell {
 
 namespace detail {
 
-// Returns an owned handle of a new error; throws std::bad_alloc.
+// Returns an owned handle of a new error; throws std::bad_alloc if memory is exhausted.
 TVM_FFI_FAILURE_ inline TVMFFIObject* NewErrorObject(std::string_view kind,
                                                      std::string_view message,
                                                      std::string_view backtrace,
@@ -67,12 +69,13 @@ TVM_FFI_FAILURE_ inline TVMFFIObject* NewErrorObject(std::string_view kind,
 
 }  // namespace detail
 
-// Exception with kind, message and backtrace; a reference to an ErrorObj.
+// Exception with a kind, a message and a backtrace.  It is also a reference to an ErrorObj.
 class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
  public:
   Error(std::string kind, std::string message, std::string backtrace)
       : Error(detail::NewErrorObject(kind, message, backtrace)) {}
-  // `cause_chain` converts to std::optional<Error>, `extra_context` to std::optional<ObjectRef>.
+  // Creates an error with a cause and a context: `cause_chain` must convert to
+  // std::optional<Error>, `extra_context` to std::optional<ObjectRef>.
   template <typename Cause, typename Context, typename E = Error, typename Ref = ObjectRef>
   Error(std::string kind, std::string message, std::string backtrace, const Cause& cause_chain,
         const Context& extra_context)
@@ -88,7 +91,7 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
   std::string message() const { return std::string(ViewOf(get()->message)); }
   // Returns the backtrace, most recent call first.
   std::string backtrace() const { return std::string(ViewOf(get()->backtrace)); }
-  // Some members are templates, so that only files that use them pay for their compilation.
+  // Members are templates where that saves compile time: only files that use them instantiate them.
   template <typename T = Error>
   std::optional<T> cause_chain() const {
     return Retained<T>(get()->cause_chain);
@@ -143,7 +146,7 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
 
 namespace detail {
 
-// Takes ownership of an Error object.
+// Returns an Error that takes ownership of the reference to an error object.
 inline Error ErrorFromOwned(TVMFFIObject* owned) {
   return ObjectUnsafe::ObjectRefFromOwned<Error>(owned);
 }
@@ -155,15 +158,16 @@ TVM_FFI_FAILURE_ inline Error MakeError(std::string_view kind, std::string_view 
 
 }  // namespace detail
 
-// Returns the error to throw if the host language, such as Python, already has a pending exception.
+// Returns an Error of kind EnvErrorAlreadySet.  It means that the host language, such as Python,
+// already has a pending exception.
 inline Error EnvErrorAlreadySet() {
   return detail::MakeError("EnvErrorAlreadySet", std::string_view(), std::string_view());
 }
 
 namespace detail {
 
-// Takes the pending error of the thread.  If a call failed without one, the host language has the
-// pending exception.
+// Takes the pending error out of the thread's error slot and returns it.  If a call failed but the
+// slot is empty, the host language has a pending exception: returns EnvErrorAlreadySet().
 inline Error MoveFromSafeCallRaised() {
   TVMFFIObjectHandle raised = nullptr;
   TVMFFIErrorMoveFromRaised(&raised);
@@ -177,14 +181,14 @@ inline void SetSafeCallRaised(const Error& error) {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowRaised() { throw MoveFromSafeCallRaised(); }
 
-// Throws the pending error if a function of the C ABI returned a nonzero code.
+// Throws the pending error if `code`, the result of a C ABI function, is not 0.
 inline void CheckSafeCall(int code) {
   if (TVM_FFI_PREDICT_FALSE(code != 0)) ThrowRaised();
 }
 
-// Turns the exception in flight into the pending error of the thread and returns -1.  Call it
-// inside a catch handler.  The null checks of UndefinedBehaviorSanitizer are off because a forced
-// unwind has no exception object for the handler's reference.
+// Converts the exception that is being handled to the pending error of the thread and returns -1.
+// Must be called inside a catch handler.  TVM_FFI_NO_NULL_CHECK_ is needed for thread cancellation:
+// glibc then unwinds without an exception object, so the reference in the catch clause is null.
 TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
   try {
     throw;
@@ -222,13 +226,14 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
   ThrowError(std::string_view(kind), message.view());
 }
 
-// Left operand of `thrower <<= message`.  C++ evaluates the message first and then the backtrace,
-// which is in a buffer of the thread.
+// Left operand of `thrower <<= message` in TVM_FFI_THROW.  C++ evaluates the right operand of <<=
+// first, so the code that computes the message cannot overwrite the backtrace, which is in a buffer
+// of the thread.
 template <bool log>
 class TVM_FFI_HIDDEN ErrorThrower {
  public:
-  // A constructor, because a comma between braces would separate arguments if the expression is an
-  // argument of another macro.
+  // A constructor lets the macro use parentheses instead of braces: a comma between braces would
+  // separate macro arguments if TVM_FFI_THROW is itself an argument of a macro.
   ErrorThrower(const char* kind, const TVMFFIByteArray* backtrace)
       : kind_(kind), backtrace_(backtrace) {}
 
@@ -238,7 +243,7 @@ class TVM_FFI_HIDDEN ErrorThrower {
     if constexpr (log) std::fprintf(stderr, "%s", error.FullMessage().c_str());
     throw error;
   }
-  // Throws a message to which a user's operator<< for std::ostream was applied last.
+  // Overload for messages whose last `<<` is a user's operator<<, which returns a std::ostream.
   template <typename Char, typename CharTraits>
   [[noreturn]] void operator<<=(std::basic_ostream<Char, CharTraits>& message) {
     if (const MessageStream* text = MessageStream::Under(message)) *this <<= *text;
@@ -250,10 +255,11 @@ class TVM_FFI_HIDDEN ErrorThrower {
   const TVMFFIByteArray* backtrace_;
 };
 
-// Builds an error step by step and throws it in the destructor.  The macros below do not use it.
+// Collects a message in stream() and throws the error in the destructor.  It exists for other
+// source code; the macros below do not use it.
 template <typename Text>
 class TVM_FFI_HIDDEN ErrorBuilderWith {
-  // Depend on Text, so that only files that use this class pay for the instantiations.
+  // The types depend on Text, so that only files that use this class instantiate them.
   using Cause = std::conditional_t<(sizeof(Text) > 0), Error, Text>;
   using Context = std::conditional_t<(sizeof(Text) > 0), ObjectRef, Text>;
 
@@ -311,7 +317,7 @@ using ErrorBuilder = ErrorBuilderWith<std::string>;
   ThrowFormatted("InternalError", "expected a `%s`, got a null reference", type_key);
 }
 
-// Returns an expression of type T, which may be a reference type.
+// Returns `value` as type T, which may be a reference type.
 template <typename T>
 T Checked(T&& value) {
   return static_cast<T&&>(value);
@@ -319,9 +325,10 @@ T Checked(T&& value) {
 
 // ---- Comparisons of the check macros ----------------------------------------------------------
 
-// Operands of a failed comparison; empty if the comparison succeeded.
+// Result of a comparison by a check macro: the operands as text, or nullptr if the comparison
+// succeeded.
 struct TVM_FFI_HIDDEN CheckFailure {
-  MessageStream* operands;  // "(1 vs. 2) "; owned, freed by operator<<
+  MessageStream* operands;  // text such as "(1 vs. 2) "; owned, freed by operator<<
   explicit operator bool() const { return TVM_FFI_PREDICT_FALSE(operands != nullptr); }
 };
 
@@ -370,15 +377,16 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
       #ErrorKind, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0)) <<= \
       ::tvm::ffi::detail::MessageStream().stream()
 
-// TVM_FFI_THROW(ValueError) << "text" << value; throws an Error.  Any identifier may be the kind.
+// TVM_FFI_THROW(ValueError) << "text" << value; throws an Error of kind ValueError.  Any identifier
+// may be the kind.
 #define TVM_FFI_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, TVM_FFI_ALWAYS_LOG_BEFORE_THROW != 0)
-// Same as TVM_FFI_THROW, but also prints the error to stderr: for exceptions that may remain
-// uncaught.
+// Same as TVM_FFI_THROW, but also prints the error to stderr.  Use it where the exception may
+// remain uncaught.
 #define TVM_FFI_LOG_AND_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, true)
 
 // ---- Checks -----------------------------------------------------------------------------------
-// Statements that are also safe as the branch of an `if` with an `else`.  The expansion ends in a
-// string literal: callers write another literal directly after it, or << more.
+// The check macros are statements that can be the branch of an `if` with an `else`.  The expansion
+// ends in a string literal, so a use may append another literal or `<< value`.
 
 // TVM_FFI_CHECK(x > 0, ValueError) << "text"; throws an error of this kind if the condition is
 // false.
@@ -386,27 +394,29 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
   TVM_FFI_PREDICT_TRUE(cond)           \
   ? static_cast<void>(0) : TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond ") is false: "
 
-// Implementation of the comparisons below; the message shows both operands.
+// Implementation of the comparison macros below, such as TVM_FFI_CHECK_LT.
 #define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)                                    \
   while (const ::tvm::ffi::detail::CheckFailure tvm_ffi_check_failure =                       \
              ::tvm::ffi::detail::LogCheck##name(x, y))                                        \
   TVM_FFI_THROW(ErrorKind) << "Check failed: " #x " " #op " " #y " " << tvm_ffi_check_failure \
                            << ": "
 
-// Comparisons whose message shows both operands: x < y, x > y, x <= y, x >= y, x == y, x != y.
+// Check x < y, x > y, x <= y, x >= y, x == y, x != y.  The error message shows the values of x and
+// y.
 #define TVM_FFI_CHECK_LT(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_LT, <, x, y, ErrorKind)
 #define TVM_FFI_CHECK_GT(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GT, >, x, y, ErrorKind)
 #define TVM_FFI_CHECK_LE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_LE, <=, x, y, ErrorKind)
 #define TVM_FFI_CHECK_GE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GE, >=, x, y, ErrorKind)
 #define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
-// An expression with the value of x, which is evaluated twice.  The call prevents a warning about
-// an unused value.
+// Throws if x is null; otherwise, the expression has the value of x.  It evaluates x twice.  The
+// call of Checked() prevents a compiler warning about an unused value.
 #define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                                       \
   ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " : static_cast<void>(0), \
    ::tvm::ffi::detail::Checked<decltype((x))>(x))
 
-// Same as TVM_FFI_CHECK..., but with InternalError: for conditions that only a bug can break.
+// TVM_FFI_ICHECK macros throw InternalError: use them for conditions that are false only if this
+// code has a bug.
 #define TVM_FFI_ICHECK(cond) TVM_FFI_CHECK(cond, InternalError)
 #define TVM_FFI_ICHECK_LT(x, y) TVM_FFI_CHECK_LT(x, y, InternalError)
 #define TVM_FFI_ICHECK_GT(x, y) TVM_FFI_CHECK_GT(x, y, InternalError)
@@ -433,7 +443,8 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
   while (false) TVM_FFI_ICHECK_NE(x, y)
 #define TVM_FFI_DCHECK_NOTNULL(x) (x)
 #else
-// Checks for debug builds.  With NDEBUG they are compiled but not evaluated.
+// Checks for debug builds.  With NDEBUG, the conditions are compiled but not evaluated, and
+// TVM_FFI_DCHECK_NOTNULL(x) is x.
 #define TVM_FFI_DCHECK(x) TVM_FFI_ICHECK(x)
 #define TVM_FFI_DCHECK_LT(x, y) TVM_FFI_ICHECK_LT(x, y)
 #define TVM_FFI_DCHECK_GT(x, y) TVM_FFI_ICHECK_GT(x, y)

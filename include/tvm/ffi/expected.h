@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected<T>: a T or an Error, for code that reports failures without throwing.
 //
-// Both are stored in one Any; the type index of Error means failure.  If an FFI function returns an
-// Expected with an error, the error is a result value with status 0; it is not raised.
+// One Any stores the value or the error; it is an error if the type index is kTVMFFIError.  If a
+// function object returns an Expected with an error, the call succeeds with status 0 and the Error
+// is its result value; the error is not raised.
 #ifndef TVM_FFI_EXPECTED_H_
 #define TVM_FFI_EXPECTED_H_
 
@@ -119,8 +120,8 @@ class Expected : public detail::ExpectedBase {
     if (is_err()) return T(std::forward<U>(other));
     return detail::AnyUnsafe::CopyFromAnyViewAfterCheck<T>(data_);
   }
-  // Returns the value as a U.  An error stays unchanged; a value that is not a U becomes a
-  // TypeError.
+  // Returns the value as an Expected<U>.  An error is returned unchanged; if the value is not a U,
+  // the result is a TypeError.
   template <typename U>
   Expected<U> as_or_error() const& {
     if (is_err()) return error();
@@ -141,7 +142,7 @@ class Expected : public detail::ExpectedBase {
   }
 
  private:
-  // Takes a value that must be a T or an Error.
+  // Tag of the constructor whose argument is known to be a T or an Error.
   struct Checked {};
   Expected(Checked, Any data) : ExpectedBase(std::move(data)) {}
 
@@ -172,7 +173,7 @@ class Expected<void> : public detail::ExpectedBase {
 namespace detail {
 
 struct ExpectedUnsafe {
-  // `data` must hold a T or an Error.
+  // Returns an Expected that takes ownership of `data`, which must be a T or an Error.
   template <typename T>
   static Expected<T> MoveFromTVMFFIAny(TVMFFIAny data) {
     return Expected<T>(typename Expected<T>::Checked(), AnyUnsafe::MoveTVMFFIAnyRawToAny(data));
@@ -256,7 +257,7 @@ class TVM_FFI_HIDDEN UnexpectedMaker {
     frame << "  File \"" << file_ << "\", line " << line_ << ", in " << function_ << "\n";
     return Unexpected<Error>(MakeError(kind_, message.view(), frame.view()));
   }
-  // Accepts a message to which a user's operator<< for std::ostream was applied last.
+  // Overload for messages whose last `<<` is a user's operator<<, which returns a std::ostream.
   template <typename Char, typename CharTraits>
   Unexpected<Error> operator<<=(std::basic_ostream<Char, CharTraits>& message) const {
     if (const MessageStream* text = MessageStream::Under(message)) return *this <<= *text;
@@ -270,7 +271,8 @@ class TVM_FFI_HIDDEN UnexpectedMaker {
   const char* function_;
 };
 
-// Builds an Unexpected step by step.  The macro below does not use it.
+// Collects a message with << and converts to Unexpected or Expected.  It exists for other source
+// code; the macros below do not use it.
 class TVM_FFI_HIDDEN UnexpectedBuilder {
  public:
   UnexpectedBuilder(const char* kind, const char* file, int line, const char* function)
@@ -324,7 +326,8 @@ class TVM_FFI_HIDDEN UnexpectedBuilder {
   return TVM_FFI_UNEXPECTED(ErrorKind)                                  \
          << "Check failed: " #x " " #op " " #y " " << tvm_ffi_check_failure << ": "
 
-// Comparisons whose message shows both operands: x < y, x > y, x <= y, x >= y, x == y, x != y.
+// Check x < y, x > y, x <= y, x >= y, x == y, x != y.  The error message shows the values of x and
+// y.
 #define TVM_FFI_RET_CHECK_LT(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_LT, <, x, y, ErrorKind)
 #define TVM_FFI_RET_CHECK_GT(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_GT, >, x, y, ErrorKind)
 #define TVM_FFI_RET_CHECK_LE(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_LE, <=, x, y, ErrorKind)
@@ -332,7 +335,8 @@ class TVM_FFI_HIDDEN UnexpectedBuilder {
 #define TVM_FFI_RET_CHECK_EQ(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_RET_CHECK_NE(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_NE, !=, x, y, ErrorKind)
 
-// Same as TVM_FFI_RET_CHECK..., but with InternalError.
+// TVM_FFI_RET_ICHECK macros: same as TVM_FFI_RET_CHECK..., but the error has the kind
+// InternalError.
 #define TVM_FFI_RET_ICHECK(cond) TVM_FFI_RET_CHECK(cond, InternalError)
 #define TVM_FFI_RET_ICHECK_LT(x, y) TVM_FFI_RET_CHECK_LT(x, y, InternalError)
 #define TVM_FFI_RET_ICHECK_GT(x, y) TVM_FFI_RET_CHECK_GT(x, y, InternalError)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Function: a callable that any language can create and any language can call.
 //
-// A FunctionObj has a C entry, which every caller may use, and optionally a C++ entry, through
-// which exceptions propagate.  The first argument of both is the function object itself.
+// A FunctionObj has a C entry (safe_call), which every caller may use, and optionally a C++ entry
+// (cpp_call), through which C++ exceptions propagate.  The first argument of both is the function
+// object itself.
 #ifndef TVM_FFI_FUNCTION_H_
 #define TVM_FFI_FUNCTION_H_
 
@@ -32,8 +33,8 @@
     ::tvm::ffi::detail::CheckSafeCall((expr)); \
   }
 
-// Nonzero: exported functions have metadata and documentation.  Build tools define the default for
-// sources that do not define this macro.
+// If this macro is nonzero, the export macros below also export metadata and documentation.  Build
+// tools define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT for source files that do not define it.
 #ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
 #ifdef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT
@@ -45,7 +46,7 @@
 namespace tvm {
 namespace ffi {
 
-// Object of a Function.
+// Object class of Function: the object header and a TVMFFIFunctionCell.
 class FunctionObj : public Object, public TVMFFIFunctionCell {
  public:
   using FCall = void (*)(const FunctionObj*, const AnyView*, int32_t, Any*);
@@ -53,7 +54,7 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
   static constexpr int32_t _type_index = kTVMFFIFunction;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIFunction, FunctionObj, Object)
 
-  // Calls the function, through the C++ entry if there is one.  *result must not hold a reference.
+  // Calls the function, through its C++ entry if it has one.  *result must not own a reference.
   void CallPacked(const AnyView* args, int32_t num_args, Any* result) const {
     if (TVM_FFI_PREDICT_TRUE(cpp_call != nullptr)) {
       reinterpret_cast<FCall>(cpp_call)(this, args, num_args, result);
@@ -61,7 +62,8 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
       detail::CheckSafeCall(CallSafely(args, num_args, result));
     }
   }
-  // Calls the C entry and returns its status.  An error stays pending.
+  // Calls the C entry and returns its status.  If that is not 0, the error is pending in the
+  // thread's error slot.
   int CallSafely(const AnyView* args, int32_t num_args, Any* result) const {
     return safe_call(detail::ObjectUnsafe::GetHeader(this),
                      reinterpret_cast<const TVMFFIAny*>(args), num_args,
@@ -96,8 +98,8 @@ class PackedArgs {
 
 namespace detail {
 
-// True if the traits of T have a member kViewIsNewObject that is true: a view of a T may refer to a
-// new object, which needs an owner during the call.
+// True if TypeTraits<T>::kViewIsNewObject exists and is true: an AnyView of a T may refer to a new
+// object, which needs an owner until the call returns.
 template <typename T, typename = void>
 inline constexpr bool view_is_new_object_v = false;
 template <typename T>
@@ -105,7 +107,7 @@ inline constexpr bool
     view_is_new_object_v<T, std::void_t<decltype(TypeTraitsNoCR<T>::kViewIsNewObject)>> =
         TypeTraitsNoCR<T>::kViewIsNewObject;
 
-// Returns the argument itself, or an Any that owns the new object of its view.
+// Returns the argument itself, or, if view_is_new_object_v<T>, an Any that owns the new object.
 template <typename T>
 std::conditional_t<view_is_new_object_v<T>, Any, T&&> OwnArgument(T&& arg) {
   return static_cast<std::conditional_t<view_is_new_object_v<T>, Any, T&&>>(std::forward<T>(arg));
@@ -119,12 +121,13 @@ constexpr size_t ArraySize(size_t count) { return count > 0 ? count : 1; }
              std::string_view("the result slot of a call must not hold an object on entry"));
 }
 
-// True if a callable overwrites its result instead of assigning to it.
+// True if a packed callable overwrites the bytes of its result slot, without releasing an object
+// that the slot holds.
 template <typename TCallable>
 inline constexpr bool overwrites_result_v = false;
 
-// Calls a function whose result slot holds an object.  The slot keeps it until the call returns,
-// because an argument may be a view of it.
+// Calls a function with a temporary result slot, because *rv holds an object on entry.  *rv keeps
+// the object until the call returns: an argument may be a view of it.
 TVM_FFI_FAILURE_ inline void CallWithNewResult(FunctionObj::FCall call, const FunctionObj* self,
                                                const AnyView* args, int32_t num_args, Any* rv) {
   Any result;
@@ -132,7 +135,7 @@ TVM_FFI_FAILURE_ inline void CallWithNewResult(FunctionObj::FCall call, const Fu
   *rv = std::move(result);
 }
 
-// A FunctionObj that owns a packed callable.
+// A FunctionObj that contains a packed callable.
 template <typename TCallable>
 class FunctionObjImpl : public FunctionObj {
  public:
@@ -175,7 +178,7 @@ class FunctionObjImpl : public FunctionObj {
   mutable TCallable callable_;
 };
 
-// Adapter from a typed callable to a packed one.
+// Packed callable that converts the arguments for a typed callable and converts its result.
 template <typename F>
 struct TypedCallable {
   F callable;
@@ -191,8 +194,8 @@ template <typename F>
 inline constexpr bool overwrites_result_v<TypedCallable<F>> =
     !std::is_void_v<typename FunctionInfo<F>::RetType>;
 
-// Functions may capture functions, so they can be nested deeply.  Callables with a trivial
-// destructor have nothing to release.
+// A function object may capture another one, so function objects can be nested deeply.  Callables
+// with a trivial destructor cannot: they own no references.
 template <typename TCallable>
 struct NestsDeeply<FunctionObjImpl<TCallable>, void>
     : std::bool_constant<!std::is_trivially_destructible_v<TCallable>> {};
@@ -250,15 +253,17 @@ class Function : public ObjectRef {
     using Callable = detail::TypedCallable<std::decay_t<F>>;
     return FromPacked(Callable{std::forward<F>(callable), std::move(name)});
   }
-  // Returns a Function for a C function; consumes `self`.
+  // Returns a Function that calls safe_call with `self` as its handle.  Consumes `self`, which
+  // `deleter` releases.
   static Function FromExternC(void* self, TVMFFISafeCallType safe_call, void (*deleter)(void*)) {
     TVMFFIObjectHandle out;
     detail::CheckSafeCall(TVMFFIFunctionCreate(self, safe_call, deleter, &out));
     return FromOwnedHandle(out);
   }
 
-  // Return the global function with this name: std::nullopt or a ValueError if it does not exist.
-  // The name is a std::string_view, std::string, String or C string.
+  // Return the global function with this name.  If the name is not registered, GetGlobal returns
+  // std::nullopt and GetGlobalRequired throws ValueError.  Name is std::string_view, std::string,
+  // String or a C string.
   template <typename Name, typename Result = Function>
   static std::optional<Result> GetGlobal(const Name& name) {
     Result function = FindGlobal(detail::ViewOf(name));
@@ -318,8 +323,8 @@ class Function : public ObjectRef {
   using ObjectRef::operator!=;
 
  private:
-  // Separate functions, because GCC before 14 constructs the result in the caller's memory only if
-  // it is declared in the outermost block.
+  // CallWithViews and InvokeWithViews are separate functions because GCC before 14 constructs
+  // `result` in the caller's memory only if it is declared in the outermost block of a function.
   template <typename... Args>
   Any CallWithViews(Args&&... args) const {
     AnyView packed[detail::ArraySize(sizeof...(Args))] = {AnyView(std::forward<Args>(args))...};
@@ -389,7 +394,8 @@ std::vector<Name> Function::ListGlobalNames() {
   return result;
 }
 
-// Returns the type index of a registered type key; throws an error for other keys.
+// Returns the type index of a registered type key; throws InternalError if the key is not
+// registered.
 inline int32_t TypeKeyToIndex(std::string_view type_key) {
   TVMFFIByteArray bytes{type_key.data(), type_key.size()};
   int32_t index;
@@ -397,14 +403,16 @@ inline int32_t TypeKeyToIndex(std::string_view type_key) {
   return index;
 }
 
-// A Function with a C++ signature.  A Function from elsewhere is not checked against the signature.
+// A Function with a C++ signature.  Construction from a Function does not check that the function
+// has this signature.
 template <typename R, typename... Args>
 class TypedFunction<R(Args...)> {
   template <typename F>
   using IfCallable =
       std::enable_if_t<std::is_invocable_r_v<R, F&, Args...> && !std::is_base_of_v<ObjectRef, F> &&
                        !std::is_same_v<F, TypedFunction>>;
-  // Gives a callable exactly this signature.
+  // Callable with the signature R(Args...) that calls an F, whose parameter and result types may
+  // differ.
   template <typename F>
   struct Adapter {
     mutable F callable;
@@ -504,15 +512,17 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
   }                                                                                     \
   }
 
-// `Function` occurs once in the expansion, because each lambda expression has a different type.
+// `Function` occurs once in the expansion, because it may be a lambda expression, and two
+// occurrences of a lambda expression have different types.
 #define TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                             \
   TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi_##ExportName, const auto& tvm_ffi_exported = Function;          \
                          (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(tvm_ffi_exported)>>( \
                              tvm_ffi_exported, #ExportName, args, num_args, result));              \
                          return 0)
 
-// Not const, because rows with and without relocated addresses share the section.  Aligned, because
-// a compiler may otherwise leave gaps between rows.
+// Defines one ExportRow in a section.  The variable is not const, because rows with and without
+// relocated addresses share the section.  It is aligned, because a compiler may otherwise leave
+// gaps between rows.
 #ifdef __ELF__
 #define TVM_FFI_EXPORT_ROW_IN_(Section, Name, Kind, Text)                                  \
   __attribute__((used, aligned(8), section(Section))) static ::tvm::ffi::detail::ExportRow \
@@ -523,7 +533,8 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 #define TVM_FFI_EXPORT_ROW_(Name, Kind, Text) \
   TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_exports", Name, Kind, Text)
 
-// `Signature` is the text of a signature, or nullptr.
+// Exports a function and its metadata.  `Signature` is the text of a signature, or nullptr if none
+// is declared.
 #define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)             \
   TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                   \
   [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() {                 \
@@ -537,7 +548,7 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(add, my::Add, "add(a: int, b: int = 1) -> int");
 // exports the symbol __tvm_ffi_add with the names, defaults, shapes and directions of its
-// parameters.  The library contains the signature even if metadata is off.
+// parameters.  The library contains the signature even if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA is 0.
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(ExportName, Function, Text)           \
   TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Text)                                \
   TVM_FFI_EXPORT_ROW_(#ExportName, "declaration", Text)                                    \
@@ -555,14 +566,15 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 #define TVM_FFI_LEVEL_                   \
   TVM_FFI_QUOTED_(TVM_FFI_VERSION_MAJOR) \
   "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_MINOR) "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_PATCH)
-// In a separate section, because Clang adds nothing to a section that a precompiled header has
-// begun.
+// The row with the ABI level of these headers is in a separate section, because Clang does not add
+// rows to a section that a precompiled header has begun.
 TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_headers", "", "abi", TVM_FFI_LEVEL_)
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add); exports the symbol __tvm_ffi_add, which every
 // language can call.
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
   TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, nullptr)
-// TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(add, "text"); exports the documentation of that function.
+// TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(add, "text"); exports the documentation of the exported
+// function `add`.
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)                   \
   TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,                              \
                          return ::tvm::ffi::detail::ReturnText(DocString, result)) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of packed arguments to a C++ call, and of its result.
+// Conversion of packed arguments to the parameters of a C++ function, and of its result.
 //
 // A typed function uses one conversion routine per argument *type*, which all parameter positions
 // and functions share, and one static table with the names of its types.  If a call fails, cold
@@ -19,7 +19,7 @@ class TypedFunction;
 
 namespace detail {
 
-// TypeSchema() is optional in traits that clients write.
+// True if the traits of T have TypeSchema(), which is optional in traits that users write.
 template <typename T, typename = void>
 inline constexpr bool has_type_schema_v = false;
 template <typename T>
@@ -43,8 +43,9 @@ struct TypeSchemaImpl {
 
 using TypeTextFunction = std::string (*)();
 
-// The name of a type or the type key in its schema: `text`, or if that is nullptr, put(out,
-// compute, quote) writes it.  Names are written without quotes.
+// Name or JSON schema of a parameter type.  If `text` is not nullptr, it is the name, or the type
+// key in the schema.  Otherwise put(out, compute, quote) writes the name or schema; `quote` is
+// nullptr for names.
 struct TypeName {
   const char* text;
   void (*put)(MessageStream* out, TypeTextFunction compute, const char* quote);
@@ -99,10 +100,11 @@ TVM_FFI_FAILURE_ inline void FormatSignature(const Signature& signature, Message
 }
 
 // ---- Schemas ----------------------------------------------------------------------------------
-// Optimized for compile time: each function of a library has a table, and the code that reads the
-// tables is compiled once.
+// To save compile time, each exported function has only a table of TypeNames, and the code that
+// formats these tables as JSON is compiled once per library.
 
-// Quotes of JSON strings: in a JSON text, and in a JSON text inside a JSON string.
+// Quotation marks of JSON strings: in a JSON text, and in a JSON text that is the content of a JSON
+// string.
 inline constexpr const char* kQuote = "\"";
 inline constexpr const char* kQuoteInString = "\\\"";
 
@@ -169,8 +171,8 @@ TVM_FFI_FAILURE_ inline void FormatFunctionSchema(const Signature& schema, const
   out->Print("]}}");
 }
 
-// True for parameter types T, const T, const T& and T&&. T& is not supported: there is no object to
-// which it could refer.
+// True for parameter types T, const T, const T& and T&&.  T& is not supported, because a converted
+// argument is a temporary value.
 template <typename T>
 inline constexpr bool is_argument_v =
     (is_any_v<std::remove_const_t<std::remove_reference_t<T>>> ||
@@ -236,7 +238,8 @@ TVM_FFI_METHOD_INFO_(const noexcept, const Class);
 
 // ---- Arguments --------------------------------------------------------------------------------
 
-// The called function, for error messages; passed by value, in registers.
+// Name and signature of the called function, for error messages.  CallSites are passed by value, in
+// registers.
 struct CallSite {
   const char* function_name;  // "" if the function has no name
   const Signature* signature;
@@ -278,7 +281,8 @@ struct CallSite {
   ThrowCallMismatch(site, index, &found);
 }
 
-// Converts one argument; instantiated once per type.
+// Converts one argument to T; throws TypeError if that fails.  A library has one instantiation per
+// T.
 template <typename T>
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -300,8 +304,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index,
   }
 }
 
-// Same as CastArgument, but for types whose common case needs no cast and constructs the value in
-// place.
+// Same as CastArgument, but first tests the common case that the argument is a T already, which
+// needs no cast and constructs the value in place.
 template <typename T>
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T ReadArgument(const TVMFFIAny* arg, int index, CallSite site) {
   if (TVM_FFI_PREDICT_TRUE(TypeTraits<T>::CheckAnyStrict(arg))) {
@@ -310,7 +314,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T ReadArgument(const TVMFFIAny* arg, int index,
   return CastArgument<T>(arg, index, site);
 }
 
-// Reads the value of a parameter of type T.  Scalars of the exact type are read inline.
+// Reads an argument for a parameter of type T.  The inline code reads scalars of the exact type;
+// other arguments need a call.
 template <typename T, typename Enable = void>
 struct ArgumentReader {
   static T Read(const TVMFFIAny* arg, int index, CallSite site) {
@@ -335,8 +340,8 @@ struct ArgumentReader {
   }
 };
 
-// An argument that is converted when the parameter is initialized, for code that unpacks arguments
-// itself.
+// An argument that converts itself to T when a parameter is initialized with it, for user code that
+// unpacks arguments itself.
 template <typename T>
 class ArgValueWithContext {
  public:
@@ -362,8 +367,8 @@ struct SignatureOf<R(Args...)> {
 template <typename T>
 using ArgumentReaderOf = ArgumentReader<std::remove_const_t<std::remove_reference_t<T>>>;
 
-// Calls f and overwrites *result, which must not hold a reference.  A void function leaves *result
-// unchanged.
+// Calls f with converted arguments and overwrites *result, which must not own a reference.  A void
+// function leaves *result unchanged.
 template <typename R, typename... Args, size_t... I, typename F>
 void CallWithArguments(R (*)(Args...), std::index_sequence<I...>, const F& f,
                        [[maybe_unused]] const TVMFFIAny* args, [[maybe_unused]] CallSite site,
@@ -405,8 +410,8 @@ void unpack_call(std::index_sequence<I...>, const std::string* optional_name, co
 }
 
 // Stores the metadata or documentation of an exported function in `out` and returns the status of
-// the exported symbol.  The string belongs to libtvm_ffi, so it remains valid after the library is
-// unloaded.
+// the exported symbol. libtvm_ffi creates the string, so it remains valid after the library of the
+// exported function is unloaded.
 TVM_FFI_FAILURE_ inline int ReturnText(std::string_view text, TVMFFIAny* out) {
   TVMFFIByteArray bytes{text.data(), text.size()};
   return TVMFFIStringFromByteArray(&bytes, out);
@@ -431,8 +436,9 @@ TVM_FFI_FAILURE_ inline int ReturnMetadataText(const Signature& schema, const ch
   return ReturnText(text.view(), out);
 }
 
-// Type tag for the function argument of an export macro.  It is always deduced: lambda expressions
-// are not allowed in unevaluated operands, and nvcc cannot name their types.
+// Type tag for the function argument of an export macro.  F is deduced from a function argument
+// instead of decltype: lambda expressions are not allowed in unevaluated operands, and nvcc cannot
+// name their types.
 template <typename F>
 struct ExportedType {};
 template <typename F>
@@ -442,7 +448,8 @@ ExportedType<std::decay_t<F>> ExportedTypeOf(const F&) {
 template <typename F>
 using ExportedTypeFunction = ExportedType<F> (*)();
 
-// Without a declared signature, no text needs escapes, and that code is not compiled.
+// Overload for exports without a declared signature: the metadata needs no JSON escapes, so the
+// code that writes them is not compiled.
 template <typename F>
 int ReturnMetadata(ExportedTypeFunction<F>, std::nullptr_t, TVMFFIAny* out) {
   return ReturnMetadataText(FunctionInfo<F>::Schema(), out);

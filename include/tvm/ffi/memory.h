@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // make_object: allocation and construction of objects.
 //
-// Memory belongs to the library that allocated it and is freed by the deleter in the object header.
-// The header is initialized after the constructor has run, so a constructor must not create
-// references to `this`.
+// The memory of an object belongs to the library that allocated it; the deleter in the object
+// header is a function of that library and frees the memory.  The header is initialized after the
+// constructor has run, so a constructor must not create references to `this`.
 #ifndef TVM_FFI_MEMORY_H_
 #define TVM_FFI_MEMORY_H_
 
@@ -20,7 +20,7 @@ using FObjectDeleter = void (*)(void* object, int flags);
 
 namespace detail {
 
-// Returns memory that AlignedFree frees; throws std::bad_alloc.
+// Returns memory that AlignedFree frees; throws std::bad_alloc if the allocation fails.
 inline void* AlignedAlloc(size_t size, size_t align) {
   void* memory = nullptr;
 #ifdef _MSC_VER
@@ -76,8 +76,8 @@ class ObjAllocatorBase {
   }
 
  private:
-  // Called before the object is constructed: without a call between Object() and Finish, compilers
-  // drop the zeros that Object() writes and Finish overwrites.
+  // Must be called before the object is constructed.  If no other call separates Object() from
+  // Finish(), compilers drop the zeros that Object() writes, because Finish() overwrites them.
   template <typename T>
   static int32_t TypeIndexOf() {
     int32_t type_index = T::RuntimeTypeIndex();
@@ -91,8 +91,8 @@ class ObjAllocatorBase {
     TVMFFIObject* header = ObjectUnsafe::GetHeader(object);
     header->combined_ref_count = kCombinedRefCountBothOne;
     header->deleter = deleter;
-    // One store together with the padding, so that compilers see that Finish overwrites all zeros
-    // of Object().
+    // Stores the type index and the padding together, so that compilers see that Finish()
+    // overwrites all zeros of Object().
     const struct {
       int32_t type_index;
       uint32_t padding;
@@ -137,8 +137,9 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
       }
       if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree(MemoryOf(handle));
     }
-    // Returns the start of the memory of an object after its destructor has run.  If the class has
-    // virtual functions, the object then has the vtable of a base class.
+    // Returns the start of the memory of an object after its destructor has run.  The sanitizer
+    // check is off because the destructor of a class with virtual functions leaves the vtable of a
+    // base class in the object.
     TVM_FFI_NO_CLASS_CHECK_ static void* MemoryOf(void* handle) {
       return static_cast<T*>(static_cast<Object*>(handle));
     }
@@ -165,7 +166,7 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
 
 }  // namespace detail
 
-// Returns a new object, constructed with these arguments.
+// Returns a new object of class T, constructed with these arguments.
 template <typename T, typename... Args>
 ObjectPtr<T> make_object(Args&&... args) {
   return detail::SimpleObjAllocator().make_object<T>(std::forward<Args>(args)...);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // MessageStream: the stream of the throw and check macros.
 //
-// It formats like a std::ostream but does not need one for numbers, strings, pointers and enums.
-// For other types with an operator<<(std::ostream&, X), and for manipulators, it creates a
-// std::ostream that writes to the same message.  If that operator is visible only in the code that
-// throws, the stream converts to that std::ostream, and Under() finds the message again.  The
-// conversion is a template: <ostream> must be complete only in files that stream such a value,
-// whose authors include it.
+// MessageStream formats like a std::ostream but does not need one for numbers, strings, pointers
+// and enums.  For manipulators and for other types X with an operator<<(std::ostream&, X), it
+// creates a std::ostream that writes to the same message.  An operator that only the throwing code
+// can see is applied to MessageStream by conversion to that std::ostream; Under() then returns the
+// MessageStream of the std::ostream.  The conversion is a template, so only files that stream such
+// a value must include <ostream>.
 #ifndef TVM_FFI_MESSAGE_DETAIL_H_
 #define TVM_FFI_MESSAGE_DETAIL_H_
 
@@ -21,8 +21,8 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// A std::ostream that writes to the message, as function pointers.  Once it exists, numbers go
-// through it too, because a manipulator may have changed their format.
+// Function table of a std::ostream that writes to a message.  After a MessageStream has created it,
+// the std::ostream also formats numbers, because a manipulator may have changed their format.
 struct MessageOstream {
   void (*destroy)(MessageOstream* self);
   void (*put_bool)(MessageOstream* self, bool value);
@@ -36,8 +36,8 @@ struct MessageOstream {
 
 class TVM_FFI_HIDDEN MessageStream {
  private:
-  // Only considers operators that argument-dependent lookup finds, because the members of
-  // std::ostream accept every enum.
+  // True if argument-dependent lookup finds an operator<< for T.  Members of std::ostream do not
+  // count, because they accept every enum with implicit conversion to int.
   template <typename T>
   static constexpr auto HasOwnOperator(int)
       -> decltype(operator<<(std::declval<std::ostream&>(), std::declval<const T&>()), bool()) {
@@ -56,7 +56,8 @@ class TVM_FFI_HIDDEN MessageStream {
   static constexpr bool HasOperator(...) {
     return false;
   }
-  // Handles common types first, without overload resolution for operators.
+  // Returns true if a T can be streamed.  Common types are tested first, because overload
+  // resolution of operator<< costs compile time.
   template <typename T>
   static constexpr bool Prints() {
     if constexpr (std::is_scalar_v<T> || std::is_array_v<T> || std::is_same_v<T, std::string>) {
@@ -68,7 +69,7 @@ class TVM_FFI_HIDDEN MessageStream {
 
  public:
   MessageStream() = default;
-  // Moves the text only; manipulators do not apply to the new stream.
+  // Moves only the text of the message; manipulators do not apply to the new stream.
   MessageStream(MessageStream&& other) noexcept
       : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
     other.data_ = nullptr;
@@ -79,8 +80,7 @@ class TVM_FFI_HIDDEN MessageStream {
     std::free(data_);
   }
 
-  // Appends formatted text like printf; manipulators do not apply.  One call can append several
-  // pieces.
+  // Appends formatted text like printf; manipulators do not apply.
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE TVM_FFI_PRINTF_(2, 3) void Print(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -100,7 +100,8 @@ class TVM_FFI_HIDDEN MessageStream {
 
   std::string_view view() const { return std::string_view(data_, size_); }
   std::string str() const { return std::string(view()); }
-  // Returns the temporary of the throw macros as an lvalue, to which free operators bind.
+  // Returns *this as an lvalue.  The throw macros create a temporary, to which free operators <<
+  // could not bind.
   MessageStream& stream() { return *this; }
   // Converts to a std::ostream that writes to the same message.
   template <typename Ostream, typename = std::enable_if_t<std::is_same_v<Ostream, std::ostream>>>
@@ -164,8 +165,8 @@ class TVM_FFI_HIDDEN MessageStream {
     manipulator(RequireOstream<Ostream>());
     return *this;
   }
-  // All other types with an operator<< that is visible here; for other operators, see the
-  // conversion above.
+  // Streams all other types with an operator<< that is visible here.  Other operators << use the
+  // conversion to std::ostream above.
   template <typename T, typename = std::enable_if_t<Prints<T>()>>
   MessageStream& operator<<(const T& value) {
     if constexpr (std::is_convertible_v<const T&, const char*> && std::is_pointer_v<T>) {
@@ -249,15 +250,16 @@ class TVM_FFI_HIDDEN MessageStream {
     capacity_ = capacity;
   }
 
-  // A plain buffer, because std::string would be compiled into every file with a failure path.
+  // Memory from malloc: the code of std::string would be compiled into every file with a failure
+  // path.
   char* data_{nullptr};
   size_t size_{0};
   size_t capacity_{0};
   MessageOstream* ostream_{nullptr};
 };
 
-// Everything depends on the template parameter, so that std::ostream need not be complete before
-// the first use.
+// A std::ostream that writes to a MessageStream.  All types depend on the template parameter, so
+// that std::ostream may be incomplete until the first use.
 template <typename Ostream>
 struct MessageStream::OstreamOverText : MessageOstream {
   using Streambuf =
@@ -270,7 +272,7 @@ struct MessageStream::OstreamOverText : MessageOstream {
       if (c != Streambuf::traits_type::eof()) message->Append(&text, 1);
       return Streambuf::traits_type::not_eof(c);
     }
-    // std::streamsize, which <iosfwd> need not declare.
+    // Type std::streamsize, which <iosfwd> need not declare.
     using Size = decltype(std::declval<Ostream&>().width());
     Size xsputn(const char* data, Size size) override {
       message->Append(data, static_cast<size_t>(size));

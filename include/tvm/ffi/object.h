@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object, and the smart pointers to objects.
+// Object, the base class of all objects, and the smart pointers to objects.
 //
 // An object begins with the 24-byte TVMFFIObject header that all languages share.  Reference
-// counting is inline and must follow the protocol in c_api.h exactly, because other owners of the
-// object were compiled elsewhere.  ObjectPtr, Arc and WeakObjectPtr own one reference each;
-// ObjectRef is the base of the reference classes, which users pass by value.
+// counting is inline and must follow the protocol in c_api.h exactly, because separately compiled
+// libraries count references to the same objects.  ObjectPtr, Arc and WeakObjectPtr own one
+// reference each; ObjectRef is the base of the reference classes, which users pass by value.
 #ifndef TVM_FFI_OBJECT_H_
 #define TVM_FFI_OBJECT_H_
 
@@ -13,7 +13,7 @@
 namespace tvm {
 namespace ffi {
 
-// Tag of the constructors that leave a reference null.
+// Tag of the constructors that leave a reference null, even if its class is not nullable.
 struct UnsafeInit {};
 
 class Object;
@@ -52,7 +52,7 @@ inline void AcquireReleasedWrites([[maybe_unused]] TVMFFIObject* object) {
 }
 
 // Runs the deleter after the last strong reference was released; `before` is the counter before
-// that.
+// that release.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void DropLastStrong(TVMFFIObject* object, uint64_t before) {
   AcquireReleasedWrites(object);
   if (object->deleter == nullptr) return;
@@ -88,7 +88,7 @@ inline void DecWeakRef(TVMFFIObject* object) {
   }
 }
 
-// Adds a strong reference and returns true unless the object is already destroyed.
+// Adds a strong reference and returns true; returns false if the object is already destroyed.
 inline bool TryPromoteWeak(TVMFFIObject* object) {
   uint64_t count = __atomic_load_n(&object->combined_ref_count, __ATOMIC_RELAXED);
   while ((count & kCombinedRefCountMaskUInt32) != 0) {
@@ -108,8 +108,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool HasAncestor(int32_t type_index, int
   return info->type_depth > depth && info->type_ancestors[depth]->type_index == target;
 }
 
-// Returns true if objects with this index are instances of ObjectType.  A parent has a smaller
-// index than its children.
+// Returns true if objects with this index are instances of ObjectType.  A base type has a smaller
+// index than its derived types.
 template <typename ObjectType>
 bool IsObjectInstance(int32_t type_index) {
   if constexpr (std::is_same_v<ObjectType, Object>) {
@@ -117,7 +117,7 @@ bool IsObjectInstance(int32_t type_index) {
   } else {
     int32_t target = ObjectType::RuntimeTypeIndex();
     if constexpr (ObjectType::_type_final) return type_index == target;
-    // One comparison for the class itself and the children in its slots.
+    // One comparison covers the class itself and the derived types in its reserved index range.
     uint32_t distance = static_cast<uint32_t>(type_index) - static_cast<uint32_t>(target);
     if (TVM_FFI_PREDICT_TRUE(distance <= ObjectType::_type_child_slots)) return true;
     if constexpr (!ObjectType::_type_child_slots_can_overflow) return false;
@@ -125,7 +125,8 @@ bool IsObjectInstance(int32_t type_index) {
   }
 }
 
-// Same as IsObjectInstance, but for a target that is known at run time only.
+// Same as IsObjectInstance, but for a target type that is known only at run time, and for values
+// that are not objects.
 inline bool RuntimeTypeIndexMatch(int32_t actual, int32_t target) {
   if (actual == target || target == kTVMFFIAny) return true;
   if (target == kTVMFFIStr) return actual == kTVMFFISmallStr;
@@ -149,7 +150,8 @@ struct ObjectUnsafe;
 class Object {
  public:
   Object() : header_{} {}
-  // A copy does not include the header, which belongs to the memory of its object.
+  // A copy does not copy the header: the reference count and the deleter belong to the memory of
+  // one object.
   Object(const Object&) noexcept : header_{} {}
   Object& operator=(const Object&) noexcept { return *this; }
 
@@ -162,8 +164,9 @@ class Object {
   uint64_t GetTypeKeyHash() const { return TVMFFIGetTypeInfo(header_.type_index)->type_key_hash; }
   static std::string TypeIndex2Key(int32_t type_index) { return TypeIndexToTypeKey(type_index); }
 
-  // Returns true if there is one strong and no weak reference: the content may be changed in place.
-  // Changes that other owners made before they released their references are visible.
+  // Returns true if the object has one strong and no weak reference, so that its owner may change
+  // the content in place.  Changes that other owners made before they released their references are
+  // visible.
   bool unique() const { return LoadCounts(__ATOMIC_ACQUIRE) == detail::kCombinedRefCountBothOne; }
   uint64_t use_count() const {
     return LoadCounts(__ATOMIC_RELAXED) & detail::kCombinedRefCountMaskUInt32;
@@ -241,7 +244,8 @@ class ObjectPtr {
     data_ = other.data_;
     other.data_ = data;
   }
-  // The pointer is null before the object is destroyed, whose destructor may read it.
+  // Sets the pointer to null before it releases the object, because the destructor of the object
+  // may read the pointer.
   void reset() { ObjectPtr().swap(*this); }
   int use_count() const { return data_ != nullptr ? static_cast<int>(data_->use_count()) : 0; }
   bool unique() const { return data_ != nullptr && data_->unique(); }
@@ -285,13 +289,14 @@ class Arc : public ObjectPtr<T> {
 
  private:
   explicit Arc(ObjectPtr<T>&& pointer) : ObjectPtr<T>(std::move(pointer)) {}
-  // Private, because they could make the pointer null.
+  // These members are private because they could make the pointer null.
   using ObjectPtr<T>::reset;
   using ObjectPtr<T>::swap;
   friend struct detail::ObjectUnsafe;
 };
 
-// Smart pointer that owns one weak reference: it keeps the memory of an object, not the object.
+// Smart pointer that owns one weak reference: the memory of the object stays allocated, but the
+// object may be destroyed.
 template <typename T>
 class WeakObjectPtr {
  public:
@@ -371,7 +376,8 @@ class ObjectRef {
     return defined() ? data_->GetTypeKey() : std::string(StaticTypeKey::kTVMFFINone);
   }
 
-  // Returns the object as an ObjectType, or nullptr if it is null or not an instance.
+  // Returns the object as an ObjectType, or nullptr if the reference is null or the object is not
+  // an instance.
   template <typename ObjectType, typename = std::enable_if_t<is_object_subclass_v<ObjectType>>>
   const ObjectType* as() const {
     if (!defined() || !data_->IsInstance<ObjectType>()) return nullptr;
@@ -404,7 +410,8 @@ class ObjectRef {
 };
 
 namespace detail {
-// False for types that are not reference classes.
+// True if a T can refer to every object of its class T::ContainerType.  False for types that are
+// not reference classes.
 template <typename T, typename = void>
 inline constexpr bool container_is_exact_v = false;
 template <typename T>

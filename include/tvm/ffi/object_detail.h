@@ -9,8 +9,9 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Access to the pointers in references.  A handle always points to the 24-byte header.  A class
-// with virtual functions begins before the header, so conversions go through Object.
+// Access to the object pointers in reference classes and smart pointers.  A handle always points to
+// the 24-byte header.  An object with virtual functions begins before the header, so conversions
+// between handles and class pointers go through Object.
 struct ObjectUnsafe {
   static TVMFFIObject* GetHeader(const Object* object) {
     return const_cast<TVMFFIObject*>(&object->header_);
@@ -40,7 +41,8 @@ struct ObjectUnsafe {
     ref.data_ = std::move(pointer);
     return ref;
   }
-  // Takes ownership.  The pointer of a new reference is null, so no previous object is released.
+  // Returns a reference that takes ownership of `object`.  The pointer in `ref` is null before the
+  // assignment, so no object is released.
   template <typename T>
   static T ObjectRefFromOwned(TVMFFIObject* object) {
     T ref(UnsafeInit{});
@@ -109,7 +111,7 @@ struct ObjectUnsafe {
   }
 };
 
-// Stores an object; a null pointer is stored as None.
+// Stores an object in *out; a null pointer is stored as None.
 inline void SetObjectPayload(TVMFFIAny* out, TVMFFIObject* object) {
   SetPointerPayload(out, object != nullptr ? object->type_index : kTVMFFINone, object);
 }
@@ -128,7 +130,8 @@ bool HoldsInstance(const TVMFFIAny* value) {
 
 // ---- Conversion traits ------------------------------------------------------------------------
 
-// Default traits of reference classes.  A derived specialization may replace CheckAnyStrict only.
+// Default traits of reference classes.  A specialization that derives from them can replace just
+// CheckAnyStrict, because TryCastFromAnyView calls the replacement.
 template <typename RefType>
 struct ObjectRefTypeTraitsBase : TypeTraitsBase {
   using ContainerType = typename RefType::ContainerType;
@@ -174,8 +177,9 @@ struct TypeToRuntimeTypeIndex<RefType, std::enable_if_t<std::is_base_of_v<Object
   static int32_t v() { return RefType::ContainerType::RuntimeTypeIndex(); }
 };
 
-// Traits of reference classes with conversions.  If the strict check fails, the fallback types are
-// tried in order, and TypeTraits<RefType>::ConvertFallbackValue converts the value.
+// Base of traits of reference classes to which other types convert.  If the strict check fails, the
+// fallback types are tried in order, and TypeTraits<RefType>::ConvertFallbackValue converts the
+// value.
 template <typename RefType, typename... Fallback>
 struct ObjectRefWithFallbackTraitsBase : ObjectRefTypeTraitsBase<RefType> {
   static_assert(!(std::is_same_v<Fallback, bool> || ...),
@@ -256,8 +260,8 @@ inline constexpr bool type_subsumes_v<ObjectPtr<T>, Arc<U>> = std::is_base_of_v<
 template <typename T, typename U>
 inline constexpr bool type_subsumes_v<Arc<T>, Arc<U>> = std::is_base_of_v<T, U>;
 
-// Borrowed pointers.  An argument must not be null.  A parameter is a pointer to const unless the
-// type is declared mutable.
+// Traits of raw object pointers, which are borrowed.  An argument must not be null.  A parameter is
+// a pointer to const unless its class declares _type_mutable.
 template <typename T>
 struct TypeTraits<T*, std::enable_if_t<is_object_subclass_v<std::remove_const_t<T>>>>
     : TypeTraitsBase {
@@ -307,7 +311,7 @@ std::optional<RefType> ObjectRef::as() && {
 }
 
 namespace detail {
-// Throws TypeError; the message names the element that does not fit, if there is one.
+// Throws TypeError.  For a container, the message names the element whose type does not match.
 template <typename RefType>
 [[noreturn]] TVM_FFI_FAILURE_ void ThrowCannotTreatRef(const ObjectRef& ref) {
   TVMFFIAny view;
@@ -368,7 +372,8 @@ struct ObjectPtrEqual {
 
 namespace detail {
 
-// Registers a type with a static index, or allocates an index if it is -1.
+// Registers ObjectType with `static_type_index`, or with a new index if that is -1; returns the
+// index.
 template <typename ObjectType, typename ParentType>
 int32_t RegisterObjectType(int32_t static_type_index) {
   static_assert(!ParentType::_type_final, "the parent class is declared final");
@@ -401,7 +406,8 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
 }  // namespace ffi
 }  // namespace tvm
 
-// Declares the type information in the body of an object class with a constant `_type_index`.
+// Declares the type information in the body of an object class that defines a constant
+// `_type_index`.
 #define TVM_FFI_DECLARE_OBJECT_INFO_STATIC(TypeKey, TypeName, ParentType)    \
   static constexpr int32_t _type_depth = ParentType::_type_depth + 1;        \
   static constexpr const char* _type_key = TypeKey;                          \
@@ -413,10 +419,10 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
   static int32_t RuntimeTypeIndex() { return TypeName::_type_index; }
 
 // Same as TVM_FFI_DECLARE_OBJECT_INFO, but for a class that declares `_type_key` itself.  The index
-// is allocated when the library is loaded.  Load-time blocks may run before _type_index is set;
-// they call _GetOrAllocRuntimeTypeIndex.  Libraries that were built with other headers share both
-// variables and write the same value to them.  RuntimeTypeIndex refers to _InitTypeIndex so that
-// class templates instantiate it.
+// is allocated when the library is loaded.  Load-time blocks may run before `_type_index` is set,
+// so they call _GetOrAllocRuntimeTypeIndex.  Libraries that were built with other versions of these
+// headers share the variables `tindex` and `_type_index` and write the same index to them.
+// RuntimeTypeIndex refers to _InitTypeIndex so that class templates instantiate it.
 #define TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)             \
   static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                     \
   static int32_t _GetOrAllocRuntimeTypeIndex() {                                          \
@@ -449,7 +455,7 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
   __PtrType get() const { return static_cast<__PtrType>(data_.get()); }                            \
   using ContainerType = ObjectName
 
-// Declares the members of a reference class that may be null.
+// Declares the members of a reference class whose references may be null.
 #define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(TypeName, ParentType, ObjectName)   \
   TypeName() = default;                                                                \
   explicit TypeName(::tvm::ffi::ObjectPtr<ObjectName> n) : ParentType(std::move(n)) {} \
@@ -458,7 +464,8 @@ int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
   TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName);                                       \
   [[maybe_unused]] static constexpr bool _type_is_nullable = true
 
-// Declares the members of a reference class that is null only after it was moved from.
+// Declares the members of a reference class whose references are null only after they were moved
+// from.
 #define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(TypeName, ParentType, ObjectName) \
   explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                    \
   TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                                \

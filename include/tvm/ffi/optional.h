@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optional<T>.  Its layout is contract and depends on T:
+// Optional<T>: a T or nothing.  Its layout is part of the ABI and depends on T:
 //
 //   a reference class           8 bytes: the pointer, null if empty
 //   ObjectPtr<X>, Arc<X>        8 bytes: the pointer, null if empty
@@ -33,14 +33,16 @@ inline constexpr bool use_object_ptr_optional_v = is_object_ptr_type_v<T> || is_
 
 namespace detail {
 
-// True if an Optional<T> is constructed from a U by conversion to T, not by another constructor.
+// True if the constructor of Optional<T> that converts a U to T accepts U; other constructors
+// accept T, Optional, nullptr and std::optional.
 template <typename Self, typename T, typename U>
 inline constexpr bool optional_converts_v =
     std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
     !std::is_base_of_v<Self, std::decay_t<U>> && !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
     !std::is_same_v<std::decay_t<U>, std::optional<T>>;
 
-// True if an Optional<T> is assigned a U by conversion to T, not by another operator.
+// True if the assignment operator of Optional<T> that converts a U to T accepts U; other operators
+// accept Optional, nullptr and std::optional.
 template <typename T, typename U>
 struct TakesValue
     : std::bool_constant<std::is_constructible_v<T, U&&> &&
@@ -56,7 +58,8 @@ inline constexpr bool optional_assigns_v =
   ThrowError("RuntimeError", std::string_view(message));
 }
 
-// True if U is compared with the value of an Optional; other operand types have separate overloads.
+// True if operator== compares a U with the value of an Optional; std::nullopt_t and nullptr have
+// separate overloads.
 template <typename U>
 inline constexpr bool is_optional_operand_v =
     !is_optional_type_v<U> && !std::is_same_v<U, std::nullopt_t> &&
@@ -64,8 +67,8 @@ inline constexpr bool is_optional_operand_v =
 template <typename U>
 inline constexpr bool is_optional_operand_v<std::optional<U>> = false;
 
-// True if a T can be compared with a U.  Optional types are not tested, because their operators may
-// in turn test this one.
+// True if a T can be compared with a U. optional_equals_v does not test a U that is an Optional,
+// because the operators of that Optional may in turn test this one.
 template <typename T, typename U, typename = void>
 inline constexpr bool equals_v = false;
 template <typename T, typename U>
@@ -77,7 +80,7 @@ inline constexpr bool optional_equals_v = false;
 template <typename T, typename U>
 inline constexpr bool optional_equals_v<T, U, true> = equals_v<T, U>;
 
-// Operators of all representations, derived from has_value() and operator*.
+// Operators of all representations of Optional, defined with has_value() and operator*.
 template <typename Self, typename T>
 class OptionalOperators {
  public:
@@ -132,7 +135,7 @@ class OptionalOperators {
 
 }  // namespace detail
 
-// A T or nothing.  For a reference class T, nothing is the null reference.
+// A T or nothing.  For a reference class T, the null reference represents nothing.
 template <typename T, typename Enable>
 class Optional : public detail::OptionalOperators<Optional<T>, T> {
  public:
@@ -169,7 +172,7 @@ class Optional : public detail::OptionalOperators<Optional<T>, T> {
   std::optional<T> data_;
 };
 
-// Representation of types that an Any can store.
+// Optional of a type that an Any can store: the Any is None if the Optional is empty.
 template <typename T>
 class Optional<T, std::enable_if_t<TypeTraits<T>::storage_enabled &&
                                    !use_object_ref_optional_v<T> && !use_object_ptr_optional_v<T>>>
@@ -225,8 +228,8 @@ class Optional<T, std::enable_if_t<TypeTraits<T>::storage_enabled &&
   friend struct TypeTraits;
 };
 
-// Representation of reference classes: the null pointer is the empty state, even if T itself cannot
-// be null.
+// Optional of a reference class: the pointer is null if the Optional is empty, even if T itself
+// cannot be null.
 template <typename T>
 class Optional<T, std::enable_if_t<use_object_ref_optional_v<T>>>
     : public detail::OptionalOperators<Optional<T>, T> {
@@ -340,7 +343,8 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
       return copy;
     }
   }
-  // Return the object as another reference or pointer type, like Any::as and Any::as_or_throw.
+  // Return the object as another reference class or pointer type, as Any::as and Any::as_or_throw
+  // do.
   template <typename U>
   auto as() const {
     return AnyView(static_cast<const Base&>(*this)).template as<U>();

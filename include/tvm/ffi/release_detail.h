@@ -4,8 +4,9 @@
 // Recursive release of a few hundred thousand nested containers would overflow the stack.  The
 // runtime counts the nesting depth of each thread and keeps a list of the objects whose release is
 // deferred, because code that a JIT compiler loads must not have thread-local variables.  The
-// function that does so is an attribute of ffi.Object; with a runtime without this attribute,
-// objects are released recursively.  See docs/design/nested-release.md.
+// runtime's release function is the attribute `__release_in_turn__` of ffi.Object; if a runtime
+// does not have this attribute, objects are released recursively.  See
+// docs/design/nested-release.md.
 #ifndef TVM_FFI_RELEASE_DETAIL_H_
 #define TVM_FFI_RELEASE_DETAIL_H_
 
@@ -21,7 +22,7 @@ class TVM_FFI_HIDDEN NestedRelease {
  public:
   using Deleter = void (*)(void* object, int flags);
 
-  // Calls the deleter: immediately, or later if many releases are nested on this thread.
+  // Calls the deleter: usually immediately, or later if many releases are nested on this thread.
   static void Release(void* object, int flags, Deleter deleter) {
     __atomic_load_n(&release_, __ATOMIC_RELAXED)(object, flags, deleter);
   }
@@ -45,7 +46,8 @@ class TVM_FFI_HIDDEN NestedRelease {
     found(object, flags, deleter);
   }
 
-  // Initialized statically; the first call replaces it.
+  // Initialized statically with FindAndRelease; the first call replaces it with the runtime's
+  // function.
   static inline Function release_ = FindAndRelease;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RValueRef: an argument that the callee may move out instead of sharing it.
+// RValueRef: an object argument that the callee may move out instead of sharing it.
 #ifndef TVM_FFI_RVALUE_REF_H_
 #define TVM_FFI_RVALUE_REF_H_
 
@@ -8,8 +8,8 @@
 namespace tvm {
 namespace ffi {
 
-// A reference to an object that the callee may move out, which leaves it null.  It is passed as the
-// address of the object pointer.
+// An argument whose object the callee may move out, which sets the reference to null.  A packed
+// call passes the address of the object pointer (kTVMFFIObjectRValueRef).
 template <typename RefType>
 class RValueRef {
  public:

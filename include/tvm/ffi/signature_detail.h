@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compile-time comparison of a signature text with a C++ function type.
+// Compile-time comparison of a signature, given as text, with a C++ function type.
 //
 // The comparison covers the function name, the number of parameters, and whether a parameter is a
-// tensor or a number.  Other parts of the signature language are checked by its full parser.
+// tensor or a number.  The full parser of the signature language checks all other parts of the
+// text.
 #ifndef TVM_FFI_SIGNATURE_DETAIL_H_
 #define TVM_FFI_SIGNATURE_DETAIL_H_
 
@@ -37,7 +38,8 @@ class SignatureText {
     Take('(');
     return name;
   }
-  // Reads one parameter and stores the kind of its type; returns false at the end of the list.
+  // Reads one parameter and stores the kind of its type; returns false at the end of the parameter
+  // list.
   constexpr bool TakeParameter(ParameterKind* kind) {
     while (Front() != ')' && Front() != '\0') {
       bool is_mark = Front() == '/' || Front() == '*';
@@ -116,7 +118,7 @@ class SignatureText {
   size_t position_ = 0;
 };
 
-// Returns true if the signature has this function name or none.
+// Returns true if the signature has this function name or no function name.
 constexpr bool IsSignatureOf(std::string_view text, std::string_view name) {
   std::string_view found = SignatureText(text).TakeName();
   return found.empty() || found == name;
@@ -145,8 +147,8 @@ constexpr int NumParametersOf(ExportedTypeFunction<F>) {
   return static_cast<int>(FunctionInfo<F>::num_args);
 }
 
-// Returns the index of the first parameter that is a tensor in one signature and a number in the
-// other, or -1.
+// Returns the index of the first parameter that is a tensor in the text and a number in the C++
+// function, or vice versa; returns -1 if no parameter differs.
 template <typename F>
 constexpr int FindKindMismatch(std::string_view text, ExportedTypeFunction<F>) {
   const Signature* signature = SignatureOf<typename FunctionInfo<F>::FType>::value;

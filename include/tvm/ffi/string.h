@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// String and Bytes: immutable, 16 bytes, shared with all languages.
+// String and Bytes: immutable strings in a 16-byte value that all languages share.
 //
-// Up to 7 bytes are stored in the value itself, more in a heap object.  The reverse does not hold:
-// a String from a std::string&& moves it into a heap object, whatever its length.  Equal strings
-// may therefore have different type indices, and all comparisons here compare the content.
+// Strings of up to 7 bytes are stored in the value itself, longer ones in a heap object.  A short
+// string may be in a heap object, too: construction from a std::string&& moves the std::string into
+// a heap object.  Equal strings may therefore have different type indices, and all comparisons in
+// this header compare the content.
 #ifndef TVM_FFI_STRING_H_
 #define TVM_FFI_STRING_H_
 
@@ -80,7 +81,7 @@ inline void MakeHeapText(int32_t heap_index, const char* data, size_t size, TVMF
   SetPointerPayload(out, heap_index, object);
 }
 
-constexpr size_t kSmallTextSize = 7;  // bytes that fit into the value
+constexpr size_t kSmallTextSize = 7;  // bytes that fit into a value without a heap object
 
 // Stores a string or bytes value in *out, which must not hold a reference.
 inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, size_t size,
@@ -101,7 +102,7 @@ inline void AddDifference(Block16* difference, const char* lhs, const char* rhs)
 }
 
 // Returns true if two memory blocks of `size` bytes are equal.  Most strings are short: comparing
-// overlapping 16-byte blocks is faster than a call of memcmp in another library.
+// overlapping 16-byte blocks is faster than a call of memcmp in the C library.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool SameBytes(const void* lhs, const void* rhs,
                                                        size_t size) {
   if (size < 16 || size > 64) return size == 0 || std::memcmp(lhs, rhs, size) == 0;
@@ -118,16 +119,17 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool SameBytes(const void* lhs, const vo
   return (difference[0] | difference[1]) == 0;
 }
 
-// Enables functions that take a std::string&&. They are templates, so that only files that use them
-// pay for the instantiations.
+// Enables a function template for std::string&& arguments only.  These functions are templates so
+// that only files that use them instantiate them.
 template <typename S>
 using IfRvalueStdString = std::enable_if_t<std::is_same_v<S, std::string>>;
 
-// The value of a String or Bytes; owns a reference if its type index is that of a heap object.
+// The 16-byte value in a String or Bytes; owns a reference if its type index belongs to a heap
+// object.
 class BytesBaseCell {
  public:
   explicit BytesBaseCell(int32_t small_index) { SetIntPayload(&data_, small_index, 0); }
-  // Takes ownership of the reference.
+  // Takes ownership of the reference in `owned`.
   explicit BytesBaseCell(const TVMFFIAny& owned) { CopyPayload(&data_, owned); }
   BytesBaseCell(const BytesBaseCell& other) {
     CopyPayload(&data_, other.data_);
@@ -154,14 +156,14 @@ class BytesBaseCell {
     return IsHeap() ? *TVMFFIBytesGetByteArrayPtr(data_.v_obj)
                     : TVMFFISmallBytesGetContentByteArray(&data_);
   }
-  // Returns true if the content equals that of another cell; both must be strings or both bytes.
+  // Returns true if both cells have the same content; both must be strings or both must be bytes.
   bool Equals(const BytesBaseCell& other) const {
     if (IsHeap() && other.IsHeap()) {
       const TVMFFIByteArray* lhs = TVMFFIBytesGetByteArrayPtr(data_.v_obj);
       const TVMFFIByteArray* rhs = TVMFFIBytesGetByteArrayPtr(other.data_.v_obj);
       return lhs->size == rhs->size && SameBytes(lhs->data, rhs->data, lhs->size);
     }
-    // The unused bytes of short text are 0.
+    // Values without a heap object are compared as 16 bytes, because their unused bytes are 0.
     if (IsHeap() == other.IsHeap()) return std::memcmp(&data_, &other.data_, sizeof(data_)) == 0;
     return EqualsAdopted(other);
   }
@@ -203,7 +205,7 @@ class BytesBaseCell {
 
 }  // namespace detail
 
-// An immutable byte string.  Up to 7 bytes need no object.
+// An immutable byte string.  Up to 7 bytes are stored without a heap object.
 class Bytes {
  public:
   Bytes() : data_(kTVMFFISmallBytes) {}
@@ -249,7 +251,7 @@ class Bytes {
   friend struct TypeTraits;
 };
 
-// An immutable UTF-8 string.  Up to 7 bytes need no object.
+// An immutable UTF-8 string.  Up to 7 bytes are stored without a heap object.
 class String {
  public:
   String(std::nullptr_t) = delete;
@@ -318,7 +320,7 @@ class String {
   bool ends_with(const char* suffix, size_t count) const {
     return ends_with(std::string_view(suffix, count));
   }
-  // Returns the parts between delimiters; they are borrowed from this string.
+  // Returns the parts between delimiters, borrowed until this string is destroyed.
   template <typename Part = std::string_view>
   std::vector<Part> Split(char delimiter) const {
     std::vector<Part> parts;
@@ -394,7 +396,8 @@ inline int CompareText(std::string_view lhs, std::string_view rhs) {
   bool operator op(const String&, std::nullptr_t) = delete; \
   bool operator op(std::nullptr_t, const String&) = delete;
 
-// Operators for Strings, std::strings and C strings.  Null pointers are rejected at compile time.
+// Operators between String and String, std::string or C strings.  An operand nullptr does not
+// compile.
 inline bool operator==(const String& lhs, const String& rhs) { return detail::SameText(lhs, rhs); }
 inline bool operator!=(const String& lhs, const String& rhs) { return !detail::SameText(lhs, rhs); }
 TVM_FFI_STRING_BINARY_MIXED_(bool, ==, detail::SameText)
@@ -415,7 +418,7 @@ TVM_FFI_STRING_NO_NULL_(>=)
 #undef TVM_FFI_STRING_BINARY_MIXES_
 #undef TVM_FFI_STRING_NO_NULL_
 
-// Writes the string.  A template, so that only callers need <ostream>.
+// Writes the string.  The operator is a template, so that only callers need <ostream>.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const String& text) {
@@ -427,8 +430,8 @@ std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& o
 
 namespace detail {
 
-// Traits of String and Bytes.  `view_index` is the type index of the borrowed form that a cast also
-// accepts.
+// Traits of String and Bytes.  A cast also accepts the borrowed form (C string or byte array),
+// whose type index is `view_index`.
 template <typename T, int32_t small_index, int32_t heap_index, int32_t view_index>
 struct TextTraits : TypeTraitsBase {
   static constexpr int32_t field_static_type_index = kTVMFFIAny;
@@ -473,7 +476,7 @@ TVM_FFI_TEXT_TRAITS_(Bytes, kTVMFFISmallBytes, kTVMFFIBytes, kTVMFFIByteArrayPtr
                      "ffi.Bytes");
 #undef TVM_FFI_TEXT_TRAITS_
 
-// Traits of C strings: a view borrows the string, an owned value copies it.
+// Traits of C strings: an AnyView borrows the C string, an Any copies it.
 namespace detail {
 template <typename T>
 struct RawStrTraits : TypeTraitsBase {

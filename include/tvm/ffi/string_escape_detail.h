@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of string.h: JSON and Python string literals.
 //
-// The functions are templates, so that only files that use them pay for their compilation.
+// The functions are templates, so that only files that use them instantiate them.
 #ifndef TVM_FFI_STRING_ESCAPE_DETAIL_H_
 #define TVM_FFI_STRING_ESCAPE_DETAIL_H_
 
@@ -11,7 +11,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Appends `prefix` and `width` lower-case hexadecimal digits.
+// Appends `prefix` and `width` lower-case hexadecimal digits of `value`.
 inline void AppendHex(std::string* out, const char* prefix, uint32_t value, int width) {
   *out += prefix;
   for (int shift = (width - 1) * 4; shift >= 0; shift -= 4) {
@@ -19,8 +19,8 @@ inline void AppendHex(std::string* out, const char* prefix, uint32_t value, int 
   }
 }
 
-// Returns the length of the well-formed UTF-8 sequence at the start of `text`, or 0; *code_point
-// receives the character.
+// Returns the length of the well-formed UTF-8 sequence at the start of `text`, or 0 if it is
+// malformed; *code_point receives the code point.
 inline size_t DecodeUtf8(std::string_view text, uint32_t* code_point) {
   uint32_t lead = static_cast<unsigned char>(text[0]);
   size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -36,7 +36,8 @@ inline size_t DecodeUtf8(std::string_view text, uint32_t* code_point) {
   return *code_point < kSmallest[length] || *code_point > 0x10FFFF || surrogate ? 0 : length;
 }
 
-// Returns the length of the ANSI colour sequence at the start of `text`, or 0.
+// Returns the length of the ANSI colour sequence at the start of `text`, or 0 if `text` does not
+// start with one.
 inline size_t AnsiSequenceLength(std::string_view text) {
   if (text.size() < 3 || text[0] != '\x1b' || text[1] != '[') return 0;
   size_t end = text.find_first_not_of("0123456789;", 2);
@@ -78,7 +79,7 @@ TVM_FFI_FAILURE_ String EscapeStringJSON(const Text& text) {
   return String(out);
 }
 
-// Former name of EscapeStringJSON.
+// Same as EscapeStringJSON, under its former name.
 template <typename Text = String>
 String EscapeString(const Text& value) {
   return EscapeStringJSON(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All headers except big_int.h and those in extra/.
+// Includes all C++ headers of tvm/ffi except big_int.h and the headers in extra/.
 //
 // Kernels compile faster if they include only the headers that they use: container/tensor.h and
 // function.h in most cases.

@@ -3,8 +3,8 @@
 //
 // A traits class states whether a type can be converted (convert_enabled) and whether an owned Any
 // can store it (storage_enabled).  "Strict" checks accept only values that are a T already; TryCast
-// also converts.  Users specialize TypeTraits for their types.  This header has the traits of null,
-// numbers and void*.
+// also converts.  Users specialize TypeTraits for their types.  This header defines the traits of
+// std::nullptr_t, numbers and void*.
 //
 // Traits of a single type derive from a class template, because the members of a template cost
 // compile time only in files that use them.
@@ -22,9 +22,9 @@ namespace ffi {
 class Any;
 class AnyView;
 
-// C++ name of the C enum.
+// C++ name of the C enum TVMFFITypeIndex.
 using TypeIndex = TVMFFITypeIndex;
-// C++ name of the C struct.
+// C++ name of the C struct TVMFFITypeInfo.
 using TypeInfo = TVMFFITypeInfo;
 
 // Type keys of the built-in types.  ORDER type-index
@@ -67,7 +67,8 @@ inline std::string TypeIndexToTypeKey(int32_t type_index) {
   return std::string(key.data, key.size);
 }
 
-// True if storage that holds a Source may be read as a Target without a check.
+// True if every value stored as a Source can be read as a Target without a check, such as the
+// elements of a container.
 template <typename Target, typename Source, typename Enable = void>
 inline constexpr bool type_subsumes_v =
     std::is_same_v<Target, Source> || std::is_base_of_v<Target, Source>;
@@ -83,11 +84,12 @@ struct TypeTraits {
 template <typename T>
 using TypeTraitsNoCR = TypeTraits<std::remove_const_t<std::remove_reference_t<T>>>;
 
-// False for reference classes with specialized traits.
+// True for reference classes that use the default traits in object_detail.h.  Specialize it as
+// false for a class with separate traits.
 template <typename T>
 inline constexpr bool use_default_type_traits_v = true;
 
-// Base of most traits.
+// Base of most TypeTraits classes.
 struct TypeTraitsBase {
   static constexpr bool convert_enabled = true;
   static constexpr bool storage_enabled = true;
@@ -118,7 +120,7 @@ struct TypeToRuntimeTypeIndex {
 
 namespace detail {
 
-// Returns {"type":"<key>"}
+// Returns the JSON schema {"type":"<key>"} of a type key.
 TVM_FFI_FAILURE_ inline std::string SchemaOfKey(const char* key) {
   std::string schema = "{\"type\":\"";
   schema += key;
@@ -126,15 +128,15 @@ TVM_FFI_FAILURE_ inline std::string SchemaOfKey(const char* key) {
   return schema;
 }
 
-// Stores an integer payload; writes all 16 bytes.
+// Stores a type index and an integer payload; writes all 16 bytes of *out.
 inline void SetIntPayload(TVMFFIAny* out, int32_t type_index, int64_t value) {
   out->type_index = type_index;
   out->zero_padding = 0;
   out->v_int64 = value;
 }
 
-// Copies all 16 bytes member by member: GCC 12 at -O3 loses the payload if a TVMFFIAny is copied as
-// a whole and then partly modified.
+// Copies all 16 bytes member by member, because GCC 12 at -O3 miscompiles a TVMFFIAny that is
+// copied as a whole and then partly modified: the payload is lost.
 inline void CopyPayload(TVMFFIAny* out, const TVMFFIAny& from) {
   out->type_index = from.type_index;
   out->zero_padding = from.zero_padding;
@@ -159,8 +161,9 @@ struct PlainValueTraits : TypeTraitsBase {
   static std::string TypeSchema() { return SchemaOfKey(Self::TypeStr().c_str()); }
 };
 
-// Reads a number with TryRead(), which the conversion of arguments calls directly: instantiating
-// std::optional per number type would double the compile time of an argument.
+// Returns the number that TryRead() reads, or std::nullopt.  The conversion of arguments calls
+// TryRead() directly, because instantiating std::optional for a number type would double the
+// compile time of an argument.
 template <typename T>
 std::optional<T> ReadNumber(const TVMFFIAny* src) {
   T value{};
@@ -189,7 +192,8 @@ struct NullTraits : PlainValueTraits<NullTraits<T>, T> {
 template <>
 struct TypeTraits<std::nullptr_t> : detail::NullTraits<std::nullptr_t> {};
 
-// A bool that integers do not convert to; for the fallback types of reference classes.
+// A bool to which integers do not convert; for use as a fallback type in the traits of a reference
+// class.
 class StrictBool {
  public:
   StrictBool(bool value) : value_(value) {}  // NOLINT(*)
@@ -239,8 +243,8 @@ struct BoolTraits : PlainValueTraits<BoolTraits<T>, T> {
 template <>
 struct TypeTraits<bool> : detail::BoolTraits<bool> {};
 
-// Traits of integers and enums of all widths, which are stored as a 64-bit Int.  Narrowing is not
-// checked.
+// Traits of integers and enums of all widths, which are stored as a 64-bit Int.  A value that does
+// not fit the C++ type is truncated without an error.
 template <typename Int>
 struct TypeTraitsIntBase : detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int> {
   static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIInt;
@@ -266,7 +270,7 @@ struct TypeTraitsIntBase : detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int>
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIInt; }
 };
 
-// True for enums with an integral underlying type.  The misspelled name is contract.
+// True for enums with an integral underlying type.  The misspelled name is part of the public API.
 template <typename T, bool = std::is_enum_v<T>>
 inline constexpr bool is_integeral_enum_v = false;
 template <typename T>
@@ -325,8 +329,8 @@ struct OpaquePtrTraits : PlainValueTraits<OpaquePtrTraits<T>, T> {
 template <>
 struct TypeTraits<void*> : detail::OpaquePtrTraits<void*> {};
 
-// Base of traits for parameter types that are only converted from other types.  The first Fallback
-// whose cast succeeds is converted by TypeTraits<T>::ConvertFallbackValue.
+// Base of traits for parameter types that an Any cannot store, but to which other types convert.
+// The first Fallback whose cast succeeds is converted by TypeTraits<T>::ConvertFallbackValue.
 template <typename T, typename... Fallback>
 struct FallbackOnlyTraitsBase : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
@@ -356,8 +360,9 @@ struct FallbackOnlyTraitsBase : TypeTraitsBase {
 }  // namespace ffi
 }  // namespace tvm
 
-// Declares the type information in the body of a class for a type that another library registers.
-// The first use looks up the type index by its key.  Needs function.h.
+// Declares the type information in the body of an object class whose type another library
+// registers.  The first use looks up the type index by its key.  Requires function.h, which
+// declares TypeKeyToIndex.
 #define TVM_FFI_DECLARE_OBJECT_INFO_LOOKUP(RegisteredKey, TypeDepth) \
   static constexpr const char* _type_key = RegisteredKey;            \
   static constexpr int32_t _type_depth = TypeDepth;                  \

@@ -436,7 +436,7 @@ inline void MapBaseObj::clear() {
   for (uint64_t count = size_; count > 0 && size_ > 0; --count) EraseIndex(FirstIndex());
 }
 
-// Called by destructors only: there are no other references to the table.
+// Called by destructors only, when no other reference to the table exists.
 TVM_FFI_MAP_TABLE_ void MapBaseObj::Release() {
   if (IsSmall()) {
     static_cast<SmallMapBaseObj*>(this)->Clear();

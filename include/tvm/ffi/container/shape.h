@@ -39,7 +39,7 @@ class ShapeView {
     if (i < 0 || static_cast<size_t>(i) >= size()) detail::ThrowShapeIndex(i, size());
     return cell_.data[i];
   }
-  // Product of the extents, the number of elements; 1 if there are no extents.
+  // Product of the extents, which is the number of elements; 1 for an empty shape.
   int64_t Product() const {
     uint64_t product = 1;  // unsigned, because other extents may overflow if one is 0
     for (int64_t extent : *this) product *= static_cast<uint64_t>(extent);

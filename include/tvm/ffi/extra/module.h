@@ -53,7 +53,7 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   // creates an equal module.
   virtual Bytes SaveToBytes() const { detail::ThrowModuleLacks(kind(), "SaveToBytes"); }
   // Returns the source in a format; the format "" is the module's default.  Returns an empty string
-  // if there is no source.
+  // if the module has no source.
   virtual String InspectSource(const String& /*format*/) const { return String(); }
   // Adds an import.  Fails: RuntimeError if the other module imports this one, directly or
   // indirectly.
