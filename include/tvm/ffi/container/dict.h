@@ -8,7 +8,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object of a Dict.
+// Object to which a Dict refers.
 class DictObj : public MapBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIDict;
@@ -23,8 +23,8 @@ class DictObj : public MapBaseObj {
 template <>
 inline ObjectPtr<DictObj> make_object<DictObj>() = delete;
 
-// The third template parameter is always void; it is part of the mangled names in published
-// binaries.
+// The third template parameter is always void.  It exists because the mangled names in published
+// binaries contain it.
 template <typename K, typename V, typename = void>
 class Dict : public detail::MapRef<Dict<K, V>, K, V> {
   using Base = detail::MapRef<Dict<K, V>, K, V>;

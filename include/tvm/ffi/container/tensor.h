@@ -14,7 +14,7 @@
 namespace tvm {
 namespace ffi {
 
-// True if the host can do pointer arithmetic on addresses of the device.
+// True if memory addresses of the device allow pointer arithmetic on the host.
 inline bool IsDirectAddressDevice(DLDevice device) {
   return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged ||
          device.device_type == kDLROCM || device.device_type == kDLROCMHost;
@@ -87,13 +87,15 @@ inline size_t GetDataSize(const DLTensor& tensor) {
                                  tensor.dtype);
 }
 
-// The object of a Tensor: a DLTensor that owns its memory or a reference to the memory's owner.
+// Object to which a Tensor refers: a DLTensor that owns its memory or a reference to the owner of
+// the memory.
 class TensorObj : public Object, public DLTensor {
  public:
   static constexpr int32_t _type_index = kTVMFFITensor;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFITensor, TensorObj, Object)
 
-  // Return a new managed tensor that owns a reference to this object; the caller calls its deleter.
+  // Return a new DLPack managed tensor, which owns a reference to this object.  The caller owns the
+  // managed tensor and calls its deleter.
   DLManagedTensor* ToDLPack() const {
     DLManagedTensor* out;
     detail::CheckSafeCall(TVMFFITensorToDLPack(detail::ObjectUnsafe::GetHeader(this), &out));
@@ -120,7 +122,8 @@ namespace detail {
   ThrowError("ValueError", std::string_view(message));
 }
 
-// Returns the position of dimension `index`; a negative index counts from the end.
+// Returns the dimension number for `index`; a negative index counts from the last dimension.
+// Fails: IndexError if it is out of range.
 inline int64_t CheckDimension(int64_t index, int32_t ndim) {
   int64_t position = index < 0 ? index + ndim : index;
   if (TVM_FFI_PREDICT_FALSE(position < 0 || position >= ndim)) ThrowDimension(index, ndim);
@@ -132,7 +135,7 @@ TVM_FFI_FAILURE_ inline int64_t CompactStride(const DLTensor& tensor, int64_t po
   return ShapeView(tensor.shape + next, static_cast<size_t>(tensor.ndim) - next).Product();
 }
 
-// Moves the first element of `tensor` by a number of elements.
+// Moves the address of the first element of `tensor` by a number of elements.
 inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
   int64_t bits;
   if (__builtin_mul_overflow(elements, tensor->dtype.bits * tensor->dtype.lanes, &bits)) {
@@ -198,7 +201,7 @@ class TensorAccessors {
   const DLTensor& dl() const { return *static_cast<const Self*>(this)->GetDLTensorPtr(); }
 };
 
-// A tensor that contains its allocator and is followed in memory by shape and strides.
+// Tensor object that contains its allocator and is followed in memory by shape and strides.
 template <typename TNDAlloc>
 class TensorObjFromNDAlloc : public TensorObj {
  public:
@@ -228,7 +231,7 @@ class TensorObjFromNDAlloc : public TensorObj {
 
 }  // namespace detail
 
-// Owned reference to a tensor; copies share the memory.  May be null.
+// Owned reference to a tensor, or null.  Copies of the reference share the memory.
 class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
  public:
   Tensor() = default;
@@ -282,7 +285,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     detail::CheckSafeCall(env_alloc(&prototype, &out));
     return FromOwnedHandle(out);
   }
-  // Convert a DLPack tensor.  Takes ownership of it unless the conversion throws.
+  // Return a Tensor for a DLPack managed tensor.  Takes ownership of the managed tensor unless the
+  // conversion throws.
   static Tensor FromDLPack(DLManagedTensor* tensor, size_t require_alignment = 0,
                            bool require_contiguous = false) {
     TVMFFIObjectHandle out;
@@ -323,14 +327,15 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
   }
 };
 
-// A copy of a DLTensor; valid while the tensor that it was made from is alive.
+// Borrowed view of a tensor: a copy of its DLTensor, valid while the tensor is alive.
 class TensorView : public detail::TensorAccessors<TensorView> {
  public:
   TensorView(const Tensor& tensor) : TensorView(tensor.GetDLTensorPtr()) {}  // NOLINT(*)
-  TensorView(Tensor&&) = delete;                                     // the view would outlive it
+  TensorView(Tensor&&) = delete;                                     // would outlive the tensor
   TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
 
-  // Returns a non-const pointer, as many C functions require one.  The view does not own the data.
+  // Returns a pointer to this view's DLTensor.  It is not const, because many C functions take a
+  // non-const DLTensor*.
   DLTensor* GetDLTensorPtr() const { return const_cast<DLTensor*>(&tensor_); }
   // Same as Tensor::as_strided, but borrows the arrays of shape and strides.
   template <typename Offset = std::nullopt_t, typename Int = int64_t>
