@@ -110,7 +110,8 @@ TEST_CASE("definition") {
   CHECK_EQ(modes->attrs["cost"][modes->entries[2]].cast<int>(), 2);
   refl::TypeAttrDef<EmptyObj>().def(type_attr::kEnumState.name, 1);
   CHECK_EQ(Thrown([] { refl::EnumDef<EmptyObj>("A"); }),
-           "TypeError: Expected `ffi.EnumState` in enum state column, but got `int`");
+           "TypeError: type attribute `__ffi_enum__` of `test.cpp.EmptyEnum`: expected "
+           "`ffi.EnumState`, got `int`");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TVM_FFI_DLL int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id,
  * are out of range.
  *
  * device_type, device_id   DLDeviceType and index.
- * Returns: borrowed until the next TVMFFIEnvSetStream for the device on this thread.
+ * Returns: the stream, borrowed until the next TVMFFIEnvSetStream for the device on this thread.
  * Fails: never.     Threads: any; each thread has its own streams. */
 TVM_FFI_DLL TVMFFIStreamHandle TVMFFIEnvGetStream(int32_t device_type, int32_t device_id);
 
@@ -60,7 +60,7 @@ TVM_FFI_DLL int TVMFFIEnvSetDLPackManagedTensorAllocator(
 /* Return the allocator in effect: the thread's allocator, else the process-wide default, else NULL.
  * NULL means that tensors are allocated by the built-in allocator for CPU memory.
  *
- * Returns: callable until it is replaced.
+ * Returns: the allocator; it stays callable until it is replaced.
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL DLPackManagedTensorAllocator TVMFFIEnvGetDLPackManagedTensorAllocator(void);
 
@@ -122,7 +122,7 @@ TVM_FFI_DLL int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, co
  * slot `name` of each library that defines one.
  *
  * name     NUL-terminated; copied.
- * symbol   must stay valid; libraries keep it.
+ * symbol   must stay valid until the process ends; libraries store it.
  * Fails: out of memory.     Threads: while loading. */
 TVM_FFI_DLL int TVMFFIEnvModRegisterContextSymbol(const char* name, void* symbol);
 
