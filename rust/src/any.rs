@@ -13,13 +13,13 @@ use crate::error::{check, Error, Result};
 use crate::object::ObjectRef;
 use crate::type_names::type_name;
 
-/// An owned value of the ABI: dropping it releases the object in it.
+/// An owned ABI value: dropping it releases the object that it contains.
 #[repr(transparent)]
 pub struct Any {
     raw: TVMFFIAny,
 }
 
-/// A borrowed value of the ABI, valid for `'a`.
+/// A borrowed ABI value, valid for `'a`.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct AnyView<'a> {
@@ -27,7 +27,7 @@ pub struct AnyView<'a> {
     lifetime: PhantomData<&'a TVMFFIAny>,
 }
 
-/// Return a value that contains no object.
+/// Return a value with a payload that is not an object.
 pub(crate) const fn plain(type_index: i32, payload: TVMFFIAnyPayload) -> TVMFFIAny {
     TVMFFIAny { type_index, padding: TVMFFIAnyPadding { zero_padding: 0 }, payload }
 }
@@ -56,7 +56,7 @@ impl Any {
         Self { raw }
     }
 
-    /// Return the value as C sees it; the caller must release it.
+    /// Return the value as a C struct, whose object the caller must release.
     pub fn into_raw(self) -> TVMFFIAny {
         let raw = self.raw;
         std::mem::forget(self);
@@ -122,7 +122,7 @@ impl<'a> AnyView<'a> {
         Self { raw, lifetime: PhantomData }
     }
 
-    /// Return the value as C sees it.
+    /// Return the value as a C struct, without a new reference.
     pub const fn raw(&self) -> TVMFFIAny {
         self.raw
     }
@@ -152,7 +152,7 @@ impl<'a> AnyView<'a> {
         Self { raw: pointer(type_index, handle.cast()), lifetime: PhantomData }
     }
 
-    /// Return an owned value: a new reference to the object, or a copy of raw text and bytes.
+    /// Return an owned value: a new reference to the object, or a copy of a C string or byte array.
     ///
     /// # Errors
     /// TypeError for a borrowed `DLTensor`, which has no owner; any error if memory is exhausted.
@@ -184,7 +184,7 @@ impl<'a> AnyView<'a> {
         Any { raw: self.raw }
     }
 
-    /// Return the address of the object in the value.
+    /// Return the address of the object in the value; None if the value contains no object.
     pub(crate) fn object_handle(&self) -> Option<*mut c_void> {
         let view = self.resolved();
         let is_object = view.raw.type_index >= abi::kTVMFFIStaticObjectBegin;
@@ -193,7 +193,8 @@ impl<'a> AnyView<'a> {
         (is_object && !handle.is_null()).then_some(handle)
     }
 
-    /// Return the content of a string; foreign code may have made it from invalid UTF-8.
+    /// Return the content of a string; None for other types. Strings of foreign code may be invalid
+    /// UTF-8.
     pub(crate) fn text_bytes(&self) -> Option<&[u8]> {
         match self.resolved().type_index() {
             abi::kTVMFFISmallStr => Some(self.small_content()),
@@ -209,7 +210,7 @@ impl<'a> AnyView<'a> {
         }
     }
 
-    /// Return the content of a bytes value.
+    /// Return the content of a bytes value; None for other types.
     pub(crate) fn byte_content(&self) -> Option<&[u8]> {
         match self.resolved().type_index() {
             abi::kTVMFFISmallBytes => Some(self.small_content()),
@@ -225,7 +226,8 @@ impl<'a> AnyView<'a> {
         }
     }
 
-    /// Return the content of a string or bytes object.
+    /// Return the content of the string or bytes object in the value; None if it contains no
+    /// object.
     fn object_content(&self) -> Option<&[u8]> {
         let handle = self.object_handle()?.cast::<abi::TVMFFIObject>();
         // SAFETY: in objects of both types, a byte array follows the header.
@@ -259,7 +261,7 @@ impl<'a> AnyView<'a> {
     }
 }
 
-/// Return the type key of a type index that an object has.
+/// Return the type key of an object's type index.
 fn type_key(index: i32) -> String {
     // SAFETY: the type of an object is registered, and registered types are never removed.
     let key = unsafe { bytes_of((*abi::TVMFFIGetTypeInfo(index)).type_key) };

@@ -32,17 +32,17 @@ impl DLDataType {
         Self { code, bits, lanes: 1 }
     }
 
-    /// Return true if the dtypes are equal; unlike `==`, works in constants.
+    /// Return true if the dtypes are equal. Unlike `==`, the function works in constants.
     pub const fn equals(self, other: Self) -> bool {
         self.code == other.code && self.bits == other.bits && self.lanes == other.lanes
     }
 
-    /// Return the bits of one element; a scalable vector counts as one lane.
+    /// Return the number of bits of one element; a scalable vector counts as one lane.
     pub(crate) fn element_bits(self) -> u64 {
         u64::from(self.bits) * u64::from(if self.lanes as i16 > 0 { self.lanes } else { 1 })
     }
 
-    /// Return the alignment of an element in bytes, as in C; 1 if C has no such type.
+    /// Return the alignment in bytes of the C type for the dtype; 1 if C has no such type.
     pub(crate) fn alignment(self) -> usize {
         let bits =
             usize::from(if self.code == abi::kDLComplex { self.bits / 2 } else { self.bits });
@@ -190,7 +190,8 @@ impl BFloat16 {
 
 macro_rules! elements {
     ($($type:ty = $code:ident $bits:literal),* $(,)?) => {$(
-        // SAFETY: a number without padding of this size, or a transparent struct of one.
+        // SAFETY: the type is a number of this size without padding, or a transparent struct of a
+        // number.
         unsafe impl Element for $type {
             const DTYPE: DataType = DataType::new(abi::$code, $bits);
         }

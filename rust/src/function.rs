@@ -145,7 +145,7 @@ impl Function {
         arguments.with_values(|values| self.call_packed(values))?.get()
     }
 
-    /// Call the function with values.
+    /// Call the function with ABI values; return its result without conversion.
     ///
     /// # Errors
     /// The error that the function raises.
