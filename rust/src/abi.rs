@@ -250,7 +250,7 @@ pub struct TVMFFIVersion {
     pub patch: u32,
 }
 
-/// Bytes 4 to 7 of a value.
+/// Bytes 4 to 7 of a value: the length of a small string or small bytes; 0 for other values.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union TVMFFIAnyPadding {

@@ -40,7 +40,7 @@ impl Array {
         Function::global("ffi.Array")?.call(&values[..])
     }
 
-    /// Return the values.
+    /// Return the values of the array.
     pub fn values(&self) -> &[AnyView<'_>] {
         // SAFETY: in an Array, a TVMFFISeqCell follows the header.  Its elements are valid while
         // the array is; an array with more than one reference is never modified, and `self` is one
@@ -287,7 +287,7 @@ impl Shape {
         Function::global("ffi.Shape")?.call(&values[..])
     }
 
-    /// Return the extents.
+    /// Return the extents of the shape.
     pub fn extents(&self) -> &[i64] {
         // SAFETY: in a Shape, a TVMFFIShapeCell follows the header; the object owns the extents.
         unsafe {

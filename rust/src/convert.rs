@@ -263,7 +263,7 @@ impl<'a> FromArgument<'a> for bool {
 
 /// Return the number in an int or a bool; None for other types.
 pub(crate) fn integer_in(argument: &AnyView<'_>) -> Option<i64> {
-    // SAFETY: both type indices select this payload member.
+    // SAFETY: both type indices select the payload member `v_int64`.
     matches!(argument.type_index(), abi::kTVMFFIInt | abi::kTVMFFIBool)
         .then(|| unsafe { argument.raw().payload.v_int64 })
 }
@@ -350,7 +350,7 @@ macro_rules! floats {
 
             unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
                 if argument.type_index() == abi::kTVMFFIFloat {
-                    // SAFETY: the type index selects this payload member.
+                    // SAFETY: the type index selects the payload member `v_float64`.
                     return Ok(unsafe { argument.raw().payload.v_float64 } as $type);
                 }
                 integer_in(argument)

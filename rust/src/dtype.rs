@@ -95,7 +95,7 @@ impl<'a> FromArgument<'a> for DataType {
     const TYPE: ParameterType = ParameterType::new(Sort::DataType, "dtype");
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: the type index selects this payload member.
+        // SAFETY: the type index selects the payload member that is read.
         (argument.type_index() == abi::kTVMFFIDataType)
             .then(|| unsafe { argument.raw().payload.v_dtype })
             .ok_or_else(|| Mismatch::expected("dtype", argument))
@@ -145,7 +145,7 @@ impl<'a> FromArgument<'a> for Device {
     const TYPE: ParameterType = ParameterType::new(Sort::Device, "Device");
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: the type index selects this payload member.
+        // SAFETY: the type index selects the payload member that is read.
         (argument.type_index() == abi::kTVMFFIDevice)
             .then(|| unsafe { argument.raw().payload.v_device })
             .ok_or_else(|| Mismatch::expected("Device", argument))

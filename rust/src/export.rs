@@ -156,7 +156,7 @@ pub struct Row {
     text: *const c_char,
 }
 
-// SAFETY: the strings are constants.
+// SAFETY: the fields are addresses of constant strings.
 unsafe impl Sync for Row {}
 
 impl Row {

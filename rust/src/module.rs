@@ -35,7 +35,8 @@ impl Module {
         Function::global("ffi.ModuleLoadFromFile")?.call((text,))
     }
 
-    /// Return the module of the functions that are linked into the program under a symbol prefix.
+    /// Return the system library: the module of the functions that are linked into the program. It
+    /// looks up each name with `prefix` first, then without it.
     ///
     /// # Errors
     /// The error of the runtime function.
@@ -53,7 +54,7 @@ impl Module {
         })
     }
 
-    /// Look up a function in the module and its imports; return None if it is missing.
+    /// Look up a function in the module and its imports; return None if no module has it.
     ///
     /// # Errors
     /// The error of the module.

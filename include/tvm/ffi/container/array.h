@@ -133,8 +133,9 @@ class Array : public detail::SeqRef<Array<T>, T> {
   // Returns the ArrayObj for writing; first replaces it by a copy if there are other references.
   ArrayObj* CopyOnWrite() { return Writable(0); }
 
-  // Returns the array of f(element).  Returns this object itself if every result is identical to
-  // its element.  f takes a T, a const T& or a T&&, or is a pointer to a member.
+  // Returns an array with the result of f for each element.  If every result is identical to its
+  // element, the returned array shares this object.  f takes a T, a const T& or a T&&, or is a
+  // pointer to a member.
   template <typename F, typename U = std::decay_t<std::invoke_result_t<F&, T>>>
   Array<U> Map(F f) const {
     Array from = *this;  // f may assign another array to *this

@@ -53,7 +53,7 @@ class Dict : public detail::MapRef<Dict<K, V>, K, V> {
   Dict(Iter first, Iter last) : Base(Base::MakeFrom(first, last)) {}
   Dict(std::initializer_list<std::pair<K, V>> pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
-  // Copies a std::unordered_map<K, V>.
+  // Constructs a Dict with the pairs of a std::unordered_map<K, V>.
   template <typename M, typename = std::enable_if_t<detail::is_hashed_map_v<M, K, V>>>
   Dict(const M& pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}

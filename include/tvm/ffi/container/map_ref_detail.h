@@ -56,7 +56,7 @@ class LookupKey<Any> {
   const Any& key_;
 };
 
-// CRTP base of Map and Dict.  Self has private members for MapRef:
+// CRTP base of Map and Dict.  Self defines these private members, which MapRef uses:
 //   kTypeIndex            type index of the object
 //   Writable()            returns the object for writing
 //   Put(pair)             inserts a pair or replaces the value of its key
@@ -227,7 +227,7 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
   }
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     if (src->type_index == own_index || src->type_index == other_index) {
-      // The message names the container type of Ref, not that of the source.
+      // The message names the container type of Ref, even if the source has the other type.
       std::string name = own_index == kTVMFFIMap ? "Map" : "Dict";
       // Convert the pairs of a copy, for the reason given in TryCastFromAnyView.
       ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(Table(src), own_index);

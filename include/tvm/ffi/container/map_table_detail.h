@@ -65,7 +65,8 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
   }
   const Any& key() const { return key_; }
   const Any& lookup_key() const { return lookup_key_; }
-  // Fails: RuntimeError if the table changed or the lookup key was released.
+  // Checks the table after the call of a hook.  Fails: RuntimeError if the table changed or the
+  // lookup key was released.
   TVM_FFI_NO_INLINE void CheckUnchanged(const char* hook) const {
     if (HasChanged()) detail::ThrowMapChanged(hook);
     // LookupKey borrows the caller's key, so lookup_key_ may be the last reference to the key.

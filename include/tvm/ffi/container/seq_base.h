@@ -184,7 +184,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
       }
     }
   }
-  // Fails: IndexError if an element cannot be inserted at position i.
+  // Checks the position of an insertion.  Fails: IndexError unless i is from 0 to the size.
   void CheckPosition(int64_t i) const {
     if (i < 0 || i > TVMFFISeqCell::size) detail::ThrowInsertBounds(i, TVMFFISeqCell::size);
   }
@@ -240,7 +240,7 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
         for (int64_t i = 0; i < Size(seq); ++i) {
           Any item = Item(seq, i);
           if (item.template try_cast<T>().has_value()) continue;
-          // The message names the container type of Seq, not that of the source.
+          // The message names the container type of Seq, even if the source has the other type.
           return (seq_index == kTVMFFIArray ? "Array[index " : "List[index ") + std::to_string(i) +
                  ": " + detail::AnyUnsafe::GetMismatchTypeInfo<T>(item) + "]";
         }

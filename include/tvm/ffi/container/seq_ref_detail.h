@@ -12,7 +12,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// CRTP base of Array and List.  Self has private members for SeqRef:
+// CRTP base of Array and List.  Self defines these private functions, which SeqRef calls:
 //   GetSeq()              returns the object, or nullptr
 //   Writable(extra)       returns the object for writing, with room for `extra` more elements
 //   Replace(items)        replaces all elements by `items`

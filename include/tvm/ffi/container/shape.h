@@ -114,7 +114,7 @@ ObjectPtr<ShapeObj> MakeInplaceShape(Iter begin, Iter end) {
 
 // Writes the compact row-major strides for `shape`, in elements.
 inline void FillStridesFromShape(ShapeView shape, int64_t* out_strides) {
-  uint64_t stride = 1;  // unsigned, as in ShapeView::Product
+  uint64_t stride = 1;  // unsigned, because the product of extents may overflow
   for (size_t i = shape.size(); i > 0; --i) {
     out_strides[i - 1] = static_cast<int64_t>(stride);
     stride *= static_cast<uint64_t>(shape[i - 1]);

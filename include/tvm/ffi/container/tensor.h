@@ -61,8 +61,8 @@ namespace detail {
                  num_dimensions);
 }
 
-// Returns the size of the elements in bytes.  Fails: ValueError if an extent is negative or the
-// size overflows.
+// Returns the size in bytes of a tensor's elements.  Fails: ValueError if an extent is negative or
+// the size overflows.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, DLDataType dtype) {
   uint64_t bits = uint64_t{dtype.bits} * dtype.lanes;
   bool is_empty = false;
@@ -72,7 +72,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, 
     is_empty = is_empty || shape[i] == 0;
     overflows = __builtin_mul_overflow(bits, static_cast<uint64_t>(shape[i]), &bits) || overflows;
   }
-  // An overflow is not an error if another extent is 0.
+  // An overflow of the size is not an error if another extent is 0.
   if (is_empty) return 0;
   if (overflows) ThrowDataSize(shape.size());
   return bits / 8 + (bits % 8 != 0);
@@ -80,8 +80,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, 
 
 }  // namespace detail
 
-// Returns the size of the elements in bytes.  Fails: ValueError if an extent is negative or the
-// size overflows.
+// Returns the size in bytes of a tensor's elements.  Fails: ValueError if an extent is negative or
+// the size overflows.
 inline size_t GetDataSize(const DLTensor& tensor) {
   return detail::CheckedDataSize(ShapeView(tensor.shape, static_cast<size_t>(tensor.ndim)),
                                  tensor.dtype);
@@ -356,7 +356,7 @@ class TensorView : public detail::TensorAccessors<TensorView> {
   DLTensor tensor_;
 };
 
-// Return the size of the elements in bytes.
+// Return the size in bytes of a tensor's elements.
 inline size_t GetDataSize(const Tensor& tensor) { return GetDataSize(*tensor.GetDLTensorPtr()); }
 inline size_t GetDataSize(const TensorView& tensor) {
   return GetDataSize(*tensor.GetDLTensorPtr());
@@ -454,7 +454,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const TVMFFIA
   return tensor;
 }
 
-// Fast path for the most frequent parameter type: constructs the parameter without a std::optional.
+// Fast path for TensorView, the most frequent parameter type: constructs the parameter without a
+// std::optional.
 template <>
 struct ArgumentReader<TensorView> {
   static TensorView Read(const TVMFFIAny* arg, int index, CallSite site) {

@@ -123,7 +123,7 @@ TVM_FFI_DLL int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, co
  *
  * name     NUL-terminated; copied.
  * symbol   must stay valid until the process ends; libraries store it.
- * Fails: out of memory.     Threads: while loading. */
+ * Fails: out of memory.     Threads: any; affects libraries that are loaded afterwards. */
 TVM_FFI_DLL int TVMFFIEnvModRegisterContextSymbol(const char* name, void* symbol);
 
 /* Add a symbol to the system library, the module of all code that is linked into the program.  A
@@ -131,7 +131,7 @@ TVM_FFI_DLL int TVMFFIEnvModRegisterContextSymbol(const char* name, void* symbol
  *
  * name     NUL-terminated; copied.
  * symbol   a function of the packed convention, or data; must stay valid.
- * Fails: never.     Threads: while loading; static initializers may call it. */
+ * Fails: never.     Threads: any; static initializers may call it. */
 TVM_FFI_DLL int TVMFFIEnvModRegisterSystemLibSymbol(const char* name, void* symbol);
 
 #ifdef __cplusplus

@@ -18,7 +18,7 @@ inline constexpr const char* kNativeStackIsLowAttr = "__native_stack_is_low__";
 
 using FNativeStackIsLow = bool (*)() noexcept;
 
-// Replaces the check if the runtime does not provide it.
+// Replaces the stack check if the runtime does not provide one: the stack then never counts as low.
 inline bool NativeStackIsNeverLow() noexcept { return false; }
 
 TVM_FFI_FAILURE_ inline FNativeStackIsLow FindNativeStackIsLow() {

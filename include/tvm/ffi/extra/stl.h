@@ -361,7 +361,7 @@ struct TypeTraits<std::function<R(Args...)>,
   }
   static std::string TypeStr() { return "std::function<" + Info::Sig() + ">"; }
   static std::string TypeSchema() {
-    // Same as the schema of a Function, with another type name.
+    // The schema of std::function is the schema of a Function with another type name.
     constexpr std::string_view kFunction = "ffi.Function";
     std::string schema = Info::TypeSchema();
     return schema.replace(schema.find(kFunction), kFunction.size(), "std::function");

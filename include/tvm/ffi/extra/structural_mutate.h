@@ -190,7 +190,7 @@ class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
   std::tuple<Callbacks...> callbacks_;
 };
 
-// ---- Entry points -----------------------------------------------------------------------------
+// ---- Functions that start a mutation ----------------------------------------------------------
 
 // Returns `root` after the callbacks have replaced values in it: see StructuralMapEngine.  If the
 // caller moves its only reference into `root`, containers are changed in place.

@@ -125,7 +125,8 @@ inline bool EndsVisit(const ExpectedBase& outcome) {
 }
 inline bool EndsVisit(const Optional<VisitInterrupt>& outcome) { return outcome.has_value(); }
 
-// Checks and converts the result of a visit function, which may be in another library.
+// Checks and converts the result of a visit function.  The check is necessary because the function
+// may be in another library.
 inline VisitOutcome TakeVisitOutcome(TVMFFIAny raw) {
   if (TVM_FFI_PREDICT_FALSE(raw.type_index != kTVMFFINone && raw.type_index != kTVMFFIError &&
                             raw.type_index != kTVMFFIVisitInterrupt)) {
@@ -379,7 +380,7 @@ class TVM_FFI_HIDDEN StructuralVisitEngine : public Parent {
   std::tuple<Callbacks...> callbacks_;
 };
 
-// ---- Entry points -----------------------------------------------------------------------------
+// ---- Functions that start a visit -------------------------------------------------------------
 
 // Walks `root` and its children: see StructuralWalkEngine.  Returns the interrupt if a callback
 // interrupted the walk.  Owns a reference to `root` during the walk.

@@ -78,7 +78,7 @@ class AccessPath;
 // Object to which an AccessPath refers: a linked list from the last step to the root.
 class AccessPathObj : public Object {
  public:
-  Optional<ObjectRef> parent;  // an AccessPath; empty at the root
+  Optional<ObjectRef> parent;  // AccessPath without the last step; empty at the root
   Optional<AccessStep> step;   // last step of the path; empty at the root
   int32_t depth = 0;           // number of steps from the root
 

@@ -102,7 +102,8 @@ inline void* FieldAddress(const Object* object, const TVMFFIFieldInfo* info) {
 
 }  // namespace detail
 
-// Returns a field of a type; ancestors are not searched.  Fails: RuntimeError if it does not exist.
+// Returns a field of a type; ancestors are not searched.  Fails: RuntimeError if the field does not
+// exist.
 inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char* field_name) {
   const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
   const TVMFFIFieldInfo* field = detail::FieldsOf(type).Find(field_name);
@@ -113,8 +114,8 @@ inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char
   return field;
 }
 
-// Returns a method of a type; ancestors are not searched.  Fails: RuntimeError if it does not
-// exist.
+// Returns a method of a type; ancestors are not searched.  Fails: RuntimeError if the method does
+// not exist.
 inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const char* method_name) {
   const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
   const TVMFFIMethodInfo* method = detail::MethodsOf(type).Find(method_name);
@@ -126,7 +127,7 @@ inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const ch
 }
 
 // Returns a method of a type as a Function; ancestors are not searched.  Fails: RuntimeError, which
-// names the type and the method, if it does not exist.
+// names the type and the method, if the method does not exist.
 inline Function GetMethod(std::string_view type_key, const char* method_name) {
   const TVMFFIMethodInfo* method = GetMethodInfo(type_key, method_name);
   return AnyView::CopyFromTVMFFIAny(method->method).cast<Function>();
@@ -143,7 +144,7 @@ inline int CallFieldSetter(const TVMFFIFieldInfo* info, void* address, const TVM
   TVMFFIAny result;
   detail::SetIntPayload(&result, kTVMFFINone, 0);
   int status = TVMFFIFunctionCall(info->setter, args, 2, &result);
-  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // release the result
+  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // release the setter's result
   return status;
 }
 

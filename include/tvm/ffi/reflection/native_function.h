@@ -33,7 +33,7 @@ struct HookResult<Expected<R>> {
   using type = R;
 };
 
-// True if the platform ABI passes Arg as an address or in registers.
+// True if the platform ABI passes an argument of type Arg as an address or in registers.
 template <typename Arg>
 inline constexpr bool is_hook_argument_v =
     std::is_lvalue_reference_v<Arg> ||
@@ -219,7 +219,8 @@ struct TypeTraits<reflection::NativeFunctionView<FType>>
     if (!Base::CheckAnyStrict(src)) return std::nullopt;
     return View(*src);
   }
-  // Borrows instead of moving, because a view cannot own the function.
+  // Borrows the function instead of moving it, because a NativeFunctionView cannot own the
+  // function.
   static View MoveFromAnyAfterCheck(TVMFFIAny* src) { return View(*src); }
 };
 

@@ -114,8 +114,8 @@ class ObjectDef {
   }
   ObjectDef(const ObjectDef&) = delete;
   ObjectDef& operator=(const ObjectDef&) = delete;
-  // Registers attributes, which may throw.  The registration is skipped if a member function has
-  // thrown an exception.
+  // Registers the derived attributes; the registration may throw.  It is skipped if the statement
+  // ends because a member function has thrown an exception.
   ~ObjectDef() noexcept(false) {
     if (std::uncaught_exceptions() == exceptions_before_) RegisterDerivedAttrs();
   }

@@ -72,7 +72,7 @@ class DefaultValue : public InfoTrait {
  private:
   Any value_;
 };
-// Alternative spelling of DefaultValue.
+// Lower-case name of DefaultValue.
 using default_value = DefaultValue;
 
 // Trait that sets the default factory of a field, a function without parameters that is called for
@@ -88,7 +88,7 @@ class DefaultFactory : public InfoTrait {
  private:
   Function factory_;
 };
-// Alternative spelling of DefaultFactory.
+// Lower-case name of DefaultFactory.
 using default_factory = DefaultFactory;
 
 // Trait that sets bits of TVMFFIFieldFlagBitMask in the flags of a field.
