@@ -48,7 +48,7 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
  public:
   // `index` is the index of the stored key, or kNoIndex if only the lookup key is passed to the
-  // hook. `lookup_key` is the key searched for.
+  // hook.  `lookup_key` is the key searched for.
   TVM_FFI_NO_INLINE HookWatch(const MapBaseObj* table, uint64_t index, const Any& lookup_key)
       : table_(detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(
             detail::ObjectUnsafe::GetHeader(table))),
@@ -140,8 +140,8 @@ TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Erase(uint64_t index) {
 }
 
 TVM_FFI_MAP_TABLE_ bool SmallMapBaseObj::Put(KVType* pair) {
-  // If a small table contains the maximum of kSmallMaxCapacity pairs, the caller changes it to the
-  // dense layout, even if it already contains the key.
+  // Fail for a table with kSmallMaxCapacity pairs, even if it already contains the key: the caller
+  // then changes the table to the dense layout.
   if (size_ == kSmallMaxCapacity) return false;
   uint64_t index = Find(pair->first);
   if (index < size_) {

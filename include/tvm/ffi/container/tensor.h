@@ -116,7 +116,7 @@ namespace detail {
                  static_cast<long long>(index), ndim);  // NOLINT(*)
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoStrides() {
-  ThrowError("InternalError", std::string_view("the tensor has no strides"));
+  ThrowError("InternalError", std::string_view("the DLTensor of the tensor has no strides array"));
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTensorValue(const char* message) {
   ThrowError("ValueError", std::string_view(message));
@@ -139,9 +139,10 @@ TVM_FFI_FAILURE_ inline int64_t CompactStride(const DLTensor& tensor, int64_t po
 inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
   int64_t bits;
   if (__builtin_mul_overflow(elements, tensor->dtype.bits * tensor->dtype.lanes, &bits)) {
-    ThrowTensorValue("the element offset is too large");
+    ThrowTensorValue("as_strided: the element offset is too large");
   }
-  if (bits % 8 != 0) ThrowTensorValue("the element offset must be a whole number of bytes");
+  if (bits % 8 != 0)
+    ThrowTensorValue("as_strided: the element offset must be a whole number of bytes");
   if (IsDirectAddressDevice(tensor->device)) {
     tensor->data = static_cast<char*>(tensor->data) + bits / 8;
   } else {
@@ -155,7 +156,9 @@ inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides
   if (shape.size() != strides.size()) {
     ThrowTensorValue("shape and strides must have the same size.");
   }
-  if (shape.size() > static_cast<size_t>(INT32_MAX)) ThrowTensorValue("too many dimensions");
+  if (shape.size() > static_cast<size_t>(INT32_MAX)) {
+    ThrowTensorValue("a tensor must have at most 2147483647 dimensions");
+  }
   prototype.shape = const_cast<int64_t*>(shape.data());
   prototype.strides = const_cast<int64_t*>(strides.data());
   prototype.ndim = static_cast<int32_t>(shape.size());
@@ -312,7 +315,7 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
   static Tensor NewFromNDAlloc(TNDAlloc alloc, ShapeView shape, const int64_t* strides,
                                DLDataType dtype, DLDevice device, ExtraArgs&&... extra) {
     if (shape.size() > static_cast<size_t>(INT32_MAX)) {
-      detail::ThrowTensorValue("too many dimensions");
+      detail::ThrowTensorValue("a tensor must have at most 2147483647 dimensions");
     }
     // Checked here, because allocators multiply the extents without an overflow check.
     detail::CheckedDataSize(shape, dtype);

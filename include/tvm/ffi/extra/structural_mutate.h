@@ -241,7 +241,7 @@ Any StructuralMutate(Any root, Callbacks&&... callbacks) {
   TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_tvm_ffi_outcome);                                  \
   if (TVM_FFI_PREDICT_FALSE(!::tvm::ffi::detail::OutcomeHolds<Type>(Name##_tvm_ffi_outcome))) { \
     return TVM_FFI_UNEXPECTED(TypeError)                                                        \
-           << "structural mutate result does not match the declared type";                      \
+           << "the result of a structural mutation is not of the declared type `" #Type "`";    \
   }                                                                                             \
   Type Name = ::tvm::ffi::detail::MoveOutOfOutcome<Type>(std::move(Name##_tvm_ffi_outcome))
 

@@ -145,7 +145,8 @@ inline MutateOutcome CallMutateHook(const TVMFFIAny* hook, const char* name,
     return ToMutateOutcome(
         AnyView::CopyFromTVMFFIAny(*hook).cast<Function>().CallExpected<Any>(mutator, value));
   }
-  return StructuralTypeError(std::string(name) + " must be a direct hook pointer or ffi.Function");
+  return StructuralTypeError(std::string(name) +
+                             " must be an opaque function pointer or ffi.Function");
 }
 
 // ---- Fields -----------------------------------------------------------------------------------
@@ -267,7 +268,8 @@ TVMFFIAny DispatchRemap(Body&& body) noexcept {
 
 inline ObjectRef RemapKey(AnyView var) {
   if (var.type_index() < kTVMFFIStaticObjectBegin) {
-    throw StructuralTypeError("Variable-remap key must be an object-backed value");
+    throw StructuralTypeError("variable replacement: expected an object as the variable, got `" +
+                              var.GetTypeKey() + "`");
   }
   return var.cast<ObjectRef>();
 }

@@ -39,8 +39,9 @@ inline EnumState GetOrMakeEnumState(int32_t type_index) {
 inline void AddEnumInstance(int32_t type_index, const EnumState& state, const ObjectRef& entry,
                             int64_t int_index, const String& str_index) {
   if (state->indexes.count(int_index) != 0 || state->indexes.count(str_index) != 0) {
-    TVM_FFI_THROW(ValueError) << "Duplicate enum index for type `" << TypeIndexToTypeKey(type_index)
-                              << "`";
+    TVM_FFI_THROW(ValueError) << "enum `" << TypeIndexToTypeKey(type_index)
+                              << "`: an instance with index " << int_index << " or name `"
+                              << str_index.c_str() << "` exists already";
   }
   List<ObjectRef> entries = state->entries;
   Dict<Any, ObjectRef> indexes = state->indexes;
