@@ -142,7 +142,8 @@ impl<'a> AnyView<'a> {
         if self.raw.type_index != abi::kTVMFFIObjectRValueRef {
             return self;
         }
-        // SAFETY: a value of this index points to a slot that contains NULL or an object.
+        // SAFETY: a value of type index kTVMFFIObjectRValueRef points to a slot that contains NULL
+        // or an object.
         let handle = unsafe { *self.raw.payload.v_ptr.cast::<*mut abi::TVMFFIObject>() };
         if handle.is_null() {
             return Self::none();
@@ -188,7 +189,7 @@ impl<'a> AnyView<'a> {
     pub(crate) fn object_handle(&self) -> Option<*mut c_void> {
         let view = self.resolved();
         let is_object = view.raw.type_index >= abi::kTVMFFIStaticObjectBegin;
-        // SAFETY: the payload of every object index is an address.
+        // SAFETY: the payload of every value with the type index of an object is an address.
         let handle = unsafe { view.raw.payload.v_ptr };
         (is_object && !handle.is_null()).then_some(handle)
     }
@@ -200,7 +201,7 @@ impl<'a> AnyView<'a> {
             abi::kTVMFFISmallStr => Some(self.small_content()),
             abi::kTVMFFIStr => self.object_content(),
             abi::kTVMFFIRawStr => {
-                // SAFETY: a value of this index is NULL or a NUL-terminated string.
+                // SAFETY: the payload of a kTVMFFIRawStr value is NULL or a NUL-terminated string.
                 unsafe {
                     let text = self.raw.payload.v_c_str;
                     (!text.is_null()).then(|| CStr::from_ptr(text).to_bytes())
@@ -216,7 +217,8 @@ impl<'a> AnyView<'a> {
             abi::kTVMFFISmallBytes => Some(self.small_content()),
             abi::kTVMFFIBytes => self.object_content(),
             abi::kTVMFFIByteArrayPtr => {
-                // SAFETY: a value of this index is NULL or the address of a byte array.
+                // SAFETY: the payload of a kTVMFFIByteArrayPtr value is NULL or the address of a
+                // byte array.
                 unsafe {
                     let array = self.raw.payload.v_ptr.cast::<TVMFFIByteArray>();
                     (!array.is_null()).then(|| bytes_of(*array))
@@ -230,7 +232,7 @@ impl<'a> AnyView<'a> {
     /// object.
     fn object_content(&self) -> Option<&[u8]> {
         let handle = self.object_handle()?.cast::<abi::TVMFFIObject>();
-        // SAFETY: in objects of both types, a byte array follows the header.
+        // SAFETY: in string and bytes objects, a TVMFFIByteArray follows the header.
         unsafe { Some(bytes_of(*handle.add(1).cast::<TVMFFIByteArray>())) }
     }
 
@@ -247,7 +249,7 @@ impl<'a> AnyView<'a> {
     pub fn type_word(&self) -> String {
         let view = self.resolved();
         let index = view.type_index();
-        // SAFETY: the payload of this index is an address.
+        // SAFETY: the payload of a kTVMFFIDLTensorPtr value is an address.
         if index == abi::kTVMFFIDLTensorPtr && unsafe { view.raw.payload.v_ptr.is_null() } {
             return "NULL".to_string();
         }

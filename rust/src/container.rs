@@ -117,9 +117,9 @@ impl<'a, T: FromAny> FromArgument<'a> for Vec<T> {
             .filter(|object| matches!(object.type_index(), abi::kTVMFFIArray | abi::kTVMFFIList))
             .ok_or_else(|| Mismatch::expected("Array", argument))?;
         let is_list = sequence.type_index() == abi::kTVMFFIList;
-        // SAFETY: in both types, a TVMFFISeqCell follows the header.  An array with several
-        // references is never modified, and no other code runs before the values of a list are
-        // copied.
+        // SAFETY: in an Array and a List, a TVMFFISeqCell follows the header.  An array with
+        // several references is never modified, and no other code runs before the values of a list
+        // are copied.
         let mut values = unsafe { sequence_values(sequence.cell()) };
         let retained: Vec<Any>;
         let views: Vec<AnyView<'_>>;
@@ -255,7 +255,7 @@ pub struct Shape {
 
 // SAFETY: a Shape is immutable, and its reference count is atomic.
 unsafe impl Send for Shape {}
-// SAFETY: see Send.
+// SAFETY: a Shape is immutable, see Send.
 unsafe impl Sync for Shape {}
 
 passed_as_object! { Shape }

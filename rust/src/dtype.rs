@@ -159,8 +159,8 @@ pass_by_value! { DataType, Device }
 /// A Rust type of tensor elements.
 ///
 /// # Safety
-/// Every bit pattern is a valid value, the type has no padding, and its size and alignment are
-/// those of the C type for [`DTYPE`](Element::DTYPE).
+/// Every bit pattern is a valid value, the type has no padding, and it has the size and alignment
+/// of the C type for [`DTYPE`](Element::DTYPE).
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The dtype of tensors with these elements.
     const DTYPE: DataType;

@@ -40,7 +40,7 @@ enum State {
 // SAFETY: an error object is immutable here (this crate never updates backtraces), its reference
 // count is atomic, and the ABI permits releasing objects on any thread.
 unsafe impl Send for Error {}
-// SAFETY: see Send.
+// SAFETY: shared errors are not modified, see Send.
 unsafe impl Sync for Error {}
 
 impl Error {

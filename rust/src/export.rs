@@ -222,7 +222,7 @@ pub const fn text_of(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-// ---- Calls ---------------------------------------------------------------------------------------
+// ---- Calls of exported functions -----------------------------------------------------------------
 
 /// Run an exported function: check the arguments against its signature, then run `body`.
 ///

@@ -17,7 +17,7 @@ pub struct Module {
 
 // SAFETY: the ABI permits lookups from any thread; modules lock their mutable state.
 unsafe impl Send for Module {}
-// SAFETY: see Send.
+// SAFETY: lookups from several threads are permitted, see Send.
 unsafe impl Sync for Module {}
 
 handle! { Module, kTVMFFIModule, "ffi.Module" }

@@ -31,8 +31,8 @@ pub struct TensorDescription<'a> {
 /// Return the `DLTensor` of an argument, a Tensor or a `DLTensor*`; None if it is not a tensor.
 pub(crate) fn tensor_in<'a>(argument: &AnyView<'a>) -> Option<&'a DLTensor> {
     let view = argument.resolved();
-    // SAFETY: in a Tensor, a DLTensor follows the header; the payload of the other type is an
-    // address or NULL.  Both are valid while the argument is.
+    // SAFETY: in a Tensor, a DLTensor follows the header; the payload of a DLTensor pointer is an
+    // address or NULL.  Both are valid while the argument is valid.
     unsafe {
         match view.type_index() {
             abi::kTVMFFITensor => {

@@ -226,7 +226,8 @@ impl<'a> TensorMut<'a> {
         if self.is_empty() {
             return &mut [];
         }
-        // SAFETY: see TensorView::slice; the caller guarantees exclusive access.
+        // SAFETY: the elements are valid for the reasons given in TensorView::slice, and the caller
+        // guarantees exclusive access.
         unsafe { std::slice::from_raw_parts_mut(self.address().cast(), self.len()) }
     }
 
@@ -301,8 +302,8 @@ impl<'a> TensorCells<'a> {
         if self.is_empty() {
             return Ok(&[]);
         }
-        // SAFETY: see TensorView::slice.  Cell<T> has the layout of T; cells can be shared within a
-        // thread, and they are not Sync.
+        // SAFETY: the elements are valid for the reasons given in TensorView::slice.  Cell<T> has
+        // the layout of T; cells can be shared within a thread, and they are not Sync.
         Ok(unsafe { std::slice::from_raw_parts(self.address().cast::<Cell<T>>(), self.len()) })
     }
 }

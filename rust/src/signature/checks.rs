@@ -83,7 +83,7 @@ fn missing(signature: &Signature, given: usize) -> Error {
     Error::type_error(text)
 }
 
-// ---- Arguments -----------------------------------------------------------------------------------
+// ---- Types of arguments --------------------------------------------------------------------------
 
 /// Values of the extent names and dtype variables, from the arguments checked so far.
 struct Names {
@@ -197,7 +197,7 @@ fn check_name(
     Err(Mismatch::value(format!("{subject}must be {name} = {expected}, got {got}")))
 }
 
-// ---- Tensors -------------------------------------------------------------------------------------
+// ---- Properties of tensor arguments --------------------------------------------------------------
 
 fn check_tensor(
     signature: &Signature,
@@ -279,7 +279,7 @@ fn check_extents(
     Ok(())
 }
 
-// ---- Shared memory -------------------------------------------------------------------------------
+// ---- Shared memory of tensor arguments -----------------------------------------------------------
 
 /// Refuse tensor arguments that share memory although a parameter type forbids it.
 ///

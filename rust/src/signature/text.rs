@@ -193,7 +193,7 @@ const fn is_decimal_from(bytes: &[u8], from: usize) -> bool {
     i > from && i == bytes.len()
 }
 
-// ---- Types ---------------------------------------------------------------------------------------
+// ---- Parameter types -----------------------------------------------------------------------------
 
 const fn read_type(text: &'static str, signature: &mut Signature) -> Kind {
     let mut cursor = Cursor::new(text);

@@ -207,8 +207,8 @@ inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
 
 // Moves the entry in `slot` and all later entries of its chain to free slots.  `before` is the slot
 // before `slot` in the chain.  Calls moved(from, old metadata of from, to) for each moved entry.
-// Returns false if there is no free slot for an entry; earlier entries have then moved, and the
-// chain ends before this entry.
+// Returns false if an entry finds no free slot; earlier entries have then moved, and the chain ends
+// before this entry.
 template <typename Moved>
 bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t before, const Moved& moved) {
   // `slot` itself becomes kProtected, not kEmpty, so that no later entry of the chain moves into

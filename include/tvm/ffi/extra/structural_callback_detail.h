@@ -18,7 +18,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// ---- Recursion --------------------------------------------------------------------------------
+// ---- Recursion of visits and mutations --------------------------------------------------------
 
 inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);

@@ -19,7 +19,7 @@
 namespace tvm {
 namespace ffi {
 
-// ---- Engines ----------------------------------------------------------------------------------
+// ---- Engines: mutators that call callbacks ----------------------------------------------------
 
 // Base class of engines with a table of variable replacements.  The table owns its keys, so that no
 // other object is allocated at a key's address.

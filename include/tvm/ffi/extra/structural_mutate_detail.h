@@ -124,7 +124,7 @@ MutateOutcome ToMutateOutcome(R result) {
   }
 }
 
-// ---- Hooks ------------------------------------------------------------------------------------
+// ---- Mutation hooks of types ------------------------------------------------------------------
 
 // Returns the "__s_mutate__" hook of a type; nullptr if the type has none.
 TVM_FFI_HIDDEN inline const TVMFFIAny* FindMutateHook(int32_t type_index) {
@@ -149,7 +149,7 @@ inline MutateOutcome CallMutateHook(const TVMFFIAny* hook, const char* name,
                              " must be an opaque function pointer or ffi.Function");
 }
 
-// ---- Fields -----------------------------------------------------------------------------------
+// ---- Mutation of fields -----------------------------------------------------------------------
 
 // Returns a shallow copy of an object.  Checks that the hook's result has the same type, because
 // the caller writes to it at the field offsets of the original's type.

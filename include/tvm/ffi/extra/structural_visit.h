@@ -189,7 +189,7 @@ inline Expected<Optional<VisitInterrupt>> StructuralVisitorObj::DefaultVisitExpe
   });
 }
 
-// ---- Engines ----------------------------------------------------------------------------------
+// ---- Engines: visitors that call callbacks ----------------------------------------------------
 
 // Result of a walk's callback: continue, skip the children, or interrupt the walk.  Callbacks in
 // other languages return 0 or None for Advance, 1 for Skip, or a VisitInterrupt.

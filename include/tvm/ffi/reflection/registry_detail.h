@@ -216,7 +216,7 @@ struct OverloadCast {
   }
 };
 
-// ---- Methods ----------------------------------------------------------------------------------
+// ---- Callables of methods ---------------------------------------------------------------------
 
 // Callable that calls a member function; its first parameter is the object.
 template <typename F>
@@ -260,7 +260,7 @@ std::string SchemaOf() {
   return FunctionInfo<decltype(AsCallable(std::declval<F>()))>::TypeSchema();
 }
 
-// ---- Fields and creators ----------------------------------------------------------------------
+// ---- C functions of fields and creators -------------------------------------------------------
 
 template <typename T>
 int GetField(void* field, TVMFFIAny* result) {
