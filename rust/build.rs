@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Build script: finds libtvm_ffi and links the tests of this crate with it.
 //!
-//! Build scripts of programs that depend on the crate read the folder from `DEP_TVM_FFI_LIBDIR`. A
-//! `cdylib` is linked without libtvm_ffi: the loader resolves its symbols in the process that loads
-//! it.
+//! A program that depends on the crate needs a build script that reads the folder of libtvm_ffi
+//! from `DEP_TVM_FFI_LIBDIR`. A `cdylib` is linked without libtvm_ffi: the loader resolves its
+//! symbols in the process that loads it.
 
 use std::path::Path;
 use std::process::Command;

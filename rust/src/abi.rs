@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Declarations of the C ABI: `tvm/ffi/c_api.h`, `tvm/ffi/extra/c_env_api.h` and `dlpack/dlpack.h`.
 //!
-//! All names are those of the headers, which document meaning, ownership and thread safety.
-//! `tests/abi/test_rust_layout.py` compares sizes, offsets, values and prototypes with the
+//! The names are the names in the headers, which document meaning, ownership and thread safety.
+//! `tests/abi/test_rust_layout.py` compares sizes, offsets, values and prototypes with the headers'
 //! contract. The file uses no other module of the crate.
 
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals, missing_docs)]
@@ -250,7 +250,7 @@ pub struct TVMFFIVersion {
     pub patch: u32,
 }
 
-/// Bytes 4 to 7 of a value.
+/// Bytes 4 to 7 of a value: the length of a small string or small bytes; 0 for other values.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union TVMFFIAnyPadding {
@@ -354,7 +354,7 @@ pub struct TVMFFICustomAllocator {
     pub context: *mut c_void,
 }
 
-// ---- Types -----------------------------------------------------------------------------------------
+// ---- Type table ------------------------------------------------------------------------------------
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -414,7 +414,8 @@ pub struct TVMFFITypeInfo {
     pub metadata: *const TVMFFITypeMetadata,
 }
 
-// ---- Functions of libtvm_ffi: a program links it, a library uses the one of its process ----------
+// ---- Functions of libtvm_ffi -------------------------------------------------------------------
+// A program links libtvm_ffi.  A `cdylib` uses the libtvm_ffi that its process has loaded.
 
 extern "C" {
     pub fn TVMFFIGetVersion(out_version: *mut TVMFFIVersion);

@@ -13,13 +13,13 @@ use crate::error::{check, Error, Result};
 use crate::object::ObjectRef;
 use crate::type_names::type_name;
 
-/// An owned value of the ABI: dropping it releases the object in it.
+/// An owned ABI value: dropping it releases the object that it contains.
 #[repr(transparent)]
 pub struct Any {
     raw: TVMFFIAny,
 }
 
-/// A borrowed value of the ABI, valid for `'a`.
+/// A borrowed ABI value, valid for `'a`.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct AnyView<'a> {
@@ -27,7 +27,7 @@ pub struct AnyView<'a> {
     lifetime: PhantomData<&'a TVMFFIAny>,
 }
 
-/// Return a value that contains no object.
+/// Return a value with a payload that is not an object.
 pub(crate) const fn plain(type_index: i32, payload: TVMFFIAnyPayload) -> TVMFFIAny {
     TVMFFIAny { type_index, padding: TVMFFIAnyPadding { zero_padding: 0 }, payload }
 }
@@ -56,7 +56,7 @@ impl Any {
         Self { raw }
     }
 
-    /// Return the value as C sees it; the caller must release it.
+    /// Return the value as a C struct, whose object the caller must release.
     pub fn into_raw(self) -> TVMFFIAny {
         let raw = self.raw;
         std::mem::forget(self);
@@ -122,7 +122,7 @@ impl<'a> AnyView<'a> {
         Self { raw, lifetime: PhantomData }
     }
 
-    /// Return the value as C sees it.
+    /// Return the value as a C struct, without a new reference.
     pub const fn raw(&self) -> TVMFFIAny {
         self.raw
     }
@@ -142,7 +142,8 @@ impl<'a> AnyView<'a> {
         if self.raw.type_index != abi::kTVMFFIObjectRValueRef {
             return self;
         }
-        // SAFETY: a value of this index points to a slot that contains NULL or an object.
+        // SAFETY: a value of type index kTVMFFIObjectRValueRef points to a slot that contains NULL
+        // or an object.
         let handle = unsafe { *self.raw.payload.v_ptr.cast::<*mut abi::TVMFFIObject>() };
         if handle.is_null() {
             return Self::none();
@@ -152,7 +153,7 @@ impl<'a> AnyView<'a> {
         Self { raw: pointer(type_index, handle.cast()), lifetime: PhantomData }
     }
 
-    /// Return an owned value: a new reference to the object, or a copy of raw text and bytes.
+    /// Return an owned value: a new reference to the object, or a copy of a C string or byte array.
     ///
     /// # Errors
     /// TypeError for a borrowed `DLTensor`, which has no owner; any error if memory is exhausted.
@@ -184,22 +185,23 @@ impl<'a> AnyView<'a> {
         Any { raw: self.raw }
     }
 
-    /// Return the address of the object in the value.
+    /// Return the address of the object in the value; None if the value contains no object.
     pub(crate) fn object_handle(&self) -> Option<*mut c_void> {
         let view = self.resolved();
         let is_object = view.raw.type_index >= abi::kTVMFFIStaticObjectBegin;
-        // SAFETY: the payload of every object index is an address.
+        // SAFETY: the payload of every value with the type index of an object is an address.
         let handle = unsafe { view.raw.payload.v_ptr };
         (is_object && !handle.is_null()).then_some(handle)
     }
 
-    /// Return the content of a string; foreign code may have made it from invalid UTF-8.
+    /// Return the content of a string; None for other types. Strings of foreign code may be invalid
+    /// UTF-8.
     pub(crate) fn text_bytes(&self) -> Option<&[u8]> {
         match self.resolved().type_index() {
             abi::kTVMFFISmallStr => Some(self.small_content()),
             abi::kTVMFFIStr => self.object_content(),
             abi::kTVMFFIRawStr => {
-                // SAFETY: a value of this index is NULL or a NUL-terminated string.
+                // SAFETY: the payload of a kTVMFFIRawStr value is NULL or a NUL-terminated string.
                 unsafe {
                     let text = self.raw.payload.v_c_str;
                     (!text.is_null()).then(|| CStr::from_ptr(text).to_bytes())
@@ -209,13 +211,14 @@ impl<'a> AnyView<'a> {
         }
     }
 
-    /// Return the content of a bytes value.
+    /// Return the content of a bytes value; None for other types.
     pub(crate) fn byte_content(&self) -> Option<&[u8]> {
         match self.resolved().type_index() {
             abi::kTVMFFISmallBytes => Some(self.small_content()),
             abi::kTVMFFIBytes => self.object_content(),
             abi::kTVMFFIByteArrayPtr => {
-                // SAFETY: a value of this index is NULL or the address of a byte array.
+                // SAFETY: the payload of a kTVMFFIByteArrayPtr value is NULL or the address of a
+                // byte array.
                 unsafe {
                     let array = self.raw.payload.v_ptr.cast::<TVMFFIByteArray>();
                     (!array.is_null()).then(|| bytes_of(*array))
@@ -225,10 +228,11 @@ impl<'a> AnyView<'a> {
         }
     }
 
-    /// Return the content of a string or bytes object.
+    /// Return the content of the string or bytes object in the value; None if it contains no
+    /// object.
     fn object_content(&self) -> Option<&[u8]> {
         let handle = self.object_handle()?.cast::<abi::TVMFFIObject>();
-        // SAFETY: in objects of both types, a byte array follows the header.
+        // SAFETY: in string and bytes objects, a TVMFFIByteArray follows the header.
         unsafe { Some(bytes_of(*handle.add(1).cast::<TVMFFIByteArray>())) }
     }
 
@@ -245,7 +249,7 @@ impl<'a> AnyView<'a> {
     pub fn type_word(&self) -> String {
         let view = self.resolved();
         let index = view.type_index();
-        // SAFETY: the payload of this index is an address.
+        // SAFETY: the payload of a kTVMFFIDLTensorPtr value is an address.
         if index == abi::kTVMFFIDLTensorPtr && unsafe { view.raw.payload.v_ptr.is_null() } {
             return "NULL".to_string();
         }
@@ -259,7 +263,7 @@ impl<'a> AnyView<'a> {
     }
 }
 
-/// Return the type key of a type index that an object has.
+/// Return the type key of an object's type index.
 fn type_key(index: i32) -> String {
     // SAFETY: the type of an object is registered, and registered types are never removed.
     let key = unsafe { bytes_of((*abi::TVMFFIGetTypeInfo(index)).type_key) };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Argument tuples: of calls by Rust ([`ArgumentList`]), and parameters of Rust functions and
-//! closures ([`Callable`]).
+//! Argument tuples of calls from Rust ([`ArgumentList`]), and parameter tuples of Rust functions
+//! and closures ([`Callable`]).
 
 use crate::any::{Any, AnyView};
 use crate::convert::{Argument, FromArgument, IntoArgument, IntoResult, Mismatch};
@@ -28,9 +28,9 @@ impl<'a> ArgumentList<'a> for &'a [Any] {
     }
 }
 
-/// A function with the parameter types `A`, a tuple; its arguments live for `'a`.
+/// A Rust function or closure whose parameter types are the tuple `A`; its arguments live for `'a`.
 pub trait Callable<'a, A> {
-    /// The type of each parameter.
+    /// The descriptions of the parameter types, in order.
     const TYPES: &'static [ParameterType];
 
     /// Convert the arguments and call the function.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entry from C callers: the only place that converts Rust errors and panics to pending errors.
+//! Entry from C callers: converts Rust errors and panics to pending errors of the C ABI.
 
 use std::any::Any as Payload;
 use std::ffi::c_int;
@@ -30,7 +30,7 @@ pub(crate) fn guard(
             0
         }
         Ok(value) => {
-            // SAFETY: the result slot of a call; its previous value needs no release.
+            // SAFETY: `result` is the result slot of a call, whose previous value needs no release.
             unsafe { result.write(value.into_raw()) };
             0
         }
@@ -44,7 +44,7 @@ fn panic_error(function: impl fmt::Display, payload: Box<dyn Payload + Send>) ->
         (_, Some(text)) => format!("{function} panicked: {text}"),
         _ => format!("{function} panicked"),
     };
-    guard_drop(payload); // the destructor of the payload may panic, too
+    guard_drop(payload); // the destructor of a panic payload may panic, too
     Error::runtime_error(text)
 }
 

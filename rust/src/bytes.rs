@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Byte slices as `TVMFFIByteArray`, and back.
+//! Conversions between byte slices and `TVMFFIByteArray`.
 
 use crate::abi::TVMFFIByteArray;
 
-/// Return a byte array that borrows a slice; valid only while the slice is.
+/// Return a byte array that borrows a slice; it is valid only while the slice is valid.
 pub(crate) fn byte_array(bytes: &[u8]) -> TVMFFIByteArray {
     TVMFFIByteArray { data: bytes.as_ptr().cast(), size: bytes.len() }
 }

@@ -40,10 +40,11 @@ impl Array {
         Function::global("ffi.Array")?.call(&values[..])
     }
 
-    /// Return the values.
+    /// Return the values of the array.
     pub fn values(&self) -> &[AnyView<'_>] {
         // SAFETY: in an Array, a TVMFFISeqCell follows the header.  Its elements are valid while
-        // the array is; an array with more than one reference is never modified, and `self` is one.
+        // the array is; an array with more than one reference is never modified, and `self` is one
+        // of them.
         unsafe { sequence_values(self.object.cell::<TVMFFISeqCell>()) }
     }
 
@@ -116,8 +117,9 @@ impl<'a, T: FromAny> FromArgument<'a> for Vec<T> {
             .filter(|object| matches!(object.type_index(), abi::kTVMFFIArray | abi::kTVMFFIList))
             .ok_or_else(|| Mismatch::expected("Array", argument))?;
         let is_list = sequence.type_index() == abi::kTVMFFIList;
-        // SAFETY: in both types, a TVMFFISeqCell follows the header.  A shared array is never
-        // modified; no other code runs before the values of a list are copied.
+        // SAFETY: in an Array and a List, a TVMFFISeqCell follows the header.  An array with
+        // several references is never modified, and no other code runs before the values of a list
+        // are copied.
         let mut values = unsafe { sequence_values(sequence.cell()) };
         let retained: Vec<Any>;
         let views: Vec<AnyView<'_>>;
@@ -138,7 +140,7 @@ impl<'a, T: FromAny> FromArgument<'a> for Vec<T> {
     }
 }
 
-/// Convert a tuple, such as several results, to an Array.
+/// Convert a tuple, such as several results of a function, to an Array.
 macro_rules! tuples {
     ($(($($type:ident $index:tt),*))*) => {$(
         impl<$($type: IntoAny),*> IntoAny for ($($type,)*) {
@@ -171,7 +173,7 @@ pub struct Map {
 handle! { Map, kTVMFFIMap, "Map" }
 
 impl Map {
-    /// Create a map from pairs; the last one of several equal keys is used.
+    /// Create a map from pairs; if several keys are equal, the last pair is used.
     ///
     /// # Errors
     /// If memory is exhausted.
@@ -213,7 +215,7 @@ impl Map {
     /// # Errors
     /// The error of a runtime function.
     pub fn pairs(&self) -> Result<Vec<(Any, Any)>> {
-        // Commands of the iterator function.
+        // Arguments of the iterator function, which select its action.
         const KEY: i64 = 0;
         const VALUE: i64 = 1;
         const NEXT: i64 = 2; // advances; returns false at the end
@@ -253,7 +255,7 @@ pub struct Shape {
 
 // SAFETY: a Shape is immutable, and its reference count is atomic.
 unsafe impl Send for Shape {}
-// SAFETY: see Send.
+// SAFETY: a Shape is immutable, see Send.
 unsafe impl Sync for Shape {}
 
 passed_as_object! { Shape }
@@ -285,7 +287,7 @@ impl Shape {
         Function::global("ffi.Shape")?.call(&values[..])
     }
 
-    /// Return the extents.
+    /// Return the extents of the shape.
     pub fn extents(&self) -> &[i64] {
         // SAFETY: in a Shape, a TVMFFIShapeCell follows the header; the object owns the extents.
         unsafe {

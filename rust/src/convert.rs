@@ -9,8 +9,8 @@
 //! | [`IntoArgument`] | to the ABI, borrowed where possible | arguments of calls |
 //! | [`IntoResult`] | to the ABI, owned | return types: an [`IntoAny`], or a `Result` of one |
 //!
-//! The module implements the traits for Rust's own types; the crate's types implement them where
-//! they are defined.
+//! The module implements the traits for types of the standard library; the types of this crate
+//! implement them in the modules that define them.
 
 use crate::abi;
 use crate::any::{integer, plain, Any, AnyView, NONE};
@@ -18,7 +18,8 @@ use crate::bytes::{byte_array, bytes_of};
 use crate::error::{check, Error, Result};
 use crate::parameter_type::{ParameterType, Sort};
 
-/// A failed conversion. The caller adds the function and the argument, see [`Error`].
+/// The error of a failed conversion. The caller adds the names of the function and the argument
+/// when it converts the mismatch to an [`Error`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
     /// The error kind, such as `"TypeError"`.
@@ -28,12 +29,12 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// Return a TypeError: the value does not have the type named `expected`.
+    /// Return the TypeError for a value that does not have the type named `expected`.
     pub fn expected(expected: &str, got: &AnyView<'_>) -> Self {
         Self { kind: "TypeError", text: format!("expected {expected}, got {}", got.type_word()) }
     }
 
-    /// Return a ValueError: the type is correct, the value is not.
+    /// Return the ValueError for an invalid value of the correct type.
     pub fn value(text: impl Into<String>) -> Self {
         Self { kind: "ValueError", text: text.into() }
     }
@@ -46,9 +47,9 @@ impl From<Mismatch> for Error {
     }
 }
 
-/// A type that an argument can be converted to, borrowing from it if necessary.
+/// A type to which an argument can be converted; the result may borrow from the argument.
 pub trait FromArgument<'a>: Sized {
-    /// The accepted arguments; `export!` compares signatures with it.
+    /// The description of the accepted arguments, which `export!` compares with the signature.
     const TYPE: ParameterType;
 
     /// Convert an argument.
@@ -62,34 +63,36 @@ pub trait FromArgument<'a>: Sized {
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch>;
 }
 
-/// A type that a value can be converted to without borrowing from it.
+/// A type to which a value can be converted, without borrowing from the value.
 pub trait FromAny: for<'a> FromArgument<'a> {}
 
 impl<T: for<'a> FromArgument<'a>> FromAny for T {}
 
-/// A type that can be converted to an owned value.
+/// A type that can be converted to an owned ABI value.
 pub trait IntoAny {
-    /// Convert to an owned value.
+    /// Convert to an owned ABI value.
     ///
     /// # Errors
     /// If memory is exhausted, or the ABI cannot represent the value.
     fn into_any(self) -> Result<Any>;
 }
 
-/// An argument of a call by Rust: a borrowed value, or a temporary that is released after the call.
+/// An argument of a call from Rust: a borrowed value, or a temporary that is released after the
+/// call.
 pub struct Argument<'a> {
     view: AnyView<'a>,
-    /// The owner of the value in `view` for a temporary; else None.
+    /// The owner of a temporary, from which `view` borrows; the value None if `view` is borrowed
+    /// from the caller.
     _owner: Any,
 }
 
 impl<'a> Argument<'a> {
-    /// Pass a borrowed value.
+    /// Create an argument that borrows a value.
     pub fn lent(view: AnyView<'a>) -> Self {
         Self { view, _owner: Any::none() }
     }
 
-    /// Pass a temporary that was made for the call.
+    /// Create an argument that owns a temporary, which is released after the call.
     pub fn made(owner: Any) -> Self {
         // SAFETY: the struct contains the owner, and drops it together with the view.
         Self { view: unsafe { AnyView::from_raw(owner.view().raw()) }, _owner: owner }
@@ -101,7 +104,7 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// A type that can be passed as an argument of a call by Rust.
+/// A type that can be passed as an argument of a call from Rust.
 pub trait IntoArgument<'a> {
     /// Convert to an argument, which may borrow for `'a`.
     ///
@@ -112,7 +115,7 @@ pub trait IntoArgument<'a> {
 
 /// The return type of a function: an [`IntoAny`], or a `Result` of one.
 pub trait IntoResult {
-    /// Convert to an owned value.
+    /// Convert to an owned ABI value.
     ///
     /// # Errors
     /// The error of the function or of the conversion.
@@ -155,7 +158,7 @@ impl Any {
         value.into_any()
     }
 
-    /// Convert to a Rust type.
+    /// Convert the value to a Rust type.
     ///
     /// ```
     /// use pytvmffi::Any;
@@ -174,7 +177,7 @@ impl Any {
 }
 
 impl<'a> AnyView<'a> {
-    /// Convert to a Rust type that borrows nothing.
+    /// Convert the value to a Rust type that borrows nothing.
     ///
     /// # Errors
     /// TypeError or ValueError if the value does not convert to `T`.
@@ -183,7 +186,7 @@ impl<'a> AnyView<'a> {
         unsafe { T::from_argument(self) }.map_err(Error::from)
     }
 
-    /// Convert to a Rust type, which may borrow the memory that the value points to.
+    /// Convert the value to a Rust type, which may borrow the memory that the value points to.
     ///
     /// # Safety
     /// While the result lives, no other code writes the memory that it reads, or accesses the
@@ -260,7 +263,7 @@ impl<'a> FromArgument<'a> for bool {
 
 /// Return the number in an int or a bool; None for other types.
 pub(crate) fn integer_in(argument: &AnyView<'_>) -> Option<i64> {
-    // SAFETY: both type indices select this payload member.
+    // SAFETY: both type indices select the payload member `v_int64`.
     matches!(argument.type_index(), abi::kTVMFFIInt | abi::kTVMFFIBool)
         .then(|| unsafe { argument.raw().payload.v_int64 })
 }
@@ -318,7 +321,7 @@ fn does_not_fit(value: i64, name: &str) -> Mismatch {
     Mismatch::value(format!("{value} does not fit {sign}int{bits}"))
 }
 
-/// Convert an integer of 2^63 or more, which needs an object.
+/// Convert an integer of 2^63 or more to a big integer object.
 fn big_integer(value: u64) -> Result<Any> {
     let mut words = [0u8; 16];
     words[..8].copy_from_slice(&value.to_le_bytes());
@@ -347,7 +350,7 @@ macro_rules! floats {
 
             unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
                 if argument.type_index() == abi::kTVMFFIFloat {
-                    // SAFETY: the type index selects this payload member.
+                    // SAFETY: the type index selects the payload member `v_float64`.
                     return Ok(unsafe { argument.raw().payload.v_float64 } as $type);
                 }
                 integer_in(argument)
@@ -412,11 +415,12 @@ impl<'a> IntoArgument<'a> for &'a str {
 
 pass_by_value! { String }
 
-/// Borrowed bytes. The ABI has a bytes type, separate from strings and arrays of numbers.
+/// Borrowed bytes, as a value of the ABI's bytes type, which differs from strings and arrays of
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
-/// Owned bytes.
+/// Owned bytes, as a value of the ABI's bytes type.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ByteBuf(pub Vec<u8>);
 

@@ -32,17 +32,17 @@ impl DLDataType {
         Self { code, bits, lanes: 1 }
     }
 
-    /// Return true if the dtypes are equal; unlike `==`, works in constants.
+    /// Return true if the dtypes are equal. Unlike `==`, the function works in constants.
     pub const fn equals(self, other: Self) -> bool {
         self.code == other.code && self.bits == other.bits && self.lanes == other.lanes
     }
 
-    /// Return the bits of one element; a scalable vector counts as one lane.
+    /// Return the number of bits of one element; a scalable vector counts as one lane.
     pub(crate) fn element_bits(self) -> u64 {
         u64::from(self.bits) * u64::from(if self.lanes as i16 > 0 { self.lanes } else { 1 })
     }
 
-    /// Return the alignment of an element in bytes, as in C; 1 if C has no such type.
+    /// Return the alignment in bytes of the C type for the dtype; 1 if C has no such type.
     pub(crate) fn alignment(self) -> usize {
         let bits =
             usize::from(if self.code == abi::kDLComplex { self.bits / 2 } else { self.bits });
@@ -95,7 +95,7 @@ impl<'a> FromArgument<'a> for DataType {
     const TYPE: ParameterType = ParameterType::new(Sort::DataType, "dtype");
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: the type index selects this payload member.
+        // SAFETY: the type index selects the payload member that is read.
         (argument.type_index() == abi::kTVMFFIDataType)
             .then(|| unsafe { argument.raw().payload.v_dtype })
             .ok_or_else(|| Mismatch::expected("dtype", argument))
@@ -145,7 +145,7 @@ impl<'a> FromArgument<'a> for Device {
     const TYPE: ParameterType = ParameterType::new(Sort::Device, "Device");
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: the type index selects this payload member.
+        // SAFETY: the type index selects the payload member that is read.
         (argument.type_index() == abi::kTVMFFIDevice)
             .then(|| unsafe { argument.raw().payload.v_device })
             .ok_or_else(|| Mismatch::expected("Device", argument))
@@ -159,8 +159,8 @@ pass_by_value! { DataType, Device }
 /// A Rust type of tensor elements.
 ///
 /// # Safety
-/// Every bit pattern is a valid value, the type has no padding, and its size and alignment are
-/// those of the C type for [`DTYPE`](Element::DTYPE).
+/// Every bit pattern is a valid value, the type has no padding, and it has the size and alignment
+/// of the C type for [`DTYPE`](Element::DTYPE).
 pub unsafe trait Element: Copy + Send + Sync + 'static {
     /// The dtype of tensors with these elements.
     const DTYPE: DataType;
@@ -190,7 +190,8 @@ impl BFloat16 {
 
 macro_rules! elements {
     ($($type:ty = $code:ident $bits:literal),* $(,)?) => {$(
-        // SAFETY: a number without padding of this size, or a transparent struct of one.
+        // SAFETY: the type is a number of this size without padding, or a transparent struct of a
+        // number.
         unsafe impl Element for $type {
             const DTYPE: DataType = DataType::new(abi::$code, $bits);
         }

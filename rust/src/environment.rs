@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Environment of a call: the current stream of a device, and signals of the host language.
 //!
-//! [`Tensor::empty`](crate::Tensor::empty) uses the third part, the tensor allocator.
+//! The environment also contains the tensor allocator, which
+//! [`Tensor::empty`](crate::Tensor::empty) uses.
 
 use std::ffi::c_void;
 
@@ -15,7 +16,8 @@ pub fn current_stream(device: Device) -> *mut c_void {
     unsafe { abi::TVMFFIEnvGetStream(device.device_type, device.device_id) }
 }
 
-/// Run `body` with another current stream; restore the previous one afterwards, even after a panic.
+/// Run `body` with `stream` as the current stream; then restore the previous stream, even after a
+/// panic.
 ///
 /// # Safety
 /// `stream` is NULL or a stream of the device that exists until `body` returns.
@@ -31,8 +33,8 @@ pub unsafe fn with_stream<R>(
     impl Drop for Restore {
         fn drop(&mut self) {
             let Self(device, stream) = *self;
-            // SAFETY: the previous stream is still valid.  The call cannot fail: the device has a
-            // slot.
+            // SAFETY: the previous stream is still valid.  The call cannot fail, because the thread
+            // already has a stream slot for the device.
             unsafe {
                 abi::TVMFFIEnvSetStream(
                     device.device_type,

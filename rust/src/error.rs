@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors across the ABI: an error raised in any language is an [`Error`] in Rust, and an `Err`
-//! that a Rust function returns is raised in its caller.
+//! Errors across the ABI: an error of a function in any language is an [`Error`] in Rust, and the
+//! caller of a Rust function that returns an `Err` receives the error.
 
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -40,7 +40,7 @@ enum State {
 // SAFETY: an error object is immutable here (this crate never updates backtraces), its reference
 // count is atomic, and the ABI permits releasing objects on any thread.
 unsafe impl Send for Error {}
-// SAFETY: see Send.
+// SAFETY: shared errors are not modified, see Send.
 unsafe impl Sync for Error {}
 
 impl Error {
@@ -115,7 +115,8 @@ impl Error {
         }
     }
 
-    /// Return a string of the error object; empty for a pending exception.
+    /// Return the string that `select` chooses from the error object; empty for a pending
+    /// exception.
     fn text(&self, select: fn(&TVMFFIErrorCell) -> TVMFFIByteArray) -> Cow<'_, str> {
         match &self.state {
             // SAFETY: the object is an Error, which owns its strings.
@@ -191,7 +192,8 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// Convert errors of the standard library, for `?`, with the kind of Python's equivalent.
+/// Convert errors of the standard library, for `?`, to errors with the kind of the equivalent
+/// Python exception.
 macro_rules! from_errors {
     ($($error:ty => $kind:expr),* $(,)?) => {$(
         impl From<$error> for Error {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Exported functions: the macro [`export!`](crate::export!), and the functions that its expansion
+//! Exported functions: the macro [`export!`](crate::export!), and the items that its expansion
 //! uses.
 //!
 //! The expansion defines ABI symbols for the function, its metadata and its documentation, and rows
@@ -144,7 +144,7 @@ macro_rules! export_doc {
     };
 }
 
-// ---- Rows ----------------------------------------------------------------------------------------
+// ---- Rows of the section tvm_ffi_exports -------------------------------------------------------
 
 /// A row of the section `tvm_ffi_exports`: three addresses of NUL-terminated strings.
 #[repr(C)]
@@ -156,11 +156,11 @@ pub struct Row {
     text: *const c_char,
 }
 
-// SAFETY: the strings are constants.
+// SAFETY: the fields are addresses of constant strings.
 unsafe impl Sync for Row {}
 
 impl Row {
-    /// Create a row from strings that end with a NUL.
+    /// Create a row from NUL-terminated strings.
     ///
     /// # Panics
     /// If a string contains no NUL. In a constant, this is a compile error.
@@ -174,7 +174,8 @@ impl Row {
         Self { name: checked(name), kind: checked(kind), text: checked(text) }
     }
 
-    /// Return the text. The volatile read keeps the row: linkers drop unreferenced data.
+    /// Return the text of the row. The volatile read keeps the row in the library, because linkers
+    /// drop unreferenced data.
     fn text(&'static self) -> &'static CStr {
         // SAFETY: the fields are addresses of constants that end with a NUL.
         unsafe {
@@ -184,13 +185,13 @@ impl Row {
     }
 }
 
-/// The ABI level of the library.
+/// The row that declares the ABI level of the library.
 #[used]
 #[cfg_attr(target_os = "linux", link_section = "tvm_ffi_exports")]
 static ABI: Row = Row::new("\0", "abi\0", "0.1.16\0");
 
-/// Return doc comment lines without the space before each, and without newlines at the end. The
-/// rest of the array is filled with NUL.
+/// Return the lines of a doc comment, without the space at the start of each line and without
+/// newlines at the end. The rest of the array is filled with NUL.
 pub const fn documentation<const N: usize>(lines: &str) -> [u8; N] {
     let bytes = lines.as_bytes();
     let mut text = [0; N];
@@ -221,7 +222,7 @@ pub const fn text_of(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-// ---- Calls ---------------------------------------------------------------------------------------
+// ---- Calls of exported functions -----------------------------------------------------------------
 
 /// Run an exported function: check the arguments against its signature, then run `body`.
 ///
@@ -253,12 +254,12 @@ pub unsafe fn call(
     })
 }
 
-/// Return the text of a row.
+/// Store the text of a row as the result of a packed call; return the code for the C caller.
 pub fn return_text(row: &'static Row, result: *mut TVMFFIAny) -> c_int {
     guard(result, "documentation", || Any::new(row.text().to_str()?))
 }
 
-/// Return the signature in a row as JSON: `{"signature": "TEXT"}`.
+/// Store the signature in a row as the result of a packed call, in JSON: `{"signature": "TEXT"}`.
 pub fn return_metadata(row: &'static Row, result: *mut TVMFFIAny) -> c_int {
     ABI.text();
     guard(result, "metadata", || {

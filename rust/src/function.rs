@@ -33,7 +33,7 @@ pub struct Function {
 
 // SAFETY: the ABI permits calls from any thread; closures of this crate are Send and Sync.
 unsafe impl Send for Function {}
-// SAFETY: see Send.
+// SAFETY: calls from several threads are permitted, see Send.
 unsafe impl Sync for Function {}
 
 handle! { Function, kTVMFFIFunction, "Callable" }
@@ -145,7 +145,7 @@ impl Function {
         arguments.with_values(|values| self.call_packed(values))?.get()
     }
 
-    /// Call the function with values.
+    /// Call the function with ABI values; return its result without conversion.
     ///
     /// # Errors
     /// The error that the function raises.

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Macros and functions shared by the typed references: `Array`, `Function`, `Module` and so on.
+//! Macros and functions that the typed references `Array`, `Function`, `Module`, ... share.
 
 use std::ffi::c_void;
 
 use crate::any::{pointer, AnyView};
 use crate::object::ObjectRef;
 
-/// Return a value that borrows an object.
+/// Return an ABI value that borrows an object.
 pub(crate) fn borrowed_object(object: &ObjectRef) -> AnyView<'_> {
     // SAFETY: the object is alive while the reference is borrowed.
     unsafe { AnyView::from_raw(pointer(object.type_index(), object.as_ptr())) }
 }
 
-/// Take ownership of the object that a successful call returned.
+/// Take ownership of the object that a successful C function returned.
 ///
 /// # Safety
 /// `handle` is an owned reference; the call consumes it.
@@ -21,8 +21,8 @@ pub(crate) unsafe fn owned(handle: *mut c_void) -> ObjectRef {
     unsafe { ObjectRef::from_owned(handle) }.expect("a successful call returns an object")
 }
 
-/// Implement the conversions of a struct with the single field `object: ObjectRef`, for one type
-/// index.
+/// Implement the conversions from and to ABI values for a typed reference: a struct whose single
+/// field `object: ObjectRef` always refers to an object of the type index `$index`.
 macro_rules! handle {
     ($type:ident, $index:ident, $name:literal) => {
         $crate::handle::passed_as_object! { $type }
@@ -44,7 +44,8 @@ macro_rules! handle {
     };
 }
 
-/// Implement the conversions to the ABI of a struct with the single field `object: ObjectRef`.
+/// Implement the conversions to ABI values for a typed reference: a struct with the single field
+/// `object: ObjectRef`. The ABI value is that object.
 macro_rules! passed_as_object {
     ($type:ident) => {
         impl $crate::convert::IntoAny for $type {
@@ -62,7 +63,7 @@ macro_rules! passed_as_object {
         $crate::convert::pass_by_value! { $type }
 
         impl $type {
-            /// Return the reference without its static type.
+            /// Return the same reference as an `ObjectRef`, for an object of any type.
             pub fn as_object(&self) -> &$crate::ObjectRef {
                 &self.object
             }

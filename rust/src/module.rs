@@ -17,13 +17,13 @@ pub struct Module {
 
 // SAFETY: the ABI permits lookups from any thread; modules lock their mutable state.
 unsafe impl Send for Module {}
-// SAFETY: see Send.
+// SAFETY: lookups from several threads are permitted, see Send.
 unsafe impl Sync for Module {}
 
 handle! { Module, kTVMFFIModule, "ffi.Module" }
 
 impl Module {
-    /// Load a library. Loading runs code of the library: load only trusted files.
+    /// Load a library. Load only trusted files, because loading runs code of the library.
     ///
     /// # Errors
     /// The error of the loader; ValueError for a path that is not valid UTF-8.
@@ -35,7 +35,8 @@ impl Module {
         Function::global("ffi.ModuleLoadFromFile")?.call((text,))
     }
 
-    /// Return the module of the functions that are linked into the program under a symbol prefix.
+    /// Return the system library: the module of the functions that are linked into the program. It
+    /// looks up each name with `prefix` first, then without it.
     ///
     /// # Errors
     /// The error of the runtime function.
@@ -53,7 +54,7 @@ impl Module {
         })
     }
 
-    /// Look up a function in the module and its imports; return None if it is missing.
+    /// Look up a function in the module and its imports; return None if no module has it.
     ///
     /// # Errors
     /// The error of the module.

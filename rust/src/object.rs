@@ -10,8 +10,8 @@ use crate::abi::{self, TVMFFIObject};
 ///
 /// Cloning increments the reference count, dropping decrements it; the last strong reference runs
 /// the object's deleter. The type is not `Send`, since some objects are bound to a thread. Typed
-/// references to other objects, such as [`Function`](crate::Function) and [`Error`](crate::Error),
-/// are.
+/// references to objects that are not bound, such as [`Function`](crate::Function) and
+/// [`Error`](crate::Error), are `Send`.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ObjectRef {
@@ -38,7 +38,7 @@ impl ObjectRef {
         Some(Self { handle })
     }
 
-    /// Return the address of the object's header, valid while this reference is.
+    /// Return the address of the object's header; it is valid while this reference lives.
     pub fn as_ptr(&self) -> *mut c_void {
         self.handle.as_ptr().cast()
     }
@@ -56,7 +56,7 @@ impl ObjectRef {
         unsafe { (*self.handle.as_ptr()).type_index }
     }
 
-    /// Return the address after the header: the cell of the object's type.
+    /// Return the address after the object's header: the C struct with the content of the object.
     pub(crate) fn cell<T>(&self) -> *mut T {
         // SAFETY: every object has a 24-byte header, so the address after it is in bounds.
         unsafe { self.handle.as_ptr().add(1).cast() }

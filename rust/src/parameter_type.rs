@@ -32,11 +32,11 @@ pub enum Sort {
     Pointer,
     /// A tensor.
     Tensor,
-    /// Another type, with more than one spelling in signatures.
+    /// A value of another type. Signatures can spell such a type in several ways.
     Other,
 }
 
-/// The access of a parameter type to the elements of a tensor argument.
+/// The access that a parameter type gives to the elements of a tensor argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Not a tensor.
@@ -49,49 +49,50 @@ pub enum Access {
     Exclusive,
 }
 
-/// A Rust parameter type.
+/// The description of a Rust parameter type.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterType {
     /// The kind of arguments that the type accepts.
     pub sort: Sort,
-    /// The name in error messages.
+    /// The name of the type in error messages.
     pub name: &'static str,
     /// True if the type also accepts None.
     pub is_optional: bool,
-    /// The access to the elements of a tensor.
+    /// The access that the type gives to the elements of a tensor.
     pub access: Access,
-    /// For slices, which need compact and aligned host memory: the required dtype.
+    /// The required dtype if the type is a slice, which needs compact and aligned host memory; else
+    /// None.
     pub element: Option<DLDataType>,
 }
 
 impl ParameterType {
-    /// Return a type that is not a tensor.
+    /// Return the description of a type that is not a tensor.
     pub const fn new(sort: Sort, name: &'static str) -> Self {
         Self { sort, name, is_optional: false, access: Access::None, element: None }
     }
 
-    /// Return a type with more than one spelling in signatures.
+    /// Return the description of a type that signatures can spell in several ways.
     pub const fn other(name: &'static str) -> Self {
         Self::new(Sort::Other, name)
     }
 
-    /// Return the type that accepts every value; the function may pass a tensor to code that writes
-    /// it.
+    /// Return the description of the type that accepts every value. Its access is `Cells`, because
+    /// the function may pass a tensor to code that writes it.
     pub const fn any() -> Self {
         Self { access: Access::Cells, ..Self::new(Sort::Any, "Any") }
     }
 
-    /// Return a tensor type.
+    /// Return the description of a tensor type.
     pub const fn tensor(access: Access) -> Self {
         Self { access, ..Self::new(Sort::Tensor, "Tensor") }
     }
 
-    /// Return a slice type, for the elements of a tensor.
+    /// Return the description of a slice type, which accepts a tensor of this dtype.
     pub const fn slice(access: Access, element: DLDataType) -> Self {
         Self { element: Some(element), ..Self::tensor(access) }
     }
 
-    /// Return the type that also accepts None.
+    /// Return a copy of the description that also accepts None.
     pub const fn or_none(self) -> Self {
         Self { is_optional: true, ..self }
     }

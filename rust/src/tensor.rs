@@ -31,7 +31,7 @@ pub struct Tensor {
     object: ObjectRef,
 }
 
-/// The memory of a tensor that was created from a vector.
+/// The owner of the memory of a tensor that was created from a vector.
 struct Owner<T> {
     tensor: DLManagedTensorVersioned,
     shape: Vec<i64>,
@@ -96,8 +96,8 @@ impl Tensor {
         Self::from_vec(elements.to_vec(), shape)
     }
 
-    /// Allocate a tensor with the current allocator: the one of the framework whose tensors were
-    /// passed to the exported function, else the runtime's allocator of host memory.
+    /// Allocate a tensor with the current allocator: the allocator of the framework whose tensors
+    /// were passed to the exported function, else the runtime's allocator of host memory.
     ///
     /// # Safety
     /// The elements are uninitialized: no code reads an element before it is written.
@@ -132,14 +132,14 @@ impl Tensor {
         let description = tensor.description();
         description.check_slice::<T>()?;
         if !description.is_empty() {
-            // SAFETY: the new memory has `len` elements; all bits 0 is a valid value of every
-            // Element.
+            // SAFETY: the new memory has `len` elements, and a value with all bits 0 is valid for
+            // every Element.
             unsafe { description.address().cast::<T>().write_bytes(0, description.len()) };
         }
         Ok(tensor)
     }
 
-    /// Return shape, strides, dtype, device and address.
+    /// Return a description of the tensor: shape, strides, dtype, device and address.
     ///
     /// # Panics
     /// If the producer of the tensor filled in an invalid `DLTensor`.
@@ -184,7 +184,8 @@ impl Tensor {
         check_element_count(elements.len(), description.shape())?;
         if !description.is_empty() {
             let destination = description.address().cast::<T>();
-            // SAFETY: both have `elements.len()` elements of type T; they may overlap.
+            // SAFETY: source and destination have `elements.len()` elements of type T; they may
+            // overlap.
             unsafe { std::ptr::copy(elements.as_ptr(), destination, elements.len()) };
         }
         Ok(())
@@ -210,7 +211,7 @@ impl Tensor {
             .expect("the DLTensor was checked")
     }
 
-    /// Return the reference without its static type.
+    /// Return the same reference as an [`ObjectRef`], for an object of any type.
     pub fn as_object(&self) -> &ObjectRef {
         &self.object
     }

@@ -13,15 +13,15 @@ use crate::convert::Mismatch;
 use crate::dtype::{DataType, Device, Element};
 use crate::error::{Error, Result};
 
-/// Maximum number of dimensions; a `DLTensor` with more is taken for corrupt.
+/// Maximum number of dimensions; a `DLTensor` with more dimensions is refused as corrupt.
 const MAX_DIMENSIONS: i32 = 1024;
 /// Maximum number of strides in an error message.
 const MAX_SHOWN: usize = 8;
 
 /// Shape, strides, dtype, device and address of a tensor, borrowed for `'a`.
 ///
-/// Its constructor has checked that no extent is negative and that the size of the elements in
-/// bytes fits the address space.
+/// The constructor checks that no extent is negative and that the size of the elements in bytes
+/// fits the address space.
 #[derive(Clone, Copy)]
 pub struct TensorDescription<'a> {
     tensor: DLTensor,
@@ -31,8 +31,8 @@ pub struct TensorDescription<'a> {
 /// Return the `DLTensor` of an argument, a Tensor or a `DLTensor*`; None if it is not a tensor.
 pub(crate) fn tensor_in<'a>(argument: &AnyView<'a>) -> Option<&'a DLTensor> {
     let view = argument.resolved();
-    // SAFETY: in a Tensor, a DLTensor follows the header; the payload of the other type is an
-    // address or NULL.  Both are valid while the argument is.
+    // SAFETY: in a Tensor, a DLTensor follows the header; the payload of a DLTensor pointer is an
+    // address or NULL.  Both are valid while the argument is valid.
     unsafe {
         match view.type_index() {
             abi::kTVMFFITensor => {
@@ -117,7 +117,7 @@ impl<'a> TensorDescription<'a> {
         Ok(Self { tensor: *tensor, lifetime: PhantomData })
     }
 
-    /// Describe compact elements in host memory.
+    /// Return the description of a compact tensor in host memory, whose first element is at `data`.
     pub(crate) fn of_elements<T: Element>(data: *mut c_void, shape: &'a [i64]) -> Self {
         let tensor = DLTensor {
             data,
@@ -142,7 +142,8 @@ impl<'a> TensorDescription<'a> {
         unsafe { numbers(self.tensor.shape, self.tensor.ndim) }.unwrap_or_default()
     }
 
-    /// Return the strides in elements; None if they are NULL, which means compact.
+    /// Return the strides in elements; None if the `DLTensor` has NULL strides, which means
+    /// compact.
     pub fn strides(&self) -> Option<&'a [i64]> {
         if self.tensor.strides.is_null() {
             return None;
@@ -212,7 +213,7 @@ impl<'a> TensorDescription<'a> {
         self.check_address(std::mem::align_of::<T>())
     }
 
-    /// Return an error unless the dtype is that of `T` and the host can access the elements.
+    /// Return an error unless the dtype is `T::DTYPE` and the host can access the elements.
     fn check_elements<T: Element>(&self) -> Result<(), Mismatch> {
         if !self.dtype().equals(T::DTYPE) {
             let (expected, got) = (T::DTYPE, self.dtype());
@@ -256,7 +257,7 @@ impl<'a> TensorDescription<'a> {
         )))
     }
 
-    /// Return the address of the element at an index; it may be unaligned.
+    /// Return the address of the element at an index; the address may be unaligned.
     pub(crate) fn element_address<T: Element>(&self, index: &[usize]) -> Result<*mut T> {
         let shape = self.shape();
         let is_inside = index.len() == shape.len()

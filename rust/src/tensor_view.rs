@@ -19,8 +19,8 @@ use crate::tensor_description::{check_element_count, tensor_in, TensorDescriptio
 /// A tensor borrowed for `'a` with read access.
 ///
 /// No code writes the elements while the view lives. For a parameter of an exported function this
-/// holds because a call is refused if the argument shares memory with a written one, and because
-/// callers must not access the memory of arguments during the call.
+/// holds because a call is refused if the argument shares memory with an argument that the function
+/// writes, and because callers must not access the memory of arguments during the call.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     description: TensorDescription<'a>,
@@ -35,15 +35,15 @@ pub struct TensorMut<'a> {
 
 /// A tensor borrowed for `'a` with read and write access to single elements.
 ///
-/// Other references may write the same elements, so input and output of a function can be one
-/// tensor.
+/// Other references may write the same elements, so one tensor can be both input and output of a
+/// function.
 #[derive(Clone, Copy)]
 pub struct TensorCells<'a> {
     description: TensorDescription<'a>,
     elements: PhantomData<&'a [Cell<u8>]>,
 }
 
-/// Implement the traits that all three types share.
+/// Implement the traits that `TensorView`, `TensorMut` and `TensorCells` have in common.
 macro_rules! described {
     ($($type:ident $access:ident),*) => {$(
         impl<'a> Deref for $type<'a> {
@@ -100,7 +100,7 @@ impl<'a> TensorView<'a> {
         Ok(Self { description, elements: PhantomData })
     }
 
-    /// Describe a slice as a tensor. The tensor borrows the shape, too.
+    /// Create a tensor from a slice; it borrows the elements and the shape.
     ///
     /// ```
     /// use pytvmffi::TensorView;
@@ -139,21 +139,22 @@ impl<'a> TensorView<'a> {
         Ok(unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), self.len()) })
     }
 
-    /// Return one element, of a tensor with any strides.
+    /// Return one element; the tensor can have any strides.
     ///
     /// # Errors
     /// IndexError if the index is out of range; ValueError unless the elements have dtype `T` and
     /// are in host memory.
     pub fn get<T: Element>(&self, index: &[usize]) -> Result<T> {
         let address = self.element_address::<T>(index)?;
-        // SAFETY: the address of an element of the tensor.
+        // SAFETY: `address` is the address of an element of the tensor.
         Ok(unsafe { address.read_unaligned() })
     }
 
     /// Return an argument for a function that only reads the tensor.
     ///
     /// # Safety
-    /// The function does not write the elements. The ABI cannot tell it that they are read-only.
+    /// The called function does not write the elements. The ABI cannot inform the function that
+    /// they are read-only.
     pub unsafe fn read_only(&self) -> Argument<'_> {
         borrowed_argument(&self.description)
     }
@@ -184,7 +185,7 @@ impl<'a> TensorMut<'a> {
         Ok(Self { description, elements: PhantomData })
     }
 
-    /// Describe a slice as a tensor. The tensor borrows the shape, too.
+    /// Create a tensor from a slice; it borrows the elements and the shape.
     ///
     /// # Errors
     /// ValueError if the shape has another number of elements.
@@ -201,7 +202,7 @@ impl<'a> TensorMut<'a> {
     /// See [`TensorView::as_slice`].
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
         self.check_slice::<T>()?;
-        // SAFETY: checked; the mutable borrow of `self` is exclusive.
+        // SAFETY: `check_slice` has succeeded, and the mutable borrow of `self` is exclusive.
         Ok(unsafe { self.slice_mut() })
     }
 
@@ -211,11 +212,12 @@ impl<'a> TensorMut<'a> {
     /// See [`TensorView::as_slice`].
     pub fn into_mut_slice<T: Element>(mut self) -> Result<&'a mut [T]> {
         self.check_slice::<T>()?;
-        // SAFETY: checked; the call consumes `self`, which had exclusive access for 'a.
+        // SAFETY: `check_slice` has succeeded, and the call consumes `self`, which had exclusive
+        // access for 'a.
         Ok(unsafe { self.slice_mut() })
     }
 
-    /// Return the elements.
+    /// Return the elements as a mutable slice, without checks.
     ///
     /// # Safety
     /// `check_slice` has succeeded, no other code accesses the elements during `'b`, and `'b` ends
@@ -224,7 +226,8 @@ impl<'a> TensorMut<'a> {
         if self.is_empty() {
             return &mut [];
         }
-        // SAFETY: see TensorView::slice; the caller guarantees exclusive access.
+        // SAFETY: the elements are valid for the reasons given in TensorView::slice, and the caller
+        // guarantees exclusive access.
         unsafe { std::slice::from_raw_parts_mut(self.address().cast(), self.len()) }
     }
 
@@ -238,13 +241,14 @@ impl<'a> TensorMut<'a> {
         self.address()
     }
 
-    /// Write one element, of a tensor with any strides.
+    /// Write one element; the tensor can have any strides.
     ///
     /// # Errors
     /// See [`TensorView::get`].
     pub fn set<T: Element>(&mut self, index: &[usize], value: T) -> Result<()> {
         let address = self.element_address::<T>(index)?;
-        // SAFETY: the address of an element of the tensor, to which `self` has exclusive access.
+        // SAFETY: `address` is the address of an element of the tensor, to which `self` has
+        // exclusive access.
         unsafe { address.write_unaligned(value) };
         Ok(())
     }
@@ -257,7 +261,8 @@ impl<'a, T: Element> FromArgument<'a> for &'a mut [T] {
         // SAFETY: guaranteed by the caller.
         let mut tensor = unsafe { TensorMut::from_argument(argument) }?;
         tensor.check_slice::<T>()?;
-        // SAFETY: checked; `tensor` had exclusive access for 'a and is not used again.
+        // SAFETY: `check_slice` has succeeded; `tensor` had exclusive access for 'a and is not used
+        // again.
         Ok(unsafe { tensor.slice_mut() })
     }
 }
@@ -297,8 +302,8 @@ impl<'a> TensorCells<'a> {
         if self.is_empty() {
             return Ok(&[]);
         }
-        // SAFETY: see TensorView::slice.  Cell<T> has the layout of T; cells can be shared within a
-        // thread, and they are not Sync.
+        // SAFETY: the elements are valid for the reasons given in TensorView::slice.  Cell<T> has
+        // the layout of T; cells can be shared within a thread, and they are not Sync.
         Ok(unsafe { std::slice::from_raw_parts(self.address().cast::<Cell<T>>(), self.len()) })
     }
 }

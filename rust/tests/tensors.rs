@@ -23,7 +23,7 @@ fn host_tensor(data: *mut c_void, shape: &mut [i64], strides: Option<&mut [i64]>
     }
 }
 
-/// Return the error message for an invalid `DLTensor`.
+/// Return the message with which `TensorView::from_raw` refuses an invalid `DLTensor`.
 fn refusal(tensor: &DLTensor) -> String {
     // SAFETY: shape and strides are NULL or arrays of `ndim` numbers, unless `ndim` is refused.
     unsafe { TensorView::from_raw(tensor) }.map(|_| ()).unwrap_err().text
@@ -80,12 +80,12 @@ fn byte_offsets_are_part_of_the_address() -> Result<()> {
     let mut shape = [2i64];
     let mut tensor = host_tensor(elements.as_mut_ptr().cast(), &mut shape, None);
     tensor.byte_offset = 8;
-    // SAFETY: the second half of the array, which is not written.
+    // SAFETY: the tensor is the second half of the array, which no code writes.
     let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
     assert_eq!(view.as_slice::<f32>()?, [3.0, 4.0]);
     assert_eq!(view.get::<f32>(&[1])?, 4.0);
     tensor.byte_offset = 2;
-    // SAFETY: elements are not read.
+    // SAFETY: no code reads the elements.
     let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
     let text = "expected an address aligned to 4 bytes, got remainder 2";
     assert_eq!(view.as_slice::<f32>().unwrap_err().message(), text);
@@ -97,7 +97,7 @@ fn strided_tensors_are_read_by_index() -> Result<()> {
     let mut elements = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
     let (mut shape, mut strides) = ([3i64, 2], [1i64, 3]);
     let tensor = host_tensor(elements.as_mut_ptr().cast(), &mut shape, Some(&mut strides));
-    // SAFETY: a transposed view of the array, which no other code uses.
+    // SAFETY: the tensor is a transposed view of the array, which no other code uses.
     let mut view = unsafe { TensorMut::from_raw(&tensor) }.map_err(Error::from)?;
     assert_eq!(view.as_view().get::<f32>(&[2, 1])?, 6.0);
     view.set(&[0, 1], 9.0f32)?;
@@ -136,7 +136,7 @@ fn only_tensors_without_elements_have_a_null_address() -> Result<()> {
     let empty = unsafe { TensorView::from_raw(&host_tensor(null_mut(), &mut shape, None)) };
     assert_eq!(empty.map_err(Error::from)?.as_slice::<f32>()?, []);
     let mut shape = [1i64];
-    // SAFETY: elements are not read.
+    // SAFETY: no code reads the elements.
     let null = unsafe { TensorView::from_raw(&host_tensor(null_mut(), &mut shape, None)) };
     let null = null.map_err(Error::from)?;
     let text = "expected the address of the first element, got NULL";
@@ -150,7 +150,7 @@ fn device_memory_is_not_a_slice() -> Result<()> {
     let mut shape = [1i64];
     let mut tensor = host_tensor(8 as *mut c_void, &mut shape, None);
     tensor.device = Device::cuda(0);
-    // SAFETY: elements are not read.
+    // SAFETY: no code reads the elements.
     let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
     let text = "expected device cpu, got cuda:0";
     assert_eq!(view.as_slice::<f32>().unwrap_err().message(), text);
@@ -168,13 +168,13 @@ fn tensors_are_arguments_and_results() -> Result<()> {
     let text = "argument 1: expected a tensor that can be retained, got a borrowed DLTensor";
     assert_eq!(same.call::<Tensor>((&mut borrowed,)).unwrap_err().message(), text);
     let read = Function::from_packed(|args| {
-        // SAFETY: the only argument, which is not written.
+        // SAFETY: the tensor is the only argument, and no code writes it.
         let view: TensorView<'_> = unsafe { args[0].borrow() }?;
         pytvmffi::Any::new(view.as_slice::<f32>()?.iter().sum::<f32>())
     })?;
     assert_eq!(read.call::<f32>((&mut borrowed,))?, 3.0);
     let view = TensorView::from_slice(&[1.5f32, 2.0], &[2])?;
-    // SAFETY: the function only reads.
+    // SAFETY: the function only reads its argument.
     assert_eq!(read.call::<f32>((unsafe { view.read_only() },))?, 3.5);
     Ok(())
 }

@@ -58,7 +58,7 @@ fn invalid_utf8_is_refused() {
     let bytes = b"ab\xff\0";
     let mut raw = raw_value(abi::kTVMFFIRawStr, 0);
     raw.payload.v_c_str = bytes.as_ptr().cast();
-    // SAFETY: a NUL-terminated string that outlives the view.
+    // SAFETY: the payload is a NUL-terminated string that outlives the view.
     let view = unsafe { AnyView::from_raw(raw) };
     let error = view.get::<String>().unwrap_err();
     assert_eq!(
@@ -122,7 +122,7 @@ fn errors_name_values_of_unknown_types() {
         let error = view.get::<i64>().unwrap_err();
         assert_eq!(error.message(), "expected int, got value of an unknown type");
     }
-    // The type index of an object with a NULL payload, and a NULL DLTensor.
+    // A NULL payload with the type index of an object and with the type index of a DLTensor.
     for (index, name) in [(1 << 20, "value of an unknown type"), (abi::kTVMFFIDLTensorPtr, "NULL")]
     {
         // SAFETY: the payload is NULL.

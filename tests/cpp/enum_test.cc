@@ -101,16 +101,19 @@ TEST_CASE("definition") {
   CHECK(refl::EnumDef<ColorObj>::IsDefined("RED"));
   CHECK(!refl::EnumDef<ColorObj>::IsDefined("GREEN"));
   CHECK_EQ(Thrown([] { refl::EnumDef<ColorObj>("RED", 9); }),
-           "ValueError: Duplicate enum index for type `test.cpp.Color`");
+           "ValueError: enum `test.cpp.Color`: an instance with index 9 or name `RED` exists "
+           "already");
   CHECK_EQ(Thrown([] { refl::EnumDef<ColorObj>("GREEN", 7); }),
-           "ValueError: Duplicate enum index for type `test.cpp.Color`");
+           "ValueError: enum `test.cpp.Color`: an instance with index 7 or name `GREEN` exists "
+           "already");
   CHECK_EQ(StateOf(ColorObj::RuntimeTypeIndex())->entries.size(), size_t{2});
   refl::EnumDef<ModeObj>("EXACT").set_attr("cost", 1).set_attr("cost", 2);
   EnumState modes = StateOf(ModeObj::RuntimeTypeIndex());
   CHECK_EQ(modes->attrs["cost"][modes->entries[2]].cast<int>(), 2);
   refl::TypeAttrDef<EmptyObj>().def(type_attr::kEnumState.name, 1);
   CHECK_EQ(Thrown([] { refl::EnumDef<EmptyObj>("A"); }),
-           "TypeError: Expected `ffi.EnumState` in enum state column, but got `int`");
+           "TypeError: type attribute `__ffi_enum__` of `test.cpp.EmptyEnum`: expected "
+           "`ffi.EnumState`, got `int`");
 }
 
 }  // namespace

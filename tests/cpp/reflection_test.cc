@@ -334,7 +334,7 @@ TEST_CASE("native functions") {
              SizeView view = wrong;
              view(Any());
            }),
-           "TypeError: Packed hook result type mismatch");
+           "TypeError: the result of a hook is not of the declared type");
   refl::NativeFunction<int64_t(const Any&)> owned = typed;
   typed = nullptr;
   CHECK_EQ(owned(Any()), 5);

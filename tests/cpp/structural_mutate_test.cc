@@ -274,7 +274,8 @@ TEST_CASE("var remap") {
     return nullptr;
   };
   CHECK_EQ(Failure(StructuralMutateExpected(root, wrong)),
-           "TypeError: Variable-remap key must be an object-backed value; Call(x, Let(x))");
+           "TypeError: variable replacement: expected an object as the variable, got `int`; "
+           "Call(x, Let(x))");
 }
 
 // ---- Callbacks that walk the children -----------------------------------------------------------
@@ -308,7 +309,7 @@ TEST_CASE("hooks walk the children") {
 
 TEST_CASE("wrong types") {
   CHECK_EQ(MapFailure(Let(WrongHook(1)), Increment),
-           "TypeError: __s_mutate__ must be a direct hook pointer or ffi.Function; "
+           "TypeError: __s_mutate__ must be an opaque function pointer or ffi.Function; "
            "WrongHook(1) | Let(WrongHook(1))");
   CHECK_EQ(MapFailure(Throwing(1), Increment), "InternalError: other; Throwing(1)");
   auto to_int = [](const String&) { return 1; };

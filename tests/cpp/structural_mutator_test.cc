@@ -172,7 +172,7 @@ Expected<Changed> ReturnEarly(Expected<Changed> outcome) {
 
 TEST_CASE("macros") {
   const char* mismatch =
-      "TypeError: structural mutate result does not match the declared type; no context";
+      "TypeError: the result of a structural mutation is not of the declared type `T`; no context";
   CHECK_EQ(Show(Any(Assign<int64_t>(Any(3)).value())), "3");
   CHECK_EQ(Failure(Assign<int64_t>(Any("a"))), mismatch);
   CHECK_EQ(Failure(Assign<double>(Any(3))), mismatch);
@@ -455,7 +455,7 @@ TEST_CASE("global var_remap and regions") {
   // The key stays alive, so that no other object gets its address.
   CHECK_EQ(x.use_count(), 2);
   CHECK_EQ(Thrown([&] { set(mutator, 1, x); }),
-           "TypeError: Variable-remap key must be an object-backed value");
+           "TypeError: variable replacement: expected an object as the variable, got `int`");
   Function with = Global("ffi.StructuralMutatorWithDefRegionKind");
   Function kind_of = Global("ffi.StructuralMutatorDefRegionKind");
   auto read = Function::FromTyped([&] { return kind_of(mutator).cast<int>(); });

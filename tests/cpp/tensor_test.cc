@@ -138,7 +138,7 @@ TEST_CASE("the size of a borrowed tensor is checked") {
 TEST_CASE("an element offset that overflows is refused") {
   Tensor tensor = NewTensor({2});
   CHECK_EQ(Thrown([&] { tensor.as_strided({1}, {1}, int64_t{1} << 60); }),
-           "ValueError: the element offset is too large");
+           "ValueError: as_strided: the element offset is too large");
 }
 
 TEST_CASE("DLPack round trip") {

@@ -197,7 +197,7 @@ def test_an_error_names_the_argument_that_does_not_fit(library, call, text):
 VIEW, MUT = "x: pytvmffi::TensorView<'_>", "x: pytvmffi::TensorMut<'_>"
 
 REFUSED = [
-    ("", "g()", "export!: the signature is that of `g`, not of `f`"),
+    ("", "g()", "export!: expected the signature of `f`, got the signature of `g`"),
     ("", "f(a: int)", "export!: `f` and its signature have different numbers of parameters"),
     ("a: i64", "f(a: str)", "export!: parameter 'a' is `str`, which does not convert to i64"),
     ("a: i32", "f(a: int64)", "export!: parameter 'a' is `int64`, which does not convert to i32"),

@@ -6,14 +6,20 @@ use super::types::{Direction, Kind, Parameter, Signature, TensorKind};
 use crate::abi;
 use crate::parameter_type::{Access, ParameterType, Sort};
 
-/// Compare a signature with the name and the parameter types of a function.
+/// Compare a signature with the name and the parameter types of a Rust function.
 ///
 /// # Panics
 /// If they differ. In a constant, this is a compile error.
 #[track_caller]
 pub const fn agree(signature: &Signature, name: &str, types: &[ParameterType]) {
     if !same(signature.name, name) {
-        refuse(&["export!: the signature is that of `", signature.name, "`, not of `", name, "`"]);
+        refuse(&[
+            "export!: expected the signature of `",
+            name,
+            "`, got the signature of `",
+            signature.name,
+            "`",
+        ]);
     }
     if signature.num_parameters != types.len() {
         refuse(&["export!: `", name, "` and its signature have different numbers of parameters"]);

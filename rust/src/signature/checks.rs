@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Argument checks of a call: number, types, tensors and shared memory.
+//! Argument checks of a call: number of arguments, types, tensor properties and shared memory.
 //!
-//! The order and the messages are those of the generated wrappers in other languages. Successful
-//! checks allocate nothing.
+//! Order and messages are the same as in generated wrappers of other languages. Successful checks
+//! allocate nothing.
 
 use super::types::{
     Default, Extent, Kind, Parameter, Signature, TensorKind, MAX_NAMES, MAX_VARIABLES,
@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::parameter_type::{Access, ParameterType};
 use crate::tensor_description::{tensor_in, TensorDescription};
 
-/// Return the error of an argument, with the names of the function and the parameter.
+/// Convert the mismatch of an argument to an error with the names of the function and the
+/// parameter.
 #[cold]
 pub fn located(signature: &Signature, index: usize, mismatch: Mismatch) -> Error {
     let (function, parameter) = (signature.name, signature.parameters[index].name);
@@ -82,9 +83,9 @@ fn missing(signature: &Signature, given: usize) -> Error {
     Error::type_error(text)
 }
 
-// ---- Arguments -----------------------------------------------------------------------------------
+// ---- Types of arguments --------------------------------------------------------------------------
 
-/// Values of the extent names and dtype variables, bound by the arguments checked so far.
+/// Values of the extent names and dtype variables, from the arguments checked so far.
 struct Names {
     /// The value of each extent name.
     extents: [i64; MAX_NAMES],
@@ -174,7 +175,8 @@ fn check_range(bits: u32, is_signed: bool, got: i64) -> Result<(), Mismatch> {
     Err(Mismatch::value(format!("{got} does not fit {sign}int{bits}")))
 }
 
-/// Compare an extent or an integer with the value of its name; bind the name at its first use.
+/// Compare an extent or an integer argument with the value of its extent name; store the value at
+/// the first use of the name.
 fn check_name(
     signature: &Signature,
     name: usize,
@@ -195,7 +197,7 @@ fn check_name(
     Err(Mismatch::value(format!("{subject}must be {name} = {expected}, got {got}")))
 }
 
-// ---- Tensors -------------------------------------------------------------------------------------
+// ---- Properties of tensor arguments --------------------------------------------------------------
 
 fn check_tensor(
     signature: &Signature,
@@ -277,7 +279,7 @@ fn check_extents(
     Ok(())
 }
 
-// ---- Shared memory -------------------------------------------------------------------------------
+// ---- Shared memory of tensor arguments -----------------------------------------------------------
 
 /// Refuse tensor arguments that share memory although a parameter type forbids it.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Compile-time scanner over the text of a signature, and string functions for constants.
 
-/// A position in a text, always after white space.
+/// A position in the text of a signature; white space before it is already skipped.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
     text: &'static str,
@@ -31,7 +31,7 @@ pub(super) const fn refuse(parts: &[&str]) -> ! {
     }
 }
 
-/// Return true if two strings are equal; unlike `==`, works in constants.
+/// Return true if two strings are equal. Unlike `==`, the function works in constants.
 pub(super) const fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {
@@ -47,7 +47,7 @@ pub(super) const fn same(one: &str, other: &str) -> bool {
     true
 }
 
-/// Return true if the string is in the list.
+/// Return true if `text` is in `words`.
 pub(super) const fn one_of(text: &str, words: &[&str]) -> bool {
     let mut i = 0;
     while i < words.len() {
@@ -115,7 +115,7 @@ impl Cursor {
         self.peek_at(0)
     }
 
-    /// Return the byte `count` bytes after the position; 0 past the end.
+    /// Return the byte `count` bytes after the position; 0 after the end.
     pub const fn peek_at(&self, count: usize) -> u8 {
         let bytes = self.text.as_bytes();
         if self.at + count < bytes.len() {
@@ -139,7 +139,7 @@ impl Cursor {
         is_next
     }
 
-    /// Advance past `byte`, or fail with `expected`.
+    /// Advance past `byte`; if it is not the next byte, panic with a message that names `expected`.
     pub const fn expect(&mut self, byte: u8, expected: &str) {
         if !self.accept(byte) {
             self.fail(expected);
@@ -155,7 +155,7 @@ impl Cursor {
         part(self.text, self.at, self.at + size)
     }
 
-    /// Read a name.
+    /// Return the name at the position and advance past it; panic if there is none.
     pub const fn take_word(&mut self, expected: &str) -> &'static str {
         let word = self.word();
         if word.is_empty() || word.as_bytes()[0].is_ascii_digit() {
@@ -165,7 +165,7 @@ impl Cursor {
         word
     }
 
-    /// Read decimal digits.
+    /// Return the decimal digits at the position and advance past them; panic if there are none.
     pub const fn take_digits(&mut self, expected: &str) -> &'static str {
         let mut size = 0;
         while self.peek_at(size).is_ascii_digit() {
@@ -179,7 +179,8 @@ impl Cursor {
         digits
     }
 
-    /// Read a quoted string without escapes.
+    /// Return the content of the quoted string at the position and advance past it; panic if it
+    /// contains an escape.
     pub const fn take_string(&mut self) -> &'static str {
         let quote = self.peek();
         let mut size = 1;
@@ -197,7 +198,7 @@ impl Cursor {
         content
     }
 
-    /// Skip a quoted string, with or without escapes.
+    /// Advance past the quoted string at the position, which may contain escapes.
     pub const fn skip_string(&mut self) {
         let quote = self.peek();
         let mut size = 1;
@@ -210,7 +211,8 @@ impl Cursor {
         self.skip(size + 1);
     }
 
-    /// Read up to one of the bytes `ends` outside of brackets and quoted strings.
+    /// Return the text up to the next byte of `ends` that is outside of brackets and quoted
+    /// strings, and advance to that byte.
     pub const fn take_until(&mut self, ends: &[u8]) -> &'static str {
         let begin = self.at;
         let mut end = begin;
@@ -235,7 +237,7 @@ impl Cursor {
         part(self.text, begin, end)
     }
 
-    /// Panic with a message that names the expected text and the position.
+    /// Panic with a message that names the expected text and the text at the position.
     #[track_caller]
     pub const fn fail(&self, expected: &str) -> ! {
         let rest = part(self.text, self.at, self.text.len());

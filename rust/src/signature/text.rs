@@ -10,7 +10,7 @@ use super::types::{
 use crate::abi;
 use crate::type_names::device_name;
 
-/// The largest alignment in bytes.
+/// The largest alignment that a signature can declare, in bytes.
 const LARGEST_ALIGNMENT: i64 = 4096;
 
 /// Names that may precede a bracket in a type that is not a tensor.
@@ -93,7 +93,7 @@ const fn read_parameter(cursor: &mut Cursor, signature: &mut Signature) -> Param
     parameter
 }
 
-/// Read the direction, if there is one: a keyword that a type follows.
+/// Read the direction of a parameter, a keyword before its type; `Read` if there is no keyword.
 const fn read_direction(cursor: &mut Cursor) -> Direction {
     let word = cursor.word();
     let mut next = *cursor;
@@ -111,7 +111,7 @@ const fn read_direction(cursor: &mut Cursor) -> Direction {
     }
 }
 
-/// Split `type | None` into the type and true; return other texts unchanged, with false.
+/// Split `type | None` into the type and true; return other type texts unchanged, with false.
 const fn without_none(text: &'static str) -> (&'static str, bool) {
     let mut cursor = Cursor::new(text);
     let base = cursor.take_until(b"|");
@@ -123,7 +123,7 @@ const fn without_none(text: &'static str) -> (&'static str, bool) {
     if cursor.is_at_end() && same(other, "None") {
         return (base, true);
     }
-    (text, false) // another union, which the Rust parameter type checks
+    (text, false) // another union: the Rust parameter type checks it
 }
 
 const fn read_constant(cursor: &mut Cursor) -> Default {
@@ -193,7 +193,7 @@ const fn is_decimal_from(bytes: &[u8], from: usize) -> bool {
     i > from && i == bytes.len()
 }
 
-// ---- Types ---------------------------------------------------------------------------------------
+// ---- Parameter types -----------------------------------------------------------------------------
 
 const fn read_type(text: &'static str, signature: &mut Signature) -> Kind {
     let mut cursor = Cursor::new(text);
@@ -398,7 +398,8 @@ const fn read_device(cursor: &mut Cursor, tensor: &mut TensorKind) {
     tensor.device_text = part(rest.take_until(b""), 0, size);
 }
 
-/// Return the index of a dtype variable, adding it if necessary; a `where` clause sets its dtypes.
+/// Return the index of a dtype variable, which is added at its first use; a `where` clause sets its
+/// dtypes.
 const fn variable_index(signature: &mut Signature, name: &'static str) -> usize {
     let mut index = 0;
     while !signature.variables[index].name.is_empty()
@@ -452,7 +453,8 @@ const fn read_variables(cursor: &mut Cursor, signature: &mut Signature) {
     }
 }
 
-/// Check dtype variables and link integer parameters to extent names, after the text is complete.
+/// Complete a parsed signature: check dtype variables, and link integer parameters to the extent
+/// names.
 const fn finish(signature: &mut Signature) {
     let mut index = 0;
     while index < MAX_VARIABLES {

@@ -6,9 +6,9 @@ use crate::abi::DLDataType;
 
 /// Maximum number of parameters of a function.
 pub const MAX_PARAMETERS: usize = 12;
-/// Maximum number of extents in the type of a tensor.
+/// Maximum number of extents in a tensor type.
 pub const MAX_EXTENTS: usize = 8;
-/// Maximum number of dtypes in one set.
+/// Maximum number of dtypes in a set such as `{float16, float32}`.
 pub const MAX_DTYPES: usize = 8;
 /// Maximum number of extent names in a signature.
 pub const MAX_NAMES: usize = 16;
@@ -18,7 +18,7 @@ pub const MAX_VARIABLES: usize = 4;
 /// The declared parameters of a function.
 #[derive(Debug)]
 pub struct Signature {
-    /// The complete text.
+    /// The complete text of the signature.
     pub text: &'static str,
     /// The name of the function.
     pub name: &'static str,
@@ -35,7 +35,7 @@ pub struct Signature {
 /// A dtype variable: all tensors of a call that use it have the same dtype.
 #[derive(Debug, Clone, Copy)]
 pub struct Variable {
-    /// The name.
+    /// The name of the dtype variable.
     pub name: &'static str,
     /// The allowed dtypes.
     pub dtypes: DtypeSet,
@@ -46,7 +46,7 @@ pub struct Variable {
 pub struct DtypeSet {
     /// The dtypes; only the first `count` are used.
     pub dtypes: [DLDataType; MAX_DTYPES],
-    /// The names of the dtypes.
+    /// The names of the dtypes, as written in the signature.
     pub texts: [&'static str; MAX_DTYPES],
     /// The number of dtypes.
     pub count: usize,
@@ -55,11 +55,11 @@ pub struct DtypeSet {
 /// A declared parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// The name.
+    /// The name of the parameter.
     pub name: &'static str,
     /// The type as written in the signature.
     pub type_text: &'static str,
-    /// The parsed type.
+    /// The type, parsed from `type_text`.
     pub kind: Kind,
     /// True if the parameter accepts None.
     pub is_optional: bool,
@@ -69,7 +69,8 @@ pub struct Parameter {
     pub is_keyword_only: bool,
     /// The value of an omitted argument.
     pub default: Default,
-    /// For an integer that has the name of an extent: the index in [`Signature::names`].
+    /// The index in [`Signature::names`] if the parameter is an integer with the name of an extent;
+    /// else None.
     pub extent_name: Option<usize>,
 }
 
@@ -104,16 +105,17 @@ pub enum Kind {
 pub struct TensorKind {
     /// The allowed dtypes; an empty set allows all.
     pub dtypes: DtypeSet,
-    /// The index of the dtype variable in [`Signature::variables`]; its set replaces `dtypes`.
+    /// The index in [`Signature::variables`] if the tensor has a dtype variable, whose dtypes
+    /// replace `dtypes`; else None.
     pub variable: Option<usize>,
-    /// True if the number of dimensions is checked.
+    /// True if the signature declares a shape, whose number of dimensions is then checked.
     pub has_shape: bool,
     /// The extents; only the first `num_extents` are used.
     pub extents: [Extent; MAX_EXTENTS],
-    /// The number of written extents.
+    /// The number of extents that the signature lists.
     pub num_extents: usize,
-    /// The index of the extent before which `...` is written; `...` matches any number of
-    /// dimensions.
+    /// The index of the extent before which `...` is written, which matches any number of
+    /// dimensions; None without `...`.
     pub gap: Option<usize>,
     /// True if the tensor must be compact.
     pub is_compact: bool,
@@ -134,7 +136,7 @@ pub enum Extent {
     Any,
     /// A constant.
     Constant(i64),
-    /// A named extent: the index in [`Signature::names`].
+    /// A named extent: the index of its name in [`Signature::names`].
     Name(usize),
 }
 

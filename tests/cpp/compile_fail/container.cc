@@ -82,7 +82,7 @@ void Change(Array<int64_t>& array) { array.Set(0, 1); }
 // REJECTED
 void Change(Array<int64_t>& array) { array[0] = 1; }
 
-// CASE array_of_a_range_of_another_type: the range does not hold T
+// CASE array_of_a_range_of_another_type: the elements of the range do not convert to T
 // ACCEPTED
 Array<int64_t> Make(const std::vector<int64_t>& v) { return {v.begin(), v.end()}; }
 // REJECTED

@@ -10,7 +10,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object of an Array: a sequence cell, followed in memory by the elements.
+// Object to which an Array refers: a TVMFFISeqCell, followed in memory by the elements.
 class ArrayObj : public SeqBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIArray;
@@ -82,8 +82,8 @@ inline ObjectPtr<ArrayObj> make_object<ArrayObj>() {
   return ArrayObj::Empty();
 }
 
-// The second template parameter is always void; it is part of the mangled names in published
-// binaries.
+// The second template parameter is always void.  It exists because the mangled names in published
+// binaries contain it.
 template <typename T, typename = void>
 class Array : public detail::SeqRef<Array<T>, T> {
   using Base = detail::SeqRef<Array<T>, T>;
@@ -107,7 +107,7 @@ class Array : public detail::SeqRef<Array<T>, T> {
   Array(Array<U>&& other) noexcept : Base(std::move(other.data_)) {}  // NOLINT(*)
   template <typename Iter, typename = typename std::iterator_traits<Iter>::iterator_category>
   Array(Iter first, Iter last) : Base(UnsafeInit{}) {
-    static_assert(is_valid_iterator_v<T, Iter>, "the range does not hold T");
+    static_assert(is_valid_iterator_v<T, Iter>, "the elements of the range do not convert to T");
     std::vector<T> items(first, last);
     FillFrom(items.begin(), items.end(), static_cast<int64_t>(items.size()));
   }
@@ -124,20 +124,21 @@ class Array : public detail::SeqRef<Array<T>, T> {
     this->data_ = ArrayObj::CreateRepeated(n, Any(value));
   }
 
-  // Returns a const value: see ConvertingIterator::operator*.
+  // Returns element i as a const value, for the reason given at ConvertingIterator::operator*.
   const T operator[](int64_t i) const { return Base::operator[](i); }
 
   ArrayObj* GetArrayObj() const { return static_cast<ArrayObj*>(this->data_.get()); }
   const ArrayObj* get() const { return GetArrayObj(); }
   const ArrayObj* operator->() const { return GetArrayObj(); }
-  // Returns the object for writing; copies it first if it is shared.
+  // Returns the ArrayObj for writing; first replaces it by a copy if there are other references.
   ArrayObj* CopyOnWrite() { return Writable(0); }
 
-  // Returns the array of f(element).  Returns this object itself if every result is identical to
-  // its element.  f takes a T, a const T& or a T&&, or is a pointer to a member.
+  // Returns an array with the result of f for each element.  If every result is identical to its
+  // element, the returned array shares this object.  f takes a T, a const T& or a T&&, or is a
+  // pointer to a member.
   template <typename F, typename U = std::decay_t<std::invoke_result_t<F&, T>>>
   Array<U> Map(F f) const {
-    Array from = *this;  // f may assign to this variable
+    Array from = *this;  // f may assign another array to *this
     Array<U> result(UnsafeInit{});
     for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
       T item = from[i];
@@ -175,8 +176,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     *this = std::move(own);
   }
 
-  // Concatenate the arguments, each a T or a range of T, into one array.  The misspelled name
-  // `Agregate` is part of the API.
+  // Return one array with the elements of all arguments; each argument is a T or a range of T.  The
+  // misspelled name `Agregate` is part of the API.
   template <typename... Args>
   static size_t CalcCapacity(const Args&... args) {
     return (CountOf(args) + ... + 0);
@@ -206,7 +207,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     }
     return GetArrayObj();
   }
-  // Initializes a null array with the first `count` elements of `from` and capacity for all.
+  // Initializes this array, which is null, with the first `count` elements of `from`.  The capacity
+  // suffices for all elements of `from`.
   template <typename U>
   void InitPrefix(const Array<U>& from, int64_t count) {
     ObjectPtr<ArrayObj> array = ArrayObj::Empty(static_cast<int64_t>(from.size()));
@@ -230,7 +232,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     ArrayObj* array = GetArrayObj();
     if (array != nullptr && array->unique() && array->capacity() >= items.size()) {
       array->clear();
-      // An element's destructor may have added elements or assigned another array to this variable.
+      // Check again: clear() runs destructors of elements, which may add elements or assign another
+      // array to this variable.
       if (array == GetArrayObj() && array->empty()) {
         return array->InitRange(0, items.begin(), items.end());
       }

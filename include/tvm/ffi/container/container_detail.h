@@ -5,15 +5,16 @@
 
 #include <tvm/ffi/any.h>
 
-// Also declares the iterator tags; <iterator> itself would include all of <streambuf>.
+// <vector> also declares the iterator tags.  <iterator> is not included, because it includes all of
+// <streambuf>.
 #include <vector>
 
 namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Random access iterator that returns Converter::convert(element) by value.  TIter is a const Any*;
-// Direction is 1, or -1 for a reverse iterator.
+// Random access iterator over the elements of a container; returns Converter::convert(element) by
+// value.  TIter is a const Any*; Direction is 1, or -1 for a reverse iterator.
 template <typename Converter, typename TIter, int Direction>
 class ConvertingIterator {
  public:
@@ -48,9 +49,9 @@ class ConvertingIterator {
   bool operator==(const Self& other) const { return iter_ == other.iter_; }
   bool operator!=(const Self& other) const { return iter_ != other.iter_; }
   bool operator<(const Self& other) const { return *this - other < 0; }
-  // Containers that keep the element return const values, because a TensorView can be made from a
-  // const Tensor, but not from a temporary that may be the only reference: `TensorView view = *it`
-  // compiles.
+  // Iterators of containers that own their elements return const values, so that a TensorView can
+  // be constructed from `*it`.  TensorView accepts a const Tensor, but not a non-const temporary,
+  // which may be the only reference to the tensor.
   const value_type operator*() const { return Converter::convert(*iter_); }
   value_type operator[](difference_type offset) const { return *(*this + offset); }
 
@@ -78,8 +79,8 @@ inline constexpr bool converts_without_user_code_v =
     std::is_arithmetic_v<T> || std::is_same_v<T, Any> || std::is_same_v<T, String> ||
     std::is_same_v<T, Bytes>;
 
-// Source of an element's conversion to T: the element in place, or an owned copy if user code may
-// run during the conversion.
+// Type of the element from which a T is converted: a reference to the stored element, or an owned
+// copy if user code may run during the conversion and change the container.
 template <typename T>
 using ElementToConvert = std::conditional_t<converts_without_user_code_v<T>, const Any&, Any>;
 

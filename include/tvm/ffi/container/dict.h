@@ -8,7 +8,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object of a Dict.
+// Object to which a Dict refers.
 class DictObj : public MapBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIDict;
@@ -23,8 +23,8 @@ class DictObj : public MapBaseObj {
 template <>
 inline ObjectPtr<DictObj> make_object<DictObj>() = delete;
 
-// The third template parameter is always void; it is part of the mangled names in published
-// binaries.
+// The third template parameter is always void.  It exists because the mangled names in published
+// binaries contain it.
 template <typename K, typename V, typename = void>
 class Dict : public detail::MapRef<Dict<K, V>, K, V> {
   using Base = detail::MapRef<Dict<K, V>, K, V>;
@@ -53,7 +53,7 @@ class Dict : public detail::MapRef<Dict<K, V>, K, V> {
   Dict(Iter first, Iter last) : Base(Base::MakeFrom(first, last)) {}
   Dict(std::initializer_list<std::pair<K, V>> pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
-  // Copies a std::unordered_map<K, V>.
+  // Constructs a Dict with the pairs of a std::unordered_map<K, V>.
   template <typename M, typename = std::enable_if_t<detail::is_hashed_map_v<M, K, V>>>
   Dict(const M& pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}

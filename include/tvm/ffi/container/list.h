@@ -10,10 +10,12 @@
 namespace tvm {
 namespace ffi {
 
-// The object of a List: a sequence cell that points to a separately allocated, growable buffer.
+// Object to which a List refers: a TVMFFISeqCell that points to a separately allocated, growable
+// buffer.
 class ListObj : public SeqBaseObj {
  public:
-  // Code in other libraries reallocates the buffer with operator new and leaves this deleter set.
+  // The deleter is operator delete, because inlined code in other libraries allocates a larger
+  // buffer with operator new and does not change the deleter.
   ListObj() { data_deleter = ::operator delete; }
 
   static constexpr int32_t _type_index = kTVMFFIList;
@@ -47,8 +49,8 @@ class ListObj : public SeqBaseObj {
   friend class detail::SeqRef;
 };
 
-// The second template parameter is always void; it is part of the mangled names in published
-// binaries.
+// The second template parameter is always void.  It exists because the mangled names in published
+// binaries contain it.
 template <typename T, typename = void>
 class List : public detail::SeqRef<List<T>, T> {
   using Base = detail::SeqRef<List<T>, T>;
@@ -72,7 +74,7 @@ class List : public detail::SeqRef<List<T>, T> {
   List(List<U>&& other) noexcept : Base(std::move(other.data_)) {}  // NOLINT(*)
   template <typename Iter, typename = typename std::iterator_traits<Iter>::iterator_category>
   List(Iter first, Iter last) : List() {
-    static_assert(is_valid_iterator_v<T, Iter>, "the range does not hold T");
+    static_assert(is_valid_iterator_v<T, Iter>, "the elements of the range do not convert to T");
     for (; first != last; ++first) this->push_back(T(*first));
   }
   List(std::initializer_list<T> items) : List(items.begin(), items.end()) {}  // NOLINT(*)
@@ -104,7 +106,7 @@ class List : public detail::SeqRef<List<T>, T> {
   template <typename Items>
   void Replace(const Items& items) {
     if (GetListObj() != nullptr) GetListObj()->clear();
-    // Checked again: an element's destructor may have reset this variable to null.
+    // Check again: clear() runs destructors of elements, which may set this variable to null.
     if (GetListObj() == nullptr) this->data_ = make_object<ListObj>();
     ListObj* list = Writable(static_cast<int64_t>(items.size()));
     list->InitRange(static_cast<int64_t>(list->size()), items.begin(), items.end());

@@ -8,7 +8,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object of a Map.
+// Object to which a Map refers.
 class MapObj : public MapBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIMap;
@@ -23,8 +23,8 @@ class MapObj : public MapBaseObj {
 template <>
 inline ObjectPtr<MapObj> make_object<MapObj>() = delete;
 
-// The third template parameter is always void; it is part of the mangled names in published
-// binaries.
+// The third template parameter is always void.  It exists because the mangled names in published
+// binaries contain it.
 template <typename K, typename V, typename = void>
 class Map : public detail::MapRef<Map<K, V>, K, V> {
   using Base = detail::MapRef<Map<K, V>, K, V>;
@@ -53,19 +53,19 @@ class Map : public detail::MapRef<Map<K, V>, K, V> {
   Map(Iter first, Iter last) : Base(Base::MakeFrom(first, last)) {}
   Map(std::initializer_list<std::pair<K, V>> pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
-  // Copies a std::unordered_map<K, V>.
+  // Constructs a Map with the pairs of a std::unordered_map<K, V>.
   template <typename M, typename = std::enable_if_t<detail::is_hashed_map_v<M, K, V>>>
   Map(const M& pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
 
-  // Return the value of a key, as a const value: see ConvertingIterator::operator*.  Fails:
-  // KeyError if the key is missing.
+  // Return the value of a key; it is const for the reason given at ConvertingIterator::operator*.
+  // Fails: KeyError if the key is missing.
   const V at(const K& key) const { return Base::at(key); }
   const V operator[](const K& key) const { return Base::at(key); }
 
   const MapObj* get() const { return GetMapObj(); }
   const MapObj* operator->() const { return GetMapObj(); }
-  // Returns the object for writing; copies it first if it is shared.
+  // Returns the MapObj for writing; first replaces it by a copy if there are other references.
   MapObj* CopyOnWrite() {
     if (this->data_ == nullptr) {
       this->data_ = Base::MakeEmpty();
@@ -93,10 +93,11 @@ class Map : public detail::MapRef<Map<K, V>, K, V> {
   friend class detail::MapRef;
 };
 
-// Returns a map with the pairs of lhs and rhs.  A key of both gets the value in rhs.
+// Returns a map with the pairs of lhs and rhs.  A key in both maps gets its value in rhs.
 template <typename K, typename V>
 Map<K, V> Merge(Map<K, V> lhs, const Map<K, V>& rhs) {
-  // The copy makes lhs shared if both are the same object, so that Set does not change rhs.
+  // If lhs and rhs refer to the same object, this reference makes Set copy the object, so that the
+  // loop does not change the map that it iterates over.
   Map<K, V> source = rhs;
   for (const auto& [key, value] : source) lhs.Set(key, value);
   return lhs;

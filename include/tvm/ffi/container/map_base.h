@@ -26,7 +26,7 @@ class MapBaseObj : public Object {
   using mapped_type = Any;
   using KVType = std::pair<Any, Any>;
   static_assert(std::is_standard_layout_v<KVType> && sizeof(KVType) == 32,
-                "other libraries read pairs in memory");
+                "the size of a pair is part of the binary contract");
 
   // Iterator over the pairs.  Decrementing end() yields the last pair.
   class iterator {
@@ -88,7 +88,7 @@ class MapBaseObj : public Object {
     if (position != end()) EraseIndex(position.index);
   }
   void erase(const key_type& key) { erase(find(key)); }
-  // Erases all pairs; does not shrink the memory.
+  // Erases all pairs; keeps the allocated memory.
   void clear();
 
  protected:
@@ -101,7 +101,8 @@ class MapBaseObj : public Object {
   static constexpr uint64_t kSmallMaxCapacity = 4;
 
   bool IsSmall() const { return (slots_ & kSmallTag) != 0; }
-  // An index is a position in the small layout and a slot in the dense layout.
+  // The index of a pair is its array position in the small layout and its slot number in the dense
+  // layout.
   uint64_t FirstIndex() const;
   uint64_t EndIndex() const { return IsSmall() ? size_ : kNoIndex; }
   uint64_t IndexAfter(uint64_t index) const;
@@ -109,13 +110,13 @@ class MapBaseObj : public Object {
   uint64_t IndexOf(const Any& key) const;
   KVType* PairAt(uint64_t index) const;
   void EraseIndex(uint64_t index);
-  // Inserts the pair, or replaces the value of its key.  False if the table is full.
+  // Inserts a pair, or replaces the value of its key.  Returns false if the table must grow first.
   bool TryPut(KVType* pair);
   // Destroys the pairs and frees the memory.
   void Release();
   // Returns the hash of a key.  `index` is the key's index, or kNoIndex if it is not in the table.
   uint64_t HashOf(const Any& key, uint64_t index) const;
-  // Same as HashOf, but inlined into searches.
+  // Same as HashOf, but inlined into the search functions.
   TVM_FFI_INLINE uint64_t HashInLine(const Any& key, uint64_t index) const {
     return AnyHash::Combine(key,
                             [&](const TVMFFIAny* hook) { return CallHashHook(hook, key, index); });
@@ -135,16 +136,17 @@ class MapBaseObj : public Object {
   class HookWatch;
 
   Any& ValueAt(const Any& key) const;
-  // Call a key's hash or equality hook.  Fails: RuntimeError if the hook changed the table.
+  // Call the hash or equality hook of a key's type.  Fails: RuntimeError if the hook changed the
+  // table.
   uint64_t CallHashHook(const TVMFFIAny* hook, const Any& key, uint64_t index) const;
   bool CallEqualHook(const TVMFFIAny* hook, uint64_t index, const Any& key) const;
 
   friend struct detail::MapUnsafe;
 };
 
-// Small layout: an array of pairs, which normally follows the object in memory.  The object is
-// large enough to become a DenseMapBaseObj in place, as a Dict does when it grows, so the
-// destructor checks the current layout.
+// Small layout: an array of pairs, which normally follows the object in memory.  A Dict that grows
+// keeps its object and turns it into a DenseMapBaseObj.  Therefore the memory of a small table
+// suffices for that class, and its destructor checks the current layout.
 class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
  public:
   SmallMapBaseObj() = default;
@@ -163,9 +165,9 @@ class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
 };
 
 // Dense layout: a hash table with chains inside the slot array.  The hash of a key selects its home
-// slot.  The home slot is the head of the chain of all keys with this home.  If a member of another
-// chain occupies it when a key is inserted, that member and its successors move to other slots.  A
-// doubly linked list of slots keeps the order of insertion.
+// slot.  The home slot is the head of the chain of all keys with this home.  If an entry of another
+// chain occupies the home slot when a key is inserted, that entry and its successors in the chain
+// move to other slots.  A doubly linked list of slots keeps the order of insertion.
 class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
  public:
   DenseMapBaseObj() = default;
@@ -174,7 +176,8 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
  private:
   static constexpr uint64_t kBlockSlots = 16;
   static constexpr uint64_t kNoSlot = kNoIndex;
-  // Metadata byte of a slot: kEmpty, kProtected while its entry moves, or
+  // Metadata byte of a slot: kEmpty; kProtected while the slot is vacated for a new entry;
+  // otherwise
   //   bit 7      1 if the slot is not the head of its chain
   //   bits 0-6   index in kMapJumps of the distance to the next slot; 0 at the end of the chain
   static constexpr uint8_t kEmpty = 0xFF;
@@ -186,12 +189,13 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
     uint64_t prev;
     uint64_t next;
   };
-  static_assert(sizeof(Entry) == 48, "part of the binary contract");
+  static_assert(sizeof(Entry) == 48, "the size of an entry is part of the binary contract");
   struct Block {
     uint8_t bytes[kBlockSlots + kBlockSlots * sizeof(Entry)];
   };
-  static_assert(sizeof(Block) == 784 && alignof(Block) == 1, "part of the binary contract");
-  // Slot for an insertion: a slot that was free, or the slot of an equal key.
+  static_assert(sizeof(Block) == 784 && alignof(Block) == 1,
+                "size and alignment of a block are part of the binary contract");
+  // Slot in which to store a pair: a free slot, or the slot of an equal key (is_free is false).
   struct InsertPosition {
     uint64_t slot;
     bool is_free;
@@ -204,8 +208,9 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
                                     slot % kBlockSlots * sizeof(Entry));
   }
   bool IsHead(uint64_t slot) const { return (Meta(slot) & kMemberBit) == 0; }
-  // First and last slot of the insertion order.  The members may be stale in a table whose pairs
-  // were moved to another table, so the size is checked.
+  // Return the first and last slot in the order of insertion.  They check the size, because
+  // iter_list_head_ and iter_list_tail_ may be stale in a table whose pairs were moved to another
+  // table.
   uint64_t First() const { return size_ == 0 ? kNoSlot : iter_list_head_; }
   uint64_t Last() const { return size_ == 0 ? kNoSlot : iter_list_tail_; }
   uint64_t HomeOfHash(uint64_t hash) const {
@@ -269,21 +274,23 @@ struct TVM_FFI_HIDDEN MapUnsafe {
 
   static ObjectPtr<MapBaseObj> MakeSmall(int32_t type_index, uint64_t capacity);
   static ObjectPtr<MapBaseObj> MakeDense(int32_t type_index, uint64_t slots, uint32_t fib_shift);
-  // Returns a new empty table with room for `count` pairs.
+  // Returns a new empty table with capacity for `count` pairs.
   static ObjectPtr<MapBaseObj> MakeForCount(int32_t type_index, uint64_t count);
   static ObjectPtr<MapBaseObj> Copy(const MapBaseObj* from, int32_t type_index);
   // Returns a new, larger table; moves all pairs from `from` to it.
   static ObjectPtr<MapBaseObj> Grow(MapBaseObj* from);
-  // Inserts into an unshared table; *map may be another object afterwards.
+  // Inserts a pair into a table without other references.  If the table grows, *map refers to
+  // another object afterwards.
   static void Insert(ObjectPtr<Object>* map, KVType&& pair);
-  // Inserts into a table that may be shared; the object stays the same.
+  // Inserts a pair into a table that may have other references.  If the table grows, the same
+  // object takes over the new memory.
   static void InsertInPlace(MapBaseObj* map, KVType&& pair);
 
  private:
   static void CopyBits(void* to, const KVType* from) { std::memcpy(to, from, sizeof(KVType)); }
   static ObjectPtr<MapBaseObj> GrowDense(MapBaseObj* from, uint64_t slots, uint32_t fib_shift);
-  // Hash and target slot of a pair of a growing table.  An array of Relocation is in order of
-  // insertion.
+  // Hash of a pair, and its slot in the new table of MapUnsafe::Grow.  Arrays of Relocation are in
+  // the order of insertion.
   struct Relocation {
     uint64_t hash;
     uint64_t slot;

@@ -15,8 +15,8 @@ namespace detail {
   TVM_FFI_THROW(RuntimeError) << "cannot change a null map";
 }
 
-// A key converted to Any for a lookup.  Strings, bytes and object references are borrowed, without
-// a change of the reference count.
+// Key of a lookup, converted to Any.  Strings, bytes and object references are borrowed, without a
+// change of the reference count.
 template <typename K>
 class LookupKey {
  public:
@@ -36,7 +36,8 @@ class LookupKey {
   operator const Any&() const { return any_; }  // NOLINT(*)
 
  private:
-  // Other traits are excluded: a user-defined CopyToAnyView may produce a value that no table
+  // True for key types that are borrowed.  Object references with user-defined traits are converted
+  // to an owned Any instead, because their CopyToAnyView may produce a value that no table
   // contains, such as a C string.
   static constexpr bool kIsBorrowed =
       std::is_same_v<K, String> || std::is_same_v<K, Bytes> ||
@@ -55,7 +56,7 @@ class LookupKey<Any> {
   const Any& key_;
 };
 
-// CRTP base of Map and Dict.  Self has private members for MapRef:
+// CRTP base of Map and Dict.  Self defines these private members, which MapRef uses:
 //   kTypeIndex            type index of the object
 //   Writable()            returns the object for writing
 //   Put(pair)             inserts a pair or replaces the value of its key
@@ -68,7 +69,8 @@ class MapRef : public ObjectRef {
   using key_type = K;
   using mapped_type = V;
 
-  // Returns pairs by value, const for the reason given at ConvertingIterator::operator*.
+  // Iterator that returns pairs by value; they are const for the reason given at
+  // ConvertingIterator::operator*.
   class iterator {
    public:
     using iterator_category = std::bidirectional_iterator_tag;
@@ -120,7 +122,8 @@ class MapRef : public ObjectRef {
   }
   V operator[](const K& key) const { return at(key); }
   std::optional<V> Get(const K& key) const {
-    // Read once: a key's hook may assign another table to this variable.
+    // Read the table pointer only once, because a key's hook may assign another table to this
+    // variable.
     const MapBaseObj* map = table();
     if (map == nullptr) return std::nullopt;
     MapBaseObj::iterator found = map->find(LookupKey<K>(key));
@@ -206,8 +209,8 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
     if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
     Ref result;
     const MapBaseObj* table = Table(src);
-    // Insertion into the result and conversion of keys and values may call hooks of keys, which may
-    // change the source table.
+    // Convert the pairs of a copy: insertion into the result and conversion of keys and values may
+    // call hooks of keys, which may change the source table.
     ObjectPtr<MapBaseObj> copy;
     if constexpr (std::is_same_v<K, Any> || !kConvertsWithoutUserCode) {
       copy = detail::MapUnsafe::Copy(table, own_index);
@@ -224,9 +227,9 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
   }
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     if (src->type_index == own_index || src->type_index == other_index) {
-      // The message names the target's container type, not the source's.
+      // The message names the container type of Ref, even if the source has the other type.
       std::string name = own_index == kTVMFFIMap ? "Map" : "Dict";
-      // A copy, for the reason given in TryCastFromAnyView.
+      // Convert the pairs of a copy, for the reason given in TryCastFromAnyView.
       ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(Table(src), own_index);
       for (const MapBaseObj::KVType& pair : *copy) {
         if (!pair.first.template try_cast<K>().has_value()) {

@@ -2,9 +2,9 @@
 // Hash table algorithms of map_base.h: search, insertion, removal, growth.
 //
 // Growth copies pairs to the new table as raw bytes, and the old table gives them up only when the
-// new one is complete.  If an allocation or a hash hook fails, the old table is unchanged.  Erased
-// pairs are destroyed last, when the table is consistent again, because a destructor may use the
-// table.
+// new table is complete.  If an allocation or a hash hook fails, the old table is unchanged.
+// Erased pairs are destroyed last, when the table is consistent again, because a destructor may use
+// the table.
 //
 // A key's hash or equality hook may also use the table, during a search.  Only CallHashHook and
 // CallEqualHook call hooks, always before the first change to the table.  If the table changed
@@ -14,7 +14,7 @@
 
 #include <tvm/ffi/container/map_base.h>
 
-// Out of line, with hidden visibility.
+// Specifiers of table functions that are compiled out of line, with hidden visibility.
 #define TVM_FFI_MAP_TABLE_ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline
 
 namespace tvm {
@@ -47,7 +47,8 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 // instead of changed.
 class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
  public:
-  // `index` is the index of the stored key, or kNoIndex; `lookup_key` is the key searched for.
+  // `index` is the index of the stored key, or kNoIndex if only the lookup key is passed to the
+  // hook.  `lookup_key` is the key searched for.
   TVM_FFI_NO_INLINE HookWatch(const MapBaseObj* table, uint64_t index, const Any& lookup_key)
       : table_(detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(
             detail::ObjectUnsafe::GetHeader(table))),
@@ -64,10 +65,11 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
   }
   const Any& key() const { return key_; }
   const Any& lookup_key() const { return lookup_key_; }
-  // Fails: RuntimeError if the table changed or the lookup key was released.
+  // Checks the table after the call of a hook.  Fails: RuntimeError if the table changed or the
+  // lookup key was released.
   TVM_FFI_NO_INLINE void CheckUnchanged(const char* hook) const {
     if (HasChanged()) detail::ThrowMapChanged(hook);
-    // LookupKey borrows the caller's key, so this may be the last reference.
+    // LookupKey borrows the caller's key, so lookup_key_ may be the last reference to the key.
     if (detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(lookup_key_)->use_count() == 1) {
       detail::ThrowKeyDropped(hook);
     }
@@ -75,8 +77,9 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
 
  private:
   const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
-  // If this is the last strong reference to the table, the caller's variable no longer refers to
-  // it.  Weak references are not counted.
+  // Returns true if the table changed since this HookWatch was constructed.  If table_ is the last
+  // strong reference, the caller's variable no longer refers to the table, which counts as a
+  // change.
   bool HasChanged() const {
     if (table_.use_count() == 1 || table_->data_ != data_ || table_->size_ != size_ ||
         table_->slots_ != slots_) {
@@ -137,7 +140,8 @@ TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Erase(uint64_t index) {
 }
 
 TVM_FFI_MAP_TABLE_ bool SmallMapBaseObj::Put(KVType* pair) {
-  // A full table of the maximum capacity becomes dense even if it already contains the key.
+  // Fail for a table with kSmallMaxCapacity pairs, even if it already contains the key: the caller
+  // then changes the table to the dense layout.
   if (size_ == kSmallMaxCapacity) return false;
   uint64_t index = Find(pair->first);
   if (index < size_) {
@@ -158,7 +162,8 @@ TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Clear() {
 
 inline uint64_t DenseMapBaseObj::Step(uint64_t slot, uint8_t meta) const {
   uint8_t jump = meta & static_cast<uint8_t>(~kMemberBit);
-  // kEmpty and kProtected are not jumps; they occur here only if the chain is corrupt.
+  // The bytes kEmpty and kProtected contain no index of kMapJumps; they occur here only if the
+  // chain is corrupt.
   if (jump == 0 || jump >= std::size(detail::kMapJumps)) return kNoSlot;
   return (slot + detail::kMapJumps[jump]) & (slots_ - 1);
 }
@@ -186,8 +191,8 @@ TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot, uint64
   return before;
 }
 
-// Appends a free slot to the chain that ends at `last` and returns it; kNoSlot if no slot at a jump
-// distance is free.
+// Appends a free slot to the chain that ends at `last` and returns it; kNoSlot if all slots at the
+// distances of kMapJumps are in use.
 inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
   for (uint8_t i = 1; i < std::size(detail::kMapJumps); ++i) {
     uint64_t slot = (last + detail::kMapJumps[i]) & (slots_ - 1);
@@ -200,13 +205,14 @@ inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
   return kNoSlot;
 }
 
-// Moves `slot` and all later slots of its chain to free slots.  `before` is the slot before `slot`
-// in the chain.  Calls moved(from, old metadata of from, to) for each moved slot.  Returns false if
-// there is no free slot for one of them; the slots before it have then moved, and it is no longer
-// linked to the chain.
+// Moves the entry in `slot` and all later entries of its chain to free slots.  `before` is the slot
+// before `slot` in the chain.  Calls moved(from, old metadata of from, to) for each moved entry.
+// Returns false if an entry finds no free slot; earlier entries have then moved, and the chain ends
+// before this entry.
 template <typename Moved>
 bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t before, const Moved& moved) {
-  // Protects `slot` itself, so that no later entry of the chain moves into it.
+  // `slot` itself becomes kProtected, not kEmpty, so that no later entry of the chain moves into
+  // it.
   uint8_t vacated = kProtected;
   for (uint64_t from = slot; from != kNoSlot;) {
     uint8_t meta = Meta(from);
@@ -239,7 +245,8 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
     uint64_t to;
     uint8_t meta;
   };
-  // Log of moves, for the rollback.  Longer chains than 16 slots occur only if many keys collide.
+  // Log of moved entries, for the rollback.  The array is allocated only for more than 16 entries,
+  // a chain length that occurs only if many keys collide.
   struct Moves {
     explicit Moves(uint64_t count)
         : items(count > std::size(inline_items) ? new Move[count] : inline_items) {}
@@ -256,7 +263,8 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
     moves.items[done++] = {from, to, meta};
   });
   if (is_evicted) return true;
-  // Undo in reverse order, because a later entry may have moved to the slot of an earlier one.
+  // Undo the moves in reverse order, because a later entry may have moved to the slot of an earlier
+  // one.
   while (done > 0) {
     const Move& move = moves.items[--done];
     std::memcpy(static_cast<void*>(At(move.from)), At(move.to), sizeof(Entry));
@@ -268,7 +276,8 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
   return false;
 }
 
-// Returns the slot for a key, not linked into the insertion order; kNoSlot if the table must grow.
+// Returns the slot in which to store a pair with this key.  The slot is linked into its chain, but
+// not into the insertion order.  Returns kNoSlot if the table must grow.
 TVM_FFI_MAP_TABLE_ DenseMapBaseObj::InsertPosition DenseMapBaseObj::FindInsertPosition(
     const Any& key) {
   if (slots_ == 0) return {kNoSlot, false};
@@ -355,7 +364,7 @@ inline void DenseMapBaseObj::Unlink(uint64_t slot) {
   (entry->next == kNoSlot ? iter_list_tail_ : At(entry->next)->prev) = entry->prev;
 }
 
-// Updates the links of the neighbours of an entry that was copied to slot `to`.
+// Links an entry that was copied to slot `to` with its neighbours in the insertion order.
 inline void DenseMapBaseObj::RelinkNeighbours(uint64_t to) {
   Entry* entry = At(to);
   (entry->prev == kNoSlot ? iter_list_head_ : At(entry->prev)->next) = to;
@@ -429,14 +438,15 @@ inline bool MapBaseObj::TryPut(KVType* pair) {
 }
 
 // Erases pairs one by one, because the destructor of a value may use the table and change its
-// layout.  The reference keeps the table alive if a destructor releases the caller's reference.
+// layout.  keep_alive owns the table in case a destructor releases the caller's reference.
 inline void MapBaseObj::clear() {
   ObjectPtr<MapBaseObj> keep_alive =
       detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(detail::ObjectUnsafe::GetHeader(this));
   for (uint64_t count = size_; count > 0 && size_ > 0; --count) EraseIndex(FirstIndex());
 }
 
-// Called by destructors only, when no other reference to the table exists.
+// Destroys all pairs and frees the memory.  Only destructors call it, so no other code refers to
+// the table.
 TVM_FFI_MAP_TABLE_ void MapBaseObj::Release() {
   if (IsSmall()) {
     static_cast<SmallMapBaseObj*>(this)->Clear();
@@ -485,7 +495,8 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::MakeForCount(int32_t type_in
 TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
                                                          int32_t type_index) {
   const DenseMapBaseObj* source = static_cast<const DenseMapBaseObj*>(from);
-  // A dense table whose pairs were moved to another table has no slots.
+  // A dense table whose pairs were moved to another table has no slots; its copy is an empty small
+  // table.
   if (from->IsSmall() || from->slots_ == 0) {
     ObjectPtr<MapBaseObj> copy = MakeSmall(type_index, from->size_);
     for (const KVType& pair : *from) {
@@ -510,7 +521,7 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
 }
 
 // Stores the hash of every pair in `relocations`.  The pairs are counted, because HookWatch does
-// not detect that a hook changed only the order of the pairs.
+// not detect a hook that changes only the order of the pairs.
 TVM_FFI_MAP_TABLE_ void MapUnsafe::HashAll(const MapBaseObj* from, Relocation* relocations) {
   uint64_t count = from->size_;
   uint64_t done = 0;
@@ -525,8 +536,8 @@ TVM_FFI_MAP_TABLE_ void MapUnsafe::HashAll(const MapBaseObj* from, Relocation* r
 // Copies the pairs into an empty table, to the same slots as if they were inserted one by one.
 // Calls no hooks.  Returns false if the table is too small; it must then be discarded.
 //
-// Until the pairs are copied and linked, `next` of an entry is the index of its pair in
-// `relocations`.
+// The first loop stores in `next` of each entry the index of its pair in `relocations`; the second
+// loop replaces it by the link.
 TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, Relocation* relocations,
                                                DenseMapBaseObj* to) {
   for (uint64_t i = 0; i < from->size_; ++i) {
@@ -544,7 +555,8 @@ TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, Relocatio
   return true;
 }
 
-// Returns a free slot for another key with this hash, linked into its chain.
+// Returns a free slot for another key with this hash and links it into the chain of the hash;
+// kNoSlot if the table is too small.
 inline uint64_t MapUnsafe::FreeSlotFor(uint64_t hash, Relocation* relocations,
                                        DenseMapBaseObj* to) {
   uint64_t slot = to->HomeOfHash(hash);
@@ -622,8 +634,8 @@ TVM_FFI_MAP_TABLE_ void MapUnsafe::InsertInPlace(MapBaseObj* map, KVType&& pair)
   while (!map->TryPut(&pair)) MoveTableTo(map, Grow(map));
 }
 
-// Deleter for the inline pairs of a small table that another object has taken over.  Releases the
-// object that contains the pairs.
+// Deleter for pairs that another object has taken over from a small table, whose memory contains
+// them.  Releases the small table.
 inline void MapUnsafe::ReleaseInlineOwner(void* data) {
   DecRef(reinterpret_cast<TVMFFIObject*>(static_cast<char*>(data) - sizeof(SmallMapBaseObj)));
 }

@@ -82,7 +82,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     MutableBegin()[i] = std::move(value);
   }
   void SetItemAfterCheck(int64_t i, Any value) { MutableBegin()[i] = std::move(value); }
-  // Appends [first, last); `start` is the current size.
+  // Appends the elements of [first, last); `start` is the current size.
   template <typename Iter>
   void InitRange(int64_t start, Iter first, Iter last) {
     using Traits = std::iterator_traits<Iter>;
@@ -123,7 +123,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   void insert(int64_t i, Iter first, Iter last) {
     int64_t old_size = TVMFFISeqCell::size;
     CheckPosition(i);
-    // Append, then rotate into position, because the range may be part of this sequence.
+    // The range may be part of this sequence, so append its elements first and then rotate them
+    // into position i.
     InitRange(old_size, first, last);
     ReverseRange(i, old_size);
     ReverseRange(old_size, TVMFFISeqCell::size);
@@ -140,7 +141,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   Any* MutableBegin() const { return static_cast<Any*>(data); }
   Any* MutableEnd() const { return MutableBegin() + TVMFFISeqCell::size; }
   void CheckIndex(int64_t i) const {
-    // The cast turns a negative index into a large one.
+    // The cast turns a negative index into a large one, so that one comparison checks both bounds.
     if (TVM_FFI_PREDICT_FALSE(static_cast<uint64_t>(i) >= size())) {
       detail::ThrowIndexBounds(i, TVMFFISeqCell::size);
     }
@@ -150,7 +151,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     new (MutableEnd()) Any(std::forward<T>(value));
     ++TVMFFISeqCell::size;
   }
-  // Moves the elements as raw bytes to `target`, which must have room for them.
+  // Moves all elements as raw bytes to `target`, which must have capacity for them.
   void MoveElementsTo(Any* target) {
     if (!empty()) std::memcpy(static_cast<void*>(target), data, size() * sizeof(Any));
     TVMFFISeqCell::size = 0;
@@ -158,7 +159,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
 
  private:
   void AppendNone() { Append(Any()); }
-  // Moves the elements after [first, last), whose elements are None, to `first`.
+  // Closes the gap [first, last), whose elements are None, by moving the later elements to `first`.
   void CloseGap(int64_t first, int64_t last) {
     Any* items = MutableBegin();
     size_t num_after = static_cast<size_t>(TVMFFISeqCell::size - last);
@@ -169,8 +170,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     --TVMFFISeqCell::size;
     MutableEnd()->~Any();
   }
-  // Removes the elements at new_size and later.  Elements that their destructors add stay, so that
-  // the loop ends.  The reference keeps the sequence alive if a destructor releases the caller's
+  // Removes the elements from index new_size on.  Elements that a destructor adds are not removed,
+  // so that the loop ends.  keep_alive owns the sequence in case a destructor releases the caller's
   // reference.
   void DropFrom(int64_t new_size) {
     ObjectPtr<SeqBaseObj> keep_alive = detail::ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(
@@ -183,7 +184,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
       }
     }
   }
-  // Fails: IndexError if an element cannot be inserted at position i.
+  // Checks the position of an insertion.  Fails: IndexError unless i is from 0 to the size.
   void CheckPosition(int64_t i) const {
     if (i < 0 || i > TVMFFISeqCell::size) detail::ThrowInsertBounds(i, TVMFFISeqCell::size);
   }
@@ -239,7 +240,7 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
         for (int64_t i = 0; i < Size(seq); ++i) {
           Any item = Item(seq, i);
           if (item.template try_cast<T>().has_value()) continue;
-          // The message names the target's container type, not the source's.
+          // The message names the container type of Seq, even if the source has the other type.
           return (seq_index == kTVMFFIArray ? "Array[index " : "List[index ") + std::to_string(i) +
                  ": " + detail::AnyUnsafe::GetMismatchTypeInfo<T>(item) + "]";
         }

@@ -12,7 +12,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// CRTP base of Array and List.  Self has private members for SeqRef:
+// CRTP base of Array and List.  Self defines these private functions, which SeqRef calls:
 //   GetSeq()              returns the object, or nullptr
 //   Writable(extra)       returns the object for writing, with room for `extra` more elements
 //   Replace(items)        replaces all elements by `items`
@@ -40,7 +40,7 @@ class SeqRef : public ObjectRef {
   T back() const { return ValueConverter::convert(Readable()->back()); }
 
   void push_back(const T& item) {
-    // Copied first, because the item may be an element of this sequence.
+    // Copy the item first, because it may be an element of this sequence.
     Any value(item);
     Write(1, "insert", [&](auto* s) { s->Append(std::move(value)); });
   }
@@ -50,7 +50,7 @@ class SeqRef : public ObjectRef {
   }
   void insert(iterator position, const T& item) {
     int64_t i = position - begin();
-    Any value(item);  // copied first, as in push_back
+    Any value(item);  // a copy, because the item may be an element
     Write(1, "insert", [&](auto* s) { s->insert(i, std::move(value)); });
   }
   template <typename Iter>
@@ -106,11 +106,11 @@ class SeqRef : public ObjectRef {
 
  private:
   const SeqBaseObj* seq() const { return static_cast<const Self*>(this)->GetSeq(); }
-  // Any, spelled as a type that depends on T: std::vector<Item> is instantiated only if used.
+  // Same as Any, but depends on T, so that std::vector<Item> is instantiated only if it is used.
   using Item = std::conditional_t<(sizeof(T) > 0), Any, T>;
   Self& self() { return static_cast<Self&>(*this); }
-  // Copies a range, which may be part of this sequence.  Proxy references, such as those of
-  // std::vector<bool>, are converted to values.
+  // Returns a copy of a range, because the range may be part of this sequence.  Proxy references,
+  // such as the references of std::vector<bool>, are converted to values.
   template <typename Iter>
   static std::vector<Item> CopyRange(Iter first, Iter last) {
     using Traits = std::iterator_traits<Iter>;
@@ -125,7 +125,8 @@ class SeqRef : public ObjectRef {
     }
   }
   const Any* First() const { return seq() != nullptr ? seq()->begin() : nullptr; }
-  // Computed as an integer, because a pointer to before the first element, or relative to the null
+  // Returns the address of the element before `item`, for reverse iterators.  The address is
+  // computed as an integer, because a pointer to before the first element, or relative to the null
   // pointer of an empty sequence, is undefined behavior.
   static const Any* Before(const Any* item) {
     return reinterpret_cast<const Any*>(reinterpret_cast<uintptr_t>(item) - sizeof(Item));

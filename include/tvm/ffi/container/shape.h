@@ -19,12 +19,12 @@ namespace detail {
 
 }  // namespace detail
 
-// A borrowed list of extents.
+// Borrowed list of extents.
 class ShapeView {
  public:
   ShapeView() = default;
   ShapeView(const int64_t* data, size_t size) : cell_{data, size} {}
-  // Borrows the list, which a full expression keeps alive: use only for arguments.
+  // Borrows a list that exists until the end of the full expression; use it only for arguments.
   ShapeView(const std::initializer_list<int64_t>& other) : cell_{other.begin(), other.size()} {}
 
   const int64_t* data() const { return cell_.data; }
@@ -50,7 +50,7 @@ class ShapeView {
   TVMFFIShapeCell cell_{nullptr, 0};
 };
 
-// The object of a Shape.
+// Object to which a Shape refers.
 class ShapeObj : public Object, public TVMFFIShapeCell {
  public:
   using index_type = int64_t;
@@ -74,7 +74,7 @@ class ShapeObjStdImpl : public ShapeObj {
   Vector extents_;
 };
 
-// Returns a new owned object, followed in memory by `size` uninitialized extents.
+// Returns a new owned ShapeObj, followed in memory by `size` uninitialized extents.
 inline ShapeObj* NewShapeObject(size_t size) {
   ObjectPtr<ShapeObj> shape = make_inplace_array_object<ShapeObj, int64_t>(size);
   shape->data = reinterpret_cast<int64_t*>(shape.get() + 1);
@@ -91,8 +91,9 @@ inline ObjectPtr<ShapeObj> MakeEmptyShape(size_t size, int64_t** extents) {
   return ObjectUnsafe::ObjectPtrFromOwned<ShapeObj>(shape);
 }
 
-// Copies extents one by one, which volatile enforces.  The caller has often written them just
-// before, and a wider load would stall until these narrower stores have completed.
+// Returns a new Shape object with a copy of the extents.  They are loaded one by one, which
+// volatile enforces: the caller has often just written them, and a wider load would stall until
+// these narrower stores have completed.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline ObjectPtr<ShapeObj> CopyShape(ShapeView from) {
   int64_t* extents;
   ObjectPtr<ShapeObj> shape = MakeEmptyShape(from.size(), &extents);
@@ -111,9 +112,9 @@ ObjectPtr<ShapeObj> MakeInplaceShape(Iter begin, Iter end) {
   return shape;
 }
 
-// Writes compact row-major strides, in elements.
+// Writes the compact row-major strides for `shape`, in elements.
 inline void FillStridesFromShape(ShapeView shape, int64_t* out_strides) {
-  uint64_t stride = 1;  // unsigned, as in ShapeView::Product
+  uint64_t stride = 1;  // unsigned, because the product of extents may overflow
   for (size_t i = shape.size(); i > 0; --i) {
     out_strides[i - 1] = static_cast<int64_t>(stride);
     stride *= static_cast<uint64_t>(shape[i - 1]);
@@ -129,7 +130,7 @@ inline ObjectPtr<ShapeObj> MakeStridesFromShape(ShapeView shape) {
 
 }  // namespace detail
 
-// The extents of a tensor, each at least 0; immutable.
+// Owned, immutable list of the extents of a tensor, each at least 0.
 class Shape : public ObjectRef {
  public:
   using index_type = int64_t;
@@ -165,9 +166,9 @@ class Shape : public ObjectRef {
 
  private:
   explicit Shape(ObjectPtr<ShapeObj> shape) : ObjectRef(ObjectPtr<Object>(std::move(shape))) {}
-  // The loop is inlined, because the caller knows the number of extents at compile time.  It stores
-  // extents one by one, which volatile enforces, because in every second object a wider store would
-  // cross a cache line.
+  // Returns a new Shape object with the extents of a list.  The loop is inlined, because the caller
+  // knows the number of extents at compile time.  It stores extents one by one, which volatile
+  // enforces: in every second object a wider store would cross a cache line.
   static ObjectPtr<ShapeObj> FromList(std::initializer_list<int64_t> list) {
     int64_t* extents;
     ObjectPtr<ShapeObj> shape = detail::MakeEmptyShape(list.size(), &extents);

@@ -14,7 +14,7 @@
 namespace tvm {
 namespace ffi {
 
-// True if the host can do pointer arithmetic on addresses of the device.
+// True if memory addresses of the device allow pointer arithmetic on the host.
 inline bool IsDirectAddressDevice(DLDevice device) {
   return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged ||
          device.device_type == kDLROCM || device.device_type == kDLROCMHost;
@@ -61,8 +61,8 @@ namespace detail {
                  num_dimensions);
 }
 
-// Returns the size of the elements in bytes.  Fails: ValueError if an extent is negative or the
-// size overflows.
+// Returns the size in bytes of a tensor's elements.  Fails: ValueError if an extent is negative or
+// the size overflows.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, DLDataType dtype) {
   uint64_t bits = uint64_t{dtype.bits} * dtype.lanes;
   bool is_empty = false;
@@ -72,7 +72,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, 
     is_empty = is_empty || shape[i] == 0;
     overflows = __builtin_mul_overflow(bits, static_cast<uint64_t>(shape[i]), &bits) || overflows;
   }
-  // An overflow is not an error if another extent is 0.
+  // An overflow of the size is not an error if another extent is 0.
   if (is_empty) return 0;
   if (overflows) ThrowDataSize(shape.size());
   return bits / 8 + (bits % 8 != 0);
@@ -80,20 +80,22 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, 
 
 }  // namespace detail
 
-// Returns the size of the elements in bytes.  Fails: ValueError if an extent is negative or the
-// size overflows.
+// Returns the size in bytes of a tensor's elements.  Fails: ValueError if an extent is negative or
+// the size overflows.
 inline size_t GetDataSize(const DLTensor& tensor) {
   return detail::CheckedDataSize(ShapeView(tensor.shape, static_cast<size_t>(tensor.ndim)),
                                  tensor.dtype);
 }
 
-// The object of a Tensor: a DLTensor that owns its memory or a reference to the memory's owner.
+// Object to which a Tensor refers: a DLTensor that owns its memory or a reference to the owner of
+// the memory.
 class TensorObj : public Object, public DLTensor {
  public:
   static constexpr int32_t _type_index = kTVMFFITensor;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFITensor, TensorObj, Object)
 
-  // Return a new managed tensor that owns a reference to this object; the caller calls its deleter.
+  // Return a new DLPack managed tensor, which owns a reference to this object.  The caller owns the
+  // managed tensor and calls its deleter.
   DLManagedTensor* ToDLPack() const {
     DLManagedTensor* out;
     detail::CheckSafeCall(TVMFFITensorToDLPack(detail::ObjectUnsafe::GetHeader(this), &out));
@@ -114,13 +116,14 @@ namespace detail {
                  static_cast<long long>(index), ndim);  // NOLINT(*)
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoStrides() {
-  ThrowError("InternalError", std::string_view("the tensor has no strides"));
+  ThrowError("InternalError", std::string_view("the DLTensor of the tensor has no strides array"));
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTensorValue(const char* message) {
   ThrowError("ValueError", std::string_view(message));
 }
 
-// Returns the position of dimension `index`; a negative index counts from the end.
+// Returns the dimension number for `index`; a negative index counts from the last dimension.
+// Fails: IndexError if it is out of range.
 inline int64_t CheckDimension(int64_t index, int32_t ndim) {
   int64_t position = index < 0 ? index + ndim : index;
   if (TVM_FFI_PREDICT_FALSE(position < 0 || position >= ndim)) ThrowDimension(index, ndim);
@@ -132,13 +135,14 @@ TVM_FFI_FAILURE_ inline int64_t CompactStride(const DLTensor& tensor, int64_t po
   return ShapeView(tensor.shape + next, static_cast<size_t>(tensor.ndim) - next).Product();
 }
 
-// Moves the first element of `tensor` by a number of elements.
+// Moves the address of the first element of `tensor` by a number of elements.
 inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
   int64_t bits;
   if (__builtin_mul_overflow(elements, tensor->dtype.bits * tensor->dtype.lanes, &bits)) {
-    ThrowTensorValue("the element offset is too large");
+    ThrowTensorValue("as_strided: the element offset is too large");
   }
-  if (bits % 8 != 0) ThrowTensorValue("the element offset must be a whole number of bytes");
+  if (bits % 8 != 0)
+    ThrowTensorValue("as_strided: the element offset must be a whole number of bytes");
   if (IsDirectAddressDevice(tensor->device)) {
     tensor->data = static_cast<char*>(tensor->data) + bits / 8;
   } else {
@@ -152,7 +156,9 @@ inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides
   if (shape.size() != strides.size()) {
     ThrowTensorValue("shape and strides must have the same size.");
   }
-  if (shape.size() > static_cast<size_t>(INT32_MAX)) ThrowTensorValue("too many dimensions");
+  if (shape.size() > static_cast<size_t>(INT32_MAX)) {
+    ThrowTensorValue("a tensor must have at most 2147483647 dimensions");
+  }
   prototype.shape = const_cast<int64_t*>(shape.data());
   prototype.strides = const_cast<int64_t*>(strides.data());
   prototype.ndim = static_cast<int32_t>(shape.size());
@@ -198,7 +204,7 @@ class TensorAccessors {
   const DLTensor& dl() const { return *static_cast<const Self*>(this)->GetDLTensorPtr(); }
 };
 
-// A tensor that contains its allocator and is followed in memory by shape and strides.
+// Tensor object that contains its allocator and is followed in memory by shape and strides.
 template <typename TNDAlloc>
 class TensorObjFromNDAlloc : public TensorObj {
  public:
@@ -228,7 +234,7 @@ class TensorObjFromNDAlloc : public TensorObj {
 
 }  // namespace detail
 
-// Owned reference to a tensor; copies share the memory.  May be null.
+// Owned reference to a tensor, or null.  Copies of the reference share the memory.
 class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
  public:
   Tensor() = default;
@@ -282,7 +288,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     detail::CheckSafeCall(env_alloc(&prototype, &out));
     return FromOwnedHandle(out);
   }
-  // Convert a DLPack tensor.  Takes ownership of it unless the conversion throws.
+  // Return a Tensor for a DLPack managed tensor.  Takes ownership of the managed tensor unless the
+  // conversion throws.
   static Tensor FromDLPack(DLManagedTensor* tensor, size_t require_alignment = 0,
                            bool require_contiguous = false) {
     TVMFFIObjectHandle out;
@@ -308,7 +315,7 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
   static Tensor NewFromNDAlloc(TNDAlloc alloc, ShapeView shape, const int64_t* strides,
                                DLDataType dtype, DLDevice device, ExtraArgs&&... extra) {
     if (shape.size() > static_cast<size_t>(INT32_MAX)) {
-      detail::ThrowTensorValue("too many dimensions");
+      detail::ThrowTensorValue("a tensor must have at most 2147483647 dimensions");
     }
     // Checked here, because allocators multiply the extents without an overflow check.
     detail::CheckedDataSize(shape, dtype);
@@ -323,14 +330,15 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
   }
 };
 
-// A copy of a DLTensor; valid while the tensor that it was made from is alive.
+// Borrowed view of a tensor: a copy of its DLTensor, valid while the tensor is alive.
 class TensorView : public detail::TensorAccessors<TensorView> {
  public:
   TensorView(const Tensor& tensor) : TensorView(tensor.GetDLTensorPtr()) {}  // NOLINT(*)
-  TensorView(Tensor&&) = delete;                                     // the view would outlive it
+  TensorView(Tensor&&) = delete;                                     // would outlive the tensor
   TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
 
-  // Returns a non-const pointer, as many C functions require one.  The view does not own the data.
+  // Returns a pointer to this view's DLTensor.  It is not const, because many C functions take a
+  // non-const DLTensor*.
   DLTensor* GetDLTensorPtr() const { return const_cast<DLTensor*>(&tensor_); }
   // Same as Tensor::as_strided, but borrows the arrays of shape and strides.
   template <typename Offset = std::nullopt_t, typename Int = int64_t>
@@ -351,7 +359,7 @@ class TensorView : public detail::TensorAccessors<TensorView> {
   DLTensor tensor_;
 };
 
-// Return the size of the elements in bytes.
+// Return the size in bytes of a tensor's elements.
 inline size_t GetDataSize(const Tensor& tensor) { return GetDataSize(*tensor.GetDLTensorPtr()); }
 inline size_t GetDataSize(const TensorView& tensor) {
   return GetDataSize(*tensor.GetDLTensorPtr());
@@ -449,7 +457,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const TVMFFIA
   return tensor;
 }
 
-// Fast path for the most frequent parameter type: constructs the parameter without a std::optional.
+// Fast path for TensorView, the most frequent parameter type: constructs the parameter without a
+// std::optional.
 template <>
 struct ArgumentReader<TensorView> {
   static TensorView Read(const TVMFFIAny* arg, int index, CallSite site) {

@@ -29,8 +29,8 @@ struct TupleSubsumes<Tuple<T...>, Tuple<U...>> {
   static constexpr bool value = Check();
 };
 
-// True if the constructor arguments Args are the elements of Tuple<T...>.  A single argument that
-// is itself such a tuple selects the copy or conversion constructor instead.
+// True if the constructor arguments Args are the elements of Tuple<T...>.  False for a single
+// argument that is a Tuple and selects the copy or conversion constructor.
 template <typename Self, typename... Args>
 struct IsTupleOfElements : std::false_type {};
 template <typename... T, typename... Args>
@@ -102,13 +102,14 @@ class Tuple : public ObjectRef {
   template <size_t I>
   Element<I> get() && {
     if (!unique()) return static_cast<const Tuple&>(*this).template get<I>();
-    // Safe: arrays are const only because they may be shared, and this one is not.
+    // The const_cast is safe: arrays are const only because they may be shared, and this is the
+    // only reference.
     Any* elements = const_cast<Any*>(get()->begin());
     return detail::AnyUnsafe::MoveFromAnyAfterCheck<Element<I>>(std::move(elements[I]));
   }
   template <size_t I, typename U>
   void Set(U&& value) {
-    // Converted first, because the value may be an element of this tuple.
+    // Convert the value first, because it may be an element of this tuple.
     Any element(Element<I>(std::forward<U>(value)));
     if (!unique()) data_ = ArrayObj::CopyFrom(sizeof...(T), get());
     static_cast<ArrayObj*>(data_.get())->SetItemAfterCheck(I, std::move(element));
@@ -186,7 +187,7 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
   static bool HasTupleSize(const TVMFFIAny* src) {
     return src->type_index == kTVMFFIArray && Items(src)->size() == sizeof...(T);
   }
-  // Tags that select the check of FindMismatch.
+  // Tags that select how FindMismatch checks an element: its exact type, or conversion to the type.
   struct IsStrict {};
   struct IsCastable {};
   template <typename E>
@@ -197,7 +198,7 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
   static bool Fits(const Any& item, IsCastable) {
     return item.template try_cast<E>().has_value();
   }
-  // Index of the first element that does not fit; -1 if there is none.
+  // Returns the index of the first element that fails the check; -1 if all elements pass.
   template <typename Tag, size_t... I>
   static int64_t FindMismatch([[maybe_unused]] const TVMFFIAny* src, [[maybe_unused]] Tag tag,
                               std::index_sequence<I...>) {

@@ -62,7 +62,7 @@ class Variant {
   bool same_as(const Variant& other) const { return data_.same_as(other.data_); }
 
  private:
-  // Constructor without a check; `data` must be a value of one of the types V.
+  // Tag of the constructor that does not check `data`, which must be a value of one of the types V.
   struct Checked {};
   Variant(Checked, Any data) : data_(std::move(data)) {}
 

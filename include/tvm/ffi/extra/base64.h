@@ -44,7 +44,7 @@ inline uint32_t Base64DigitValue(char digit) {
 // Return the bytes of a base64 text with padding.  Fails: InternalError if the length is not a
 // multiple of 4.
 inline Bytes Base64Decode(TVMFFIByteArray text) {
-  TVM_FFI_ICHECK_EQ(text.size % 4, 0) << "invalid base64 encoding";
+  TVM_FFI_ICHECK_EQ(text.size % 4, 0) << "expected base64 text whose length is a multiple of 4";
   std::string bytes;
   bytes.reserve(text.size / 4 * 3);
   for (size_t i = 0; i < text.size; i += 4) {

@@ -40,7 +40,7 @@ TVM_FFI_DLL int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id,
  * are out of range.
  *
  * device_type, device_id   DLDeviceType and index.
- * Returns: borrowed until the next TVMFFIEnvSetStream for the device on this thread.
+ * Returns: the stream, borrowed until the next TVMFFIEnvSetStream for the device on this thread.
  * Fails: never.     Threads: any; each thread has its own streams. */
 TVM_FFI_DLL TVMFFIStreamHandle TVMFFIEnvGetStream(int32_t device_type, int32_t device_id);
 
@@ -60,7 +60,7 @@ TVM_FFI_DLL int TVMFFIEnvSetDLPackManagedTensorAllocator(
 /* Return the allocator in effect: the thread's allocator, else the process-wide default, else NULL.
  * NULL means that tensors are allocated by the built-in allocator for CPU memory.
  *
- * Returns: callable until it is replaced.
+ * Returns: the allocator; it stays callable until it is replaced.
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL DLPackManagedTensorAllocator TVMFFIEnvGetDLPackManagedTensorAllocator(void);
 
@@ -122,8 +122,8 @@ TVM_FFI_DLL int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, co
  * slot `name` of each library that defines one.
  *
  * name     NUL-terminated; copied.
- * symbol   must stay valid; libraries keep it.
- * Fails: out of memory.     Threads: while loading. */
+ * symbol   must stay valid until the process ends; libraries store it.
+ * Fails: out of memory.     Threads: any; affects libraries that are loaded afterwards. */
 TVM_FFI_DLL int TVMFFIEnvModRegisterContextSymbol(const char* name, void* symbol);
 
 /* Add a symbol to the system library, the module of all code that is linked into the program.  A
@@ -131,7 +131,7 @@ TVM_FFI_DLL int TVMFFIEnvModRegisterContextSymbol(const char* name, void* symbol
  *
  * name     NUL-terminated; copied.
  * symbol   a function of the packed convention, or data; must stay valid.
- * Fails: never.     Threads: while loading; static initializers may call it. */
+ * Fails: never.     Threads: any; static initializers may call it. */
 TVM_FFI_DLL int TVMFFIEnvModRegisterSystemLibSymbol(const char* name, void* symbol);
 
 #ifdef __cplusplus

@@ -36,7 +36,7 @@ typedef struct TVMFFIHostScope {
   DLPackManagedTensorAllocator allocator; /* NULL: do not change the allocator */
 } TVMFFIHostScope;
 
-/* Entry of a name in the table of global functions.  It remains valid until the process ends, also
+/* Slot of a name in the table of global functions.  It remains valid until the process ends, also
  * when the function is replaced or removed. */
 typedef struct TVMFFIHostSlot TVMFFIHostSlot;
 
@@ -51,7 +51,7 @@ TVM_FFI_DLL int TVMFFIHostFindSlot(const TVMFFIByteArray* name, const TVMFFIHost
  *
  * slot   from TVMFFIHostFindSlot.
  * out    receives a Function borrowed until the process ends.  The runtime never destroys a
- *        function that it has returned here, because compiled programs do not own references.
+ *        function that it has returned here, because compiled graphs store it without a reference.
  * Fails: ValueError if the function was removed.
  * Threads: any; acquires a lock the first time. */
 TVM_FFI_DLL int TVMFFIHostSlotFunction(const TVMFFIHostSlot* slot, TVMFFIObjectHandle* out);
@@ -65,8 +65,8 @@ TVM_FFI_DLL int TVMFFIHostSlotFunction(const TVMFFIHostSlot* slot, TVMFFIObjectH
  * Threads: any; acquires a lock the first time. */
 TVM_FFI_DLL int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out);
 
-/* Call a function with the host's stream and allocator.  The previous ones are restored after the
- * call, also if it fails.
+/* Call a function with the host's stream and allocator.  The previous stream and allocator are
+ * restored after the call, also if it fails.
  *
  * Tensors should be passed as DLTensor pointers (type index kTVMFFIDLTensorPtr) to structs on the
  * caller's stack: C and C++ functions take them as views, and Python functions get a tensor that

@@ -8,8 +8,9 @@
  *
  * Use each macro at file scope, without a semicolon, at most once per function; the text is a
  * string literal.  Each macro defines a symbol, through which a loaded library returns the text,
- * and a row, which tools read from the library file (docs/design/export-rows.md).  For functions
- * exported with TVM_FFI_DLL_EXPORT_TYPED_FUNC, use the macros in tvm/ffi/function.h instead. */
+ * and a row of the section `tvm_ffi_exports`, which tools read from the library file
+ * (docs/design/export-rows.md).  For functions exported with TVM_FFI_DLL_EXPORT_TYPED_FUNC, use
+ * the macros in tvm/ffi/function.h instead. */
 #ifndef TVM_FFI_EXTRA_C_SIGNATURE_H_
 #define TVM_FFI_EXTRA_C_SIGNATURE_H_
 
@@ -23,14 +24,15 @@
 #define TVM_FFI_C_SYMBOL_ extern
 #endif
 
-/* One row for tools: NUL-terminated function name, kind of the text, and the text. */
+/* Row of the section `tvm_ffi_exports`, which tools read: function name, kind of the text, and the
+ * text, all NUL-terminated. */
 struct TVMFFICExportRow_ {
   const char* name;
   const char* kind;
   const char* text;
 };
 
-/* Return a text as a string value.
+/* Return a text as a String value.
  *
  * result   receives an owned string.
  * Fails:   out of memory.     Threads: any. */
@@ -93,9 +95,9 @@ static inline int TVMFFICReturnSignature_(const char* text, size_t size, TVMFFIA
     return Return(Text, sizeof(Text) - 1, result);                                       \
   }
 
-/* The row is not const, because all rows of a section must have the same flags and the addresses in
- * a row may need relocations.  It is aligned explicitly, because otherwise a compiler may leave
- * gaps between rows. */
+/* Define a row of the section `tvm_ffi_exports`.  It is not const, because all rows of a section
+ * must have the same flags and the addresses in a row may need relocations.  It is aligned
+ * explicitly, because otherwise a compiler may leave gaps between rows. */
 #ifdef __ELF__
 #define TVM_FFI_C_ROW_(Variable, Name, Kind, Text)                                         \
   __attribute__((used, aligned(8),                                                         \

@@ -19,7 +19,8 @@
 namespace tvm {
 namespace ffi {
 
-// Hooks.  The last argument of each hook is a function that processes a child.  ORDER type-attr.
+// Hooks, which replace the default behavior of these functions for a type.  The last argument of
+// each hook is a function that processes a child.  ORDER type-attr.
 namespace type_attr {
 // Returns the repr of an object.
 inline constexpr reflection::AttrKey<
@@ -35,15 +36,15 @@ inline constexpr reflection::AttrKey<
     TypedFunction<bool(const Object*, const Object*, const TypedFunction<bool(AnyView, AnyView)>&)>>
     kEq{"__ffi_eq__"};
 // Returns a negative number, zero or a positive number for the order of two objects of the type.
-// Also defines equality if the type has no kEq.
+// Also defines equality if the type has no kEq hook.
 inline constexpr reflection::AttrKey<
     TypedFunction<int(const Object*, const Object*, const TypedFunction<int(AnyView, AnyView)>&)>>
     kCompare{"__ffi_compare__"};
 }  // namespace type_attr
 
 // Returns a deep copy of a value.  The copy shares only immutable objects with the original:
-// strings, bytes, shapes, big integers and enum instances.  An object that is referenced twice in
-// the original is copied once.
+// strings, bytes, shapes, big integers and enum instances.  If the original contains several
+// references to an object, the object is copied once.
 // Fails: InternalError for an object whose type has no __ffi_shallow_copy__.
 TVM_FFI_EXTRA_CXX_API Any DeepCopy(const Any& value);
 
@@ -62,8 +63,8 @@ TVM_FFI_EXTRA_CXX_API int64_t RecursiveHash(const Any& value);
 // without registered fields are compared by identity.
 TVM_FFI_EXTRA_CXX_API bool RecursiveEq(const Any& lhs, const Any& rhs);
 
-// Return the order of two values, which the first different children determine; None is less than
-// any other value.
+// Compare the order of two values, which their first different children determine.  None is less
+// than any other value.
 // Fails: TypeError for values without an order, such as values of different types, NaN and
 // different maps; ValueError for values that contain themselves.
 TVM_FFI_EXTRA_CXX_API bool RecursiveLt(const Any& lhs, const Any& rhs);

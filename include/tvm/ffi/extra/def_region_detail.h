@@ -22,7 +22,8 @@ inline TVMFFIDefRegionKind RegionOfField(const TVMFFIFieldInfo* field) {
   return is_pattern ? kTVMFFIDefRegionKindPattern : kTVMFFIDefRegionKindNone;
 }
 
-// Returns the region of a field that requests `requested` inside the region `current`.
+// Returns the region of a field whose flags request `requested` and whose object is in the region
+// `current`.
 inline TVMFFIDefRegionKind NestedRegion(TVMFFIDefRegionKind current,
                                         TVMFFIDefRegionKind requested) {
   bool is_kept = current == kTVMFFIDefRegionKindPattern || requested == kTVMFFIDefRegionKindNone;
@@ -35,7 +36,7 @@ inline TVMFFIDefRegionKind ContentRegion(TVMFFIDefRegionKind region, TVMFFISEqHa
   return ends ? kTVMFFIDefRegionKindNone : region;
 }
 
-// Changes the region until the end of the scope; a Pattern region is not changed.
+// Changes a walk's definition region until the end of the scope; a Pattern region is not changed.
 class DefRegionScope {
  public:
   DefRegionScope(TVMFFIDefRegionKind* kind, TVMFFIDefRegionKind value)

@@ -50,7 +50,7 @@ struct IntDTypeConstant
   template <>                        \
   struct dtype_trait<T> : detail::__VA_ARGS__ {}
 
-// One specialization per built-in type, because distinct types, such as long and long long, may
+// Each built-in type has a specialization, because distinct types, such as long and long long, may
 // have the same size.
 TVM_FFI_DTYPE_TRAIT_(signed char, IntDTypeConstant<signed char>);
 TVM_FFI_DTYPE_TRAIT_(unsigned char, IntDTypeConstant<unsigned char>);
@@ -72,7 +72,7 @@ TVM_FFI_DTYPE_TRAIT_(__nv_fp8_e4m3, DTypeConstant<kDLFloat8_e4m3fn, 8>);
 TVM_FFI_DTYPE_TRAIT_(__nv_fp8_e5m2, DTypeConstant<kDLFloat8_e5m2, 8>);
 TVM_FFI_DTYPE_TRAIT_(__nv_fp8_e8m0, DTypeConstant<kDLFloat8_e8m0fnu, 8>);
 TVM_FFI_DTYPE_TRAIT_(__nv_fp4_e2m1, DTypeConstant<kDLFloat4_e2m1fn, 4>);
-// Two values in one byte: two lanes.
+// __nv_fp4x2_e2m1 contains two values in one byte, so its dtype has two lanes.
 TVM_FFI_DTYPE_TRAIT_(__nv_fp4x2_e2m1, DTypeConstant<kDLFloat4_e2m1fn, 4, 2>);
 
 TVM_FFI_DTYPE_TRAIT_(hip_bfloat16, DTypeConstant<kDLBfloat, 16>);

@@ -27,18 +27,18 @@ namespace detail {
 
 }  // namespace detail
 
-// Base class of all modules; clients derive from it.
+// Base class of all modules; libraries derive their module classes from it.
 class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
  public:
   // ORDER module-vtable.  No virtual destructor: the deleter in the object header destroys the
   // object.
 
-  // Returns a short name of the kind of module; a string literal.
+  // Returns a short name of the module's kind, as a string literal.
   virtual const char* kind() const = 0;
   // Returns bits of Module::ModulePropertyMask.
   virtual int GetPropertyMask() const { return 0; }
-  // Returns the function of this name.  The function must own references to everything in the
-  // module that it uses.
+  // Returns the function of this name; std::nullopt if the module has none.  The function must own
+  // references to everything in the module that it uses.
   virtual Optional<Function> GetFunction(const String& name) = 0;
   virtual bool ImplementsFunction(const String& name) { return GetFunction(name).has_value(); }
   virtual Optional<String> GetFunctionDoc(const String& /*name*/) { return std::nullopt; }
@@ -52,16 +52,16 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   // Returns the serialized module, from which the global function ffi.Module.load_from_bytes.KIND
   // creates an equal module.
   virtual Bytes SaveToBytes() const { detail::ThrowModuleLacks(kind(), "SaveToBytes"); }
-  // Returns the source in a format; the format "" is the module's default.  Returns an empty string
-  // if the module has no source.
+  // Returns the module's source text in a format; the format "" is the module's default.  Returns
+  // an empty string if the module has no source text.
   virtual String InspectSource(const String& /*format*/) const { return String(); }
-  // Adds an import.  Fails: RuntimeError if the other module imports this one, directly or
-  // indirectly.
+  // Adds a module to the imports.  Fails: RuntimeError if the other module imports this one,
+  // directly or indirectly.
   virtual void ImportModule(const Module& other);
   virtual void ClearImports();
 
-  // Query the module itself.  If the result is empty and query_imports is true, query its imports
-  // depth first and return the first result.
+  // Query the module itself.  If it does not have the function and query_imports is true, query its
+  // imports depth first and return the first result.
   Optional<Function> GetFunction(const String& name, bool query_imports);
   bool ImplementsFunction(const String& name, bool query_imports);
   Optional<String> GetFunctionDoc(const String& name, bool query_imports);
@@ -71,7 +71,7 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   // ImportModule; reading the reflected field "imports_" is always safe.
   const Array<Any>& imports() const { return imports_; }
 
-  // Internal operations of libtvm_ffi on modules.
+  // Internal operations on modules, which libtvm_ffi defines.
   struct InternalUnsafe;
 
   static constexpr int32_t _type_index = kTVMFFIModule;
@@ -86,7 +86,8 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   Array<Any> imports_;
 
  private:
-  // Owns the functions that TVMFFIEnvModLookupFromImports returned to generated code as borrowed.
+  // Owns the functions that TVMFFIEnvModLookupFromImports returned to generated code as borrowed
+  // references.
   Map<String, Function> import_lookup_cache_;
 };
 
@@ -122,7 +123,7 @@ inline constexpr const char* tvm_ffi_symbol_prefix = "__tvm_ffi_";
 inline constexpr const char* tvm_ffi_main = "__tvm_ffi_main";
 // Data slot in which the loader stores the address of the library's ModuleObj.
 inline constexpr const char* tvm_ffi_library_ctx = "__tvm_ffi__library_ctx";
-// Serialized imports of the library's module.
+// Data symbol with the serialized imports of the library's module.
 inline constexpr const char* tvm_ffi_library_bin = "__tvm_ffi__library_bin";
 inline constexpr const char* tvm_ffi_metadata_prefix = "__tvm_ffi__metadata_";
 inline constexpr const char* tvm_ffi_doc_prefix = "__tvm_ffi__doc_";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serialization of values as JSON graphs.  Each distinct value is one node, so that shared objects
-// stay shared.
+// Serialization of values as JSON graphs.  Each distinct value is one node, so that an object with
+// several references is serialized once.
 //
 //   {"root_index": 2,
 //    "nodes": [{"type": "int", "data": 1},
@@ -20,7 +20,8 @@ namespace tvm {
 namespace ffi {
 
 namespace type_attr {
-// Convert an object to JSON data, and JSON data to an object.
+// Hooks that replace the default "data" of a type's nodes.  kDataToJson converts an object to JSON
+// data, kDataFromJson converts the data to an object.
 inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kDataToJson{"__data_to_json__"};
 inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kDataFromJson{
     "__data_from_json__"};

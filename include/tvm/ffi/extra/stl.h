@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions of standard library containers and std::function, for parameters and results.
 //
-// A conversion always copies.  A call creates a new object for such an argument and owns it until
-// the call returns.
+// A conversion always copies.  A call creates a new object for a standard container that is passed
+// as an argument, and owns the object until the call returns.
 #ifndef TVM_FFI_EXTRA_STL_H_
 #define TVM_FFI_EXTRA_STL_H_
 
@@ -121,7 +121,7 @@ struct TypeTraits<std::array<T, N>, std::enable_if_t<detail::castable_v<T>>>
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIArray) return std::nullopt;
     detail::StlElements elements(src);
-    // Collected in a vector first, because T may have no default constructor.
+    // Collect the elements in a vector first, because T may have no default constructor.
     std::vector<T> items;
     if (elements.size() != N || !detail::CastElements(elements, &items)) return std::nullopt;
     return Collect(&items, std::make_index_sequence<N>());
@@ -198,7 +198,8 @@ struct StlMapTraits : StlCopyTraits<TypeTraits<M>, M> {
   static std::optional<M> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIMap) return std::nullopt;
     std::optional<M> result(std::in_place);
-    // Owns a reference, so that user code in a conversion copies the Map instead of changing it.
+    // Owns a second reference to the Map, so that user code in a conversion copies the Map instead
+    // of changing it.
     Map<Any, Any> map(ObjectUnsafe::ObjectPtrFromUnowned<Object>(src->v_obj));
     for (const MapBaseObj::KVType& pair : *map.get()) {
       std::optional<K> key = pair.first.template try_cast<K>();
@@ -297,8 +298,8 @@ struct TypeTraits<std::variant<V...>, std::enable_if_t<detail::all_castable_v<V.
     Any owned = detail::AnyUnsafe::MoveTVMFFIAnyToAny(src);
     return CopyFromAnyViewAfterCheck(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(owned));
   }
-  // Same as for Variant: the alternative whose type the value has, else the first alternative that
-  // it converts to.
+  // Selects the alternative whose type the value has, otherwise the first alternative that the
+  // value converts to, as in Variant.
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     std::optional<Self> result;
     if (!Try(src, /*strict=*/true, &result, Indices())) {
@@ -360,7 +361,7 @@ struct TypeTraits<std::function<R(Args...)>,
   }
   static std::string TypeStr() { return "std::function<" + Info::Sig() + ">"; }
   static std::string TypeSchema() {
-    // Same as the schema of a Function, with another type name.
+    // The schema of std::function is the schema of a Function with another type name.
     constexpr std::string_view kFunction = "ffi.Function";
     std::string schema = Info::TypeSchema();
     return schema.replace(schema.find(kFunction), kFunction.size(), "std::function");

@@ -18,7 +18,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// ---- Recursion --------------------------------------------------------------------------------
+// ---- Recursion of visits and mutations --------------------------------------------------------
 
 inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
@@ -29,7 +29,7 @@ TVM_FFI_FAILURE_ inline Error StructuralTypeError(std::string_view message) {
   return MakeError("TypeError", message, std::string_view());
 }
 
-// True if the rest of the stack is too small to recurse into the value.
+// True if `value` is an object and the rest of the stack is too small to recurse into it.
 inline bool IsTooDeep(AnyView value) {
   return value.type_index() >= kTVMFFIStaticObjectBegin && NativeStackIsLow();
 }
@@ -52,11 +52,12 @@ auto CatchAsExpected(Body&& body) noexcept -> decltype(body()) {
 
 // ---- Callbacks selected by C++ type -----------------------------------------------------------
 
-// Properties of a callback.  It accepts the values that have the type of its first parameter.
+// Properties of a structural callback, which accepts the values that have the type of its first
+// parameter.
 template <typename Callback>
 struct StructuralCallback {
   using Info = FunctionInfo<Callback>;
-  static_assert(Info::num_args > 0, "a structural callback takes a value");
+  static_assert(Info::num_args > 0, "a structural callback requires a parameter for the value");
   using Parameter = std::tuple_element_t<0, typename Info::ArgType>;
   using Value = std::remove_cv_t<std::remove_reference_t<Parameter>>;
 
@@ -112,7 +113,7 @@ struct WalkCallback : StructuralCallback<Callback> {
   }
 };
 
-// ---- Callbacks in a table ---------------------------------------------------------------------
+// ---- Callbacks selected by type index ---------------------------------------------------------
 
 // A list of (type index, function) pairs.  The first pair whose type is the value's type or one of
 // its ancestors is used.
@@ -124,7 +125,7 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
     Function function;
   };
 
-  // Fails: ValueError if the function is null.
+  // Adds a pair.  Fails: ValueError if the function is null.
   void Add(int32_t type_index, Function function, bool takes_more) {
     if (function == nullptr) {
       ThrowError("ValueError", "callback " + std::to_string(entries_.size()) + " is None");
@@ -137,7 +138,7 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
     }
   }
 
-  // Returns the entry for a value, or nullptr.
+  // Returns the first entry that accepts a value; nullptr if there is none.
   const Entry* Find(AnyView value) const {
     for (const Entry& entry : entries_) {
       if (IsInstance(value.type_index(), entry.type_index)) return &entry;

@@ -16,7 +16,7 @@ namespace ffi {
 namespace type_attr {
 // Hook that compares two objects of a type: (lhs, rhs, equal_children) -> bool.
 // equal_children(lhs, rhs, TVMFFIDefRegionKind, field name) compares two children.  The region kind
-// None keeps the current region; the name becomes a step of the path to a mismatch.
+// None keeps the current region; the field name becomes a step of the path to a mismatch.
 inline constexpr reflection::AttrKey<TypedFunction<bool(
     const Object*, const Object*, const TypedFunction<bool(AnyView, AnyView, int, AnyView)>&)>>
     kSEqual{"__s_equal__"};
@@ -27,8 +27,9 @@ class StructuralEqual {
  public:
   // Returns true if two values are structurally equal.
   //
-  // map_free_vars         if true, a variable without a definition may equal any variable, always
-  //                       the same one; if false, only itself.
+  // map_free_vars         if true, free variables (used without a definition) at corresponding
+  //                       positions are equal, if each corresponds to the same variable at all its
+  //                       uses; if false, a free variable equals only itself.
   // skip_tensor_content   if true, compare only shape and dtype of tensors.
   // Fails: TypeError for types without a structural kind; InternalError for tensors that are not
   // compact or not on the CPU, unless skip_tensor_content is true; ValueError for more than 2^20

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // StructuralHash: a hash by content; values that are equal by StructuralEqual have equal hashes.
 //
-// There is one exception: Bytes of up to 7 bytes have different hashes in their small form and in
-// their heap form.  Programs store and exchange hashes, so every bit of a hash, and the exception,
-// is part of the contract.
+// There is one exception: a Bytes value of up to 7 bytes has different hashes when it is stored in
+// the TVMFFIAny itself and when it is stored in a heap object.  Programs store and exchange hashes,
+// so every bit of a hash, and the exception, is part of the contract.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_HASH_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_HASH_H_
 
@@ -27,8 +27,8 @@ class StructuralHash {
  public:
   // Returns the structural hash of a value.
   //
-  // map_free_vars         if true, the first use of a variable without a definition defines it; if
-  //                       false, such variables are hashed by address.
+  // map_free_vars         if true, a free variable (used without a definition) counts as defined at
+  //                       its first use; if false, free variables are hashed by address.
   // skip_tensor_content   if true, hash only shape and dtype of tensors.
   // Fails: TypeError for types without a structural kind; InternalError for tensors that are not
   // compact or not on the CPU, unless skip_tensor_content is true; ValueError for more than 2^20

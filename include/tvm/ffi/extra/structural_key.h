@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StructuralKey: wraps a value for use as a map key that is compared by content.
 //
-// The hash is computed once, so the value must not change afterwards.
+// The hash is computed when the key is constructed, so the value must not change afterwards.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_KEY_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_KEY_H_
 
@@ -11,7 +11,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object of a StructuralKey.
+// Object to which a StructuralKey refers.
 class StructuralKeyObj : public Object {
  public:
   Any key;
@@ -23,7 +23,8 @@ class StructuralKeyObj : public Object {
 
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.StructuralKey", StructuralKeyObj, Object);
 };
-static_assert(sizeof(StructuralKeyObj) == 48, "other libraries read the fields");
+static_assert(sizeof(StructuralKeyObj) == 48,
+              "the layout of StructuralKeyObj is part of the binary contract");
 
 // A key that is hashed by StructuralHash and compared by StructuralEqual.
 class StructuralKey : public ObjectRef {

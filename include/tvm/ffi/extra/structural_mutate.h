@@ -6,8 +6,9 @@
 //   });
 //
 // Shared objects are copied before they are changed; unchanged children stay shared with the
-// original.  A container with a single reference is changed in place.  A mutator is an object with
-// a vtable of four functions, whose layout and calling convention are part of the binary contract.
+// original.  A container with only one reference is changed without a copy.  A mutator is an object
+// with a vtable of four functions, whose layout and calling convention are part of the binary
+// contract.
 #ifndef TVM_FFI_EXTRA_STRUCTURAL_MUTATE_H_
 #define TVM_FFI_EXTRA_STRUCTURAL_MUTATE_H_
 
@@ -18,7 +19,7 @@
 namespace tvm {
 namespace ffi {
 
-// ---- Engines ----------------------------------------------------------------------------------
+// ---- Engines: mutators that call callbacks ----------------------------------------------------
 
 // Base class of engines with a table of variable replacements.  The table owns its keys, so that no
 // other object is allocated at a key's address.
@@ -61,9 +62,9 @@ class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
 
 // Replaces each value by the result of the first callback that accepts it, and does the recursion
 // itself: in pre-order it recurses into the replacement, in post-order before the callback is
-// called.  A callback takes (value[, state...][, TVMFFIDefRegionKind]), where the states are those
-// of Parent::StateTuple.  It returns a value that Any can store, Unchanged, an Expected of either,
-// or an Unexpected.
+// called.  A callback takes (value[, state...][, TVMFFIDefRegionKind]), where the states are the
+// elements of Parent::StateTuple.  It returns a value that Any can store, Unchanged, an Expected of
+// either, or an Unexpected.
 template <typename Parent, WalkOrder order, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>,
@@ -123,7 +124,8 @@ class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
 };
 
 // A StructuralMapEngine whose callbacks are pairs of a type index and a Function.  The Functions in
-// `callbacks` take (value), those in `callbacks_with_region` take (value, TVMFFIDefRegionKind).
+// `callbacks` take (value), the Functions in `callbacks_with_region` take (value,
+// TVMFFIDefRegionKind).
 template <typename Parent, WalkOrder order>
 class TVM_FFI_HIDDEN StructuralMapDynEngine
     : public StructuralMapEngine<Parent, order, detail::MapTableCallback> {
@@ -188,10 +190,10 @@ class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
   std::tuple<Callbacks...> callbacks_;
 };
 
-// ---- Entry points -----------------------------------------------------------------------------
+// ---- Functions that start a mutation ----------------------------------------------------------
 
-// Returns `root` with values replaced by the callbacks' results: see StructuralMapEngine.  Move
-// `root` in to allow changes in place of containers that are not referenced elsewhere.
+// Returns `root` after the callbacks have replaced values in it: see StructuralMapEngine.  If the
+// caller moves its only reference into `root`, containers are changed in place.
 template <WalkOrder order, typename... Callbacks>
 Expected<Any> StructuralMapExpected(Any root, Callbacks&&... callbacks) {
   using Engine = StructuralMapEngine<StructuralMapEngineBase, order, std::decay_t<Callbacks>...>;
@@ -239,7 +241,7 @@ Any StructuralMutate(Any root, Callbacks&&... callbacks) {
   TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_tvm_ffi_outcome);                                  \
   if (TVM_FFI_PREDICT_FALSE(!::tvm::ffi::detail::OutcomeHolds<Type>(Name##_tvm_ffi_outcome))) { \
     return TVM_FFI_UNEXPECTED(TypeError)                                                        \
-           << "structural mutate result does not match the declared type";                      \
+           << "the result of a structural mutation is not of the declared type `" #Type "`";    \
   }                                                                                             \
   Type Name = ::tvm::ffi::detail::MoveOutOfOutcome<Type>(std::move(Name##_tvm_ffi_outcome))
 

@@ -9,12 +9,13 @@
 namespace tvm {
 namespace ffi {
 
-// Whether a mutation may change the object itself (kAllow) or must copy it (kDisallow).
+// Mode of a mutation: it may change the object itself (kAllow) or must copy it (kDisallow).
 enum class InplaceMode : int { kDisallow = 0, kAllow = 1 };
 
 class StructuralMutatorObj;
 
-// Functions of a mutator.  Each returns an owned value, or an Error on failure.
+// Function types of a mutator's vtable.  Each function returns an owned value, or an Error on
+// failure.
 using FStructuralMutateABI = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView value) noexcept;
 using FStructuralVarRemapGet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView var) noexcept;
 using FStructuralVarRemapSet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView var,
@@ -22,11 +23,12 @@ using FStructuralVarRemapSet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyV
 
 // Vtable of a mutator; the order of the functions is part of the binary contract.
 struct StructuralMutatorVTable {
-  // Returns the new value, or Unchanged.
+  // Returns the mutated value, or Unchanged if it is the same value.
   FStructuralMutateABI mutate;
-  // Same as mutate, but may change the object in place.  The caller has the only reference to it.
+  // Same as mutate, but may change the object instead of a copy, because the caller has the only
+  // reference to it.
   FStructuralMutateABI maybe_inplace_mutate;
-  // Returns the last value that var_remap_set stored for a variable, or None.
+  // Returns the last value that var_remap_set stored for a variable; None if there is none.
   FStructuralVarRemapGet var_remap_get;
   // Stores the replacement of a variable; returns None.
   FStructuralVarRemapSet var_remap_set;
@@ -41,8 +43,8 @@ class StructuralMutatorObj : public Object {
  public:
   using MutatorObjType = StructuralMutatorObj;
 
-  // Mutates a value with this mutator's vtable.  The value is changed in place only if `mode`
-  // allows it and there is no other reference to the value.
+  // Mutates a value with this mutator's vtable.  The object is changed without a copy only if
+  // `mode` is kAllow and the caller has the only reference to it.
   UnchangedOr<Any> Mutate(AnyView value, InplaceMode mode = InplaceMode::kDisallow) {
     return MutateExpected(value, mode).value();
   }
@@ -53,12 +55,13 @@ class StructuralMutatorObj : public Object {
   Expected<UnchangedOr<Any>> DefaultMutateExpected(AnyView value,
                                                    InplaceMode mode = InplaceMode::kDisallow);
 
-  // Get or set the replacement of a variable or shared node, which applies to all its uses: None if
-  // not set, Unchanged if the variable stays.  Fails: TypeError if `var` is not an object.
+  // Get or set the replacement of a variable or shared node, which applies to all its uses.  The
+  // replacement is None if it was not set, and Unchanged if the variable is not replaced.  Fails:
+  // TypeError if `var` is not an object.
   Expected<Any> VarRemapGetExpected(AnyView var);
   Expected<void> VarRemapSetExpected(AnyView var, AnyView value);
 
-  // See StructuralVisitorObj.
+  // See the functions of the same names in StructuralVisitorObj.
   TVMFFIDefRegionKind def_region_kind() const { return def_region_mode_; }
   template <typename Callback>
   decltype(auto) WithDefRegionKind(TVMFFIDefRegionKind kind, Callback&& callback) {
@@ -79,7 +82,8 @@ class StructuralMutatorObj : public Object {
   TVMFFIDefRegionKind def_region_mode_ = kTVMFFIDefRegionKindNone;
 };
 
-static_assert(sizeof(StructuralMutatorObj) == 40, "other libraries read the fields");
+static_assert(sizeof(StructuralMutatorObj) == 40,
+              "the layout of StructuralMutatorObj is part of the binary contract");
 
 // Reference to a StructuralMutatorObj.
 class StructuralMutator : public ObjectRef {
@@ -91,8 +95,8 @@ class StructuralMutator : public ObjectRef {
 
 namespace type_attr {
 // Hooks that mutate a value of a type by calling mutator->MutateExpected for its children.
-// kStructuralMaybeInplaceMutate may change the value in place, because there is no other reference
-// to it; without it, kStructuralMutate is used.
+// kStructuralMaybeInplaceMutate is called if there is no other reference to the value, so it may
+// change the value without a copy.  If a type does not define it, kStructuralMutate is called.
 inline constexpr reflection::AttrKey<FStructuralMutate> kStructuralMutate{"__s_mutate__"};
 inline constexpr reflection::AttrKey<FStructuralMutate> kStructuralMaybeInplaceMutate{
     "__s_maybe_inplace_mutate__"};
@@ -120,9 +124,9 @@ MutateOutcome ToMutateOutcome(R result) {
   }
 }
 
-// ---- Hooks ------------------------------------------------------------------------------------
+// ---- Mutation hooks of types ------------------------------------------------------------------
 
-// Returns the hook of a type, or nullptr.
+// Returns the "__s_mutate__" hook of a type; nullptr if the type has none.
 TVM_FFI_HIDDEN inline const TVMFFIAny* FindMutateHook(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kStructuralMutate.name, type_index);
@@ -141,10 +145,11 @@ inline MutateOutcome CallMutateHook(const TVMFFIAny* hook, const char* name,
     return ToMutateOutcome(
         AnyView::CopyFromTVMFFIAny(*hook).cast<Function>().CallExpected<Any>(mutator, value));
   }
-  return StructuralTypeError(std::string(name) + " must be a direct hook pointer or ffi.Function");
+  return StructuralTypeError(std::string(name) +
+                             " must be an opaque function pointer or ffi.Function");
 }
 
-// ---- Fields -----------------------------------------------------------------------------------
+// ---- Mutation of fields -----------------------------------------------------------------------
 
 // Returns a shallow copy of an object.  Checks that the hook's result has the same type, because
 // the caller writes to it at the field offsets of the original's type.
@@ -212,9 +217,8 @@ inline MutateOutcome MutateIdentity(StructuralMutatorObj* mutator, AnyView value
   if (is_variable && region == kTVMFFIDefRegionKindNone) return UnchangedOr<Any>(Unchanged());
   MutateOutcome outcome = MutateFields(mutator, value, type);
   if (outcome.is_err()) return outcome;
-  // In a Simple region the variables inside this variable's fields are uses.  If nothing changed,
-  // the result is not stored, because they are definitions in a Pattern region and may change
-  // there.
+  // In a Simple region, variables inside this variable's fields are uses.  Do not store the result
+  // Unchanged: in a later Pattern region these variables are definitions and may be replaced.
   const Any& result = ExpectedUnsafe::GetData(outcome);
   bool is_unchanged = result.type_index() == kTVMFFIUnchanged;
   if (is_variable && region == kTVMFFIDefRegionKindSimple && is_unchanged) return outcome;
@@ -247,7 +251,7 @@ inline MutateOutcome DefaultMutate(StructuralMutatorObj* mutator, AnyView value,
   return CatchAsExpected([&] { return MutateObject(mutator, value, mode); });
 }
 
-// ---- Functions for engines --------------------------------------------------------------------
+// ---- Functions that engines call --------------------------------------------------------------
 
 // Calls an engine's mutate function and adds the value to the context of an error.
 template <typename MutateNode>
@@ -264,7 +268,8 @@ TVMFFIAny DispatchRemap(Body&& body) noexcept {
 
 inline ObjectRef RemapKey(AnyView var) {
   if (var.type_index() < kTVMFFIStaticObjectBegin) {
-    throw StructuralTypeError("Variable-remap key must be an object-backed value");
+    throw StructuralTypeError("variable replacement: expected an object as the variable, got `" +
+                              var.GetTypeKey() + "`");
   }
   return var.cast<ObjectRef>();
 }
@@ -276,8 +281,7 @@ MutateOutcome MutateInSequence(AnyView value, InplaceMode mode, First&& first, S
   if (outcome.is_err()) return outcome;
   UnchangedOr<Any> intermediate = std::move(outcome).value();
   if (intermediate.UnchangedOrSameAs(value)) {
-    intermediate =
-        Unchanged();  // releases a second reference, which would prevent changes in place
+    intermediate = Unchanged();  // releases the second reference, which would force a copy
     return second(value, mode);
   }
   Any changed = std::move(intermediate).ValueUnchecked();
@@ -312,7 +316,7 @@ class TVM_FFI_HIDDEN MapTableCallback {
   StructuralCallbackTable table_;
 };
 
-// ---- Functions for macros ---------------------------------------------------------------------
+// ---- Functions that the macros of structural_mutate.h call ------------------------------------
 
 template <typename T>
 bool OutcomeHolds(const ExpectedBase& outcome) {

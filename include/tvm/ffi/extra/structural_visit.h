@@ -21,7 +21,7 @@ namespace ffi {
 
 // ---- Interrupts -------------------------------------------------------------------------------
 
-// The object of a VisitInterrupt.
+// Object to which a VisitInterrupt refers.
 class VisitInterruptObj : public Object {
  public:
   Any value;
@@ -55,7 +55,7 @@ using FStructuralVisitABI = TVMFFIAny (*)(StructuralVisitorObj* visitor, AnyView
 using FStructuralVisit =
     reflection::NativeFunctionView<Optional<VisitInterrupt>(StructuralVisitorObj*, AnyView)>;
 
-// Vtable of a visitor.
+// Vtable of a visitor; its layout is part of the binary contract.
 struct StructuralVisitorVTable {
   FStructuralVisitABI visit;
 };
@@ -100,7 +100,8 @@ class StructuralVisitorObj : public Object {
   TVMFFIDefRegionKind def_region_mode_ = kTVMFFIDefRegionKindNone;
 };
 
-static_assert(sizeof(StructuralVisitorObj) == 40, "other libraries read the fields");
+static_assert(sizeof(StructuralVisitorObj) == 40,
+              "the layout of StructuralVisitorObj is part of the binary contract");
 
 // Reference to a StructuralVisitorObj.
 class StructuralVisitor : public ObjectRef {
@@ -124,7 +125,8 @@ inline bool EndsVisit(const ExpectedBase& outcome) {
 }
 inline bool EndsVisit(const Optional<VisitInterrupt>& outcome) { return outcome.has_value(); }
 
-// Checks and converts the result of a visit function, which may be in another library.
+// Checks and converts the result of a visit function.  The check is necessary because the function
+// may be in another library.
 inline VisitOutcome TakeVisitOutcome(TVMFFIAny raw) {
   if (TVM_FFI_PREDICT_FALSE(raw.type_index != kTVMFFINone && raw.type_index != kTVMFFIError &&
                             raw.type_index != kTVMFFIVisitInterrupt)) {
@@ -135,7 +137,7 @@ inline VisitOutcome TakeVisitOutcome(TVMFFIAny raw) {
   return ExpectedUnsafe::MoveFromTVMFFIAny<Optional<VisitInterrupt>>(raw);
 }
 
-// Returns the "__s_visit__" hook of a type, or nullptr.
+// Returns the "__s_visit__" hook of a type; nullptr if the type has none.
 TVM_FFI_HIDDEN inline const TVMFFIAny* FindVisitHook(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kStructuralVisit.name, type_index);
@@ -187,7 +189,7 @@ inline Expected<Optional<VisitInterrupt>> StructuralVisitorObj::DefaultVisitExpe
   });
 }
 
-// ---- Engines ----------------------------------------------------------------------------------
+// ---- Engines: visitors that call callbacks ----------------------------------------------------
 
 // Result of a walk's callback: continue, skip the children, or interrupt the walk.  Callbacks in
 // other languages return 0 or None for Advance, 1 for Skip, or a VisitInterrupt.
@@ -198,7 +200,8 @@ class WalkResult : public Variant<VisitInterrupt, int> {
   static constexpr int kSkipTag = 1;
 
   static WalkResult Advance() { return WalkResult(kAdvanceTag); }
-  // Do not visit the children of the value.  No effect in post-order, where they are visited first.
+  // Do not visit the children of the value.  Skip has no effect in post-order, where the children
+  // are visited before the callback is called.
   static WalkResult Skip() { return WalkResult(kSkipTag); }
   static WalkResult Interrupt(VisitInterrupt interrupt = VisitInterrupt()) {
     return WalkResult(std::move(interrupt));
@@ -240,12 +243,14 @@ struct TypeTraits<WalkResult> : TypeTraitsBase {
   static std::string TypeSchema() { return Base::TypeSchema(); }
 };
 
-// Whether a callback is called before (kPreOrder) or after (kPostOrder) the children are visited.
+// Order of a walk: callbacks are called before (kPreOrder) or after (kPostOrder) the children of a
+// value are visited.
 enum class WalkOrder : int { kPreOrder = 0, kPostOrder = 1 };
 
 namespace detail {
 
-// Calls an engine's visit function, except for None, and adds the value to the context of an error.
+// Calls an engine's visit function, unless the value is None, and adds the value to the context of
+// an error.
 template <typename VisitNode>
 TVMFFIAny DispatchVisit(AnyView value, VisitNode&& visit_node) noexcept {
   if (value == nullptr) return AnyView().CopyToTVMFFIAny();
@@ -269,8 +274,8 @@ inline VisitOutcome AsVisitOutcome(Expected<WalkResult>&& result) {
 }  // namespace detail
 
 // Calls the first callback that accepts a value, and does the recursion itself.  A callback takes
-// (value[, state...][, TVMFFIDefRegionKind]), where the states are those of Parent::StateTuple, and
-// returns WalkResult or Expected<WalkResult>.
+// (value[, state...][, TVMFFIDefRegionKind]), where the states are the elements of
+// Parent::StateTuple, and returns WalkResult or Expected<WalkResult>.
 template <typename Parent, WalkOrder order, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>,
@@ -375,7 +380,7 @@ class TVM_FFI_HIDDEN StructuralVisitEngine : public Parent {
   std::tuple<Callbacks...> callbacks_;
 };
 
-// ---- Entry points -----------------------------------------------------------------------------
+// ---- Functions that start a visit -------------------------------------------------------------
 
 // Walks `root` and its children: see StructuralWalkEngine.  Returns the interrupt if a callback
 // interrupted the walk.  Owns a reference to `root` during the walk.

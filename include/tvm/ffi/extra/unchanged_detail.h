@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of structural_mutate.h: UnchangedOr<T>, the result of mutating a value.
 //
-// Unchanged has a separate type index, so that an unchanged value needs no new reference and None
-// is a valid new value.
+// Unchanged is a value with a separate type index.  A mutation that changes nothing therefore
+// returns no new reference to the value, and None is a valid new value.
 #ifndef TVM_FFI_EXTRA_UNCHANGED_DETAIL_H_
 #define TVM_FFI_EXTRA_UNCHANGED_DETAIL_H_
 
@@ -44,7 +44,7 @@ inline constexpr bool unchanged_or_converts_v =
 
 }  // namespace detail
 
-// A new value of type T, or Unchanged.
+// Result of a mutation: a new value of type T, or Unchanged.
 template <typename T>
 class UnchangedOr {
   static_assert(detail::castable_v<T> && (std::is_same_v<T, Any> || TypeTraits<T>::storage_enabled),
@@ -95,7 +95,7 @@ class UnchangedOr {
   }
 
  private:
-  // Constructor without a check; `data` must be a T or Unchanged.
+  // Tag of the constructor that does not check `data`, which must be a T or Unchanged.
   struct Checked {};
   UnchangedOr(Checked, Any data) : data_(std::move(data)) {}
 
@@ -109,7 +109,7 @@ static_assert(sizeof(UnchangedOr<Any>) == sizeof(TVMFFIAny), "an UnchangedOr is 
 template <typename T, typename U>
 inline constexpr bool type_subsumes_v<UnchangedOr<T>, UnchangedOr<U>> = type_subsumes_v<T, U>;
 
-// Only for results: does not convert other types to T.
+// Conversion traits for the results of hooks and callbacks: other types are not converted to T.
 template <typename T>
 struct TypeTraits<UnchangedOr<T>> : TypeTraitsBase {
   using Self = UnchangedOr<T>;

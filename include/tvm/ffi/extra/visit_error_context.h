@@ -2,8 +2,8 @@
 // VisitErrorContext: the objects that were being visited when a structural visit failed.
 //
 // As an error propagates out of nested visits, each visit appends its object, from the failed
-// object to the root.  The context is stored in the error's extra_context handle; it owns the
-// previous extra_context.
+// object to the root.  The context is stored in the error's extra_context handle, and owns the
+// object that the handle referred to before.
 #ifndef TVM_FFI_EXTRA_VISIT_ERROR_CONTEXT_H_
 #define TVM_FFI_EXTRA_VISIT_ERROR_CONTEXT_H_
 
@@ -15,7 +15,7 @@
 namespace tvm {
 namespace ffi {
 
-// The object of a VisitErrorContext.
+// Object to which a VisitErrorContext refers.
 class VisitErrorContextObj : public Object {
  public:
   List<ObjectRef> reverse_visit_pattern;   // the failed object first, the root last
@@ -25,7 +25,8 @@ class VisitErrorContextObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.VisitErrorContext", VisitErrorContextObj, Object);
 };
 
-static_assert(sizeof(VisitErrorContextObj) == 40, "other libraries read the fields");
+static_assert(sizeof(VisitErrorContextObj) == 40,
+              "the layout of VisitErrorContextObj is part of the binary contract");
 
 // Reference to a VisitErrorContextObj.
 class VisitErrorContext : public ObjectRef {

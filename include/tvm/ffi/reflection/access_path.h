@@ -75,10 +75,10 @@ inline bool AccessStepObj::StepEqual(const AccessStep& other) const {
 
 class AccessPath;
 
-// The object of an AccessPath: a linked list from the last step to the root.
+// Object to which an AccessPath refers: a linked list from the last step to the root.
 class AccessPathObj : public Object {
  public:
-  Optional<ObjectRef> parent;  // an AccessPath; empty at the root
+  Optional<ObjectRef> parent;  // AccessPath without the last step; empty at the root
   Optional<AccessStep> step;   // last step of the path; empty at the root
   int32_t depth = 0;           // number of steps from the root
 
@@ -113,7 +113,8 @@ class AccessPathObj : public Object {
     return found;
   }
   [[noreturn]] TVM_FFI_FAILURE_ static void ThrowInvalidPath() {
-    TVM_FFI_THROW(ValueError) << "an access path needs a step, and a parent with one step less";
+    TVM_FFI_THROW(ValueError)
+        << "invalid AccessPath: expected a step, and a parent whose depth is one less";
   }
   static bool AreEqual(const AccessPathObj* lhs, const AccessPathObj* rhs);
 };
@@ -139,11 +140,11 @@ class AccessPath : public ObjectRef {
   friend class AccessPathObj;
 };
 
-// Paths to a mismatch in the left and in the right of two compared values.
+// Paths to the mismatch of two compared values: in the left value and in the right value.
 using AccessPathPair = Tuple<AccessPath, AccessPath>;
 
 static_assert(sizeof(AccessStepObj) == 48 && sizeof(AccessPathObj) == 48,
-              "other libraries read the fields");
+              "the layouts of access steps and paths are part of the binary contract");
 
 inline Optional<AccessPath> AccessPathObj::GetParent() const {
   if (!parent.has_value()) return std::nullopt;

@@ -18,7 +18,7 @@ constexpr TVMFFIByteArray AsByteArray(const char* text) {
   return TVMFFIByteArray{text, std::char_traits<char>::length(text)};
 }
 
-// The name of a type attribute and the type of its values.
+// Name of a type attribute; T is the type of the attribute's values.
 template <typename T>
 struct AttrKey {
   using ValueType = T;
@@ -52,7 +52,7 @@ inline constexpr reflection::AttrKey<reflection::NativeFunctionView<bool(const A
 
 namespace reflection {
 
-// Alias for source code written for earlier releases.
+// Former name of tvm::ffi::type_attr, kept for source code written for earlier releases.
 namespace type_attr = ::tvm::ffi::type_attr;
 
 namespace detail {
@@ -65,7 +65,7 @@ inline std::string_view TextOf(const TVMFFIByteArray& bytes) {
   ThrowError("RuntimeError", text);
 }
 
-// The fields or methods that a type has registered so far.  Other threads may register more
+// The fields or methods that a type has registered so far.  Other threads may register more members
 // concurrently, so the count is read first: registration stores the array before the count.
 template <typename Info>
 struct Members {
@@ -74,9 +74,9 @@ struct Members {
 
   Members(const Info* const* infos, const int32_t* num_infos)
       : count(__atomic_load_n(num_infos, __ATOMIC_ACQUIRE)) {
-    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);  // may be newer and longer than the count
+    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);  // may be newer than the count
   }
-  // Returns the entry of this name, or nullptr.
+  // Returns the field or method of this name; nullptr if there is none.
   const Info* Find(std::string_view name) const {
     for (int32_t i = 0; i < count; ++i) {
       if (TextOf(begin[i].name) == name) return begin + i;
@@ -91,7 +91,7 @@ inline Members<TVMFFIFieldInfo> FieldsOf(const TypeInfo* type) {
 inline Members<TVMFFIMethodInfo> MethodsOf(const TypeInfo* type) {
   return {&type->methods, &type->num_methods};
 }
-// Returns the metadata of a type, or nullptr if none is registered.
+// Returns the registered metadata of a type; nullptr if there is none.
 inline const TVMFFITypeMetadata* MetadataOf(const TypeInfo* type) {
   return __atomic_load_n(&type->metadata, __ATOMIC_ACQUIRE);
 }
@@ -102,7 +102,8 @@ inline void* FieldAddress(const Object* object, const TVMFFIFieldInfo* info) {
 
 }  // namespace detail
 
-// Returns a field of a type; ancestors are not searched.  Fails: RuntimeError if it does not exist.
+// Returns a field of a type; ancestors are not searched.  Fails: RuntimeError if the field does not
+// exist.
 inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char* field_name) {
   const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
   const TVMFFIFieldInfo* field = detail::FieldsOf(type).Find(field_name);
@@ -113,8 +114,8 @@ inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char
   return field;
 }
 
-// Returns a method of a type; ancestors are not searched.  Fails: RuntimeError if it does not
-// exist.
+// Returns a method of a type; ancestors are not searched.  Fails: RuntimeError if the method does
+// not exist.
 inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const char* method_name) {
   const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
   const TVMFFIMethodInfo* method = detail::MethodsOf(type).Find(method_name);
@@ -126,7 +127,7 @@ inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const ch
 }
 
 // Returns a method of a type as a Function; ancestors are not searched.  Fails: RuntimeError, which
-// names the type and the method, if it does not exist.
+// names the type and the method, if the method does not exist.
 inline Function GetMethod(std::string_view type_key, const char* method_name) {
   const TVMFFIMethodInfo* method = GetMethodInfo(type_key, method_name);
   return AnyView::CopyFromTVMFFIAny(method->method).cast<Function>();
@@ -143,7 +144,7 @@ inline int CallFieldSetter(const TVMFFIFieldInfo* info, void* address, const TVM
   TVMFFIAny result;
   detail::SetIntPayload(&result, kTVMFFINone, 0);
   int status = TVMFFIFunctionCall(info->setter, args, 2, &result);
-  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // release the result
+  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // release the setter's result
   return status;
 }
 
@@ -207,7 +208,7 @@ class FieldSetter {
   const TVMFFIFieldInfo* info_;
 };
 
-// One attribute of all types, as an array indexed by type index.
+// Attribute column: the values of one type attribute, as an array indexed by type index.
 class TypeAttrColumn {
  public:
   explicit TypeAttrColumn(std::string_view name) : column_(detail::FindAttrColumn(name)) {
@@ -218,7 +219,8 @@ class TypeAttrColumn {
   template <typename T>
   explicit TypeAttrColumn(const AttrKey<T>& key) : TypeAttrColumn(std::string_view(key.name)) {}
 
-  // Returns the attribute of a type, None if the type does not have it; ancestors are not searched.
+  // Returns the attribute's value for a type; None if the type does not have it.  Ancestors are not
+  // searched.
   AnyView operator[](int32_t type_index) const {
     const TVMFFIAny* value = detail::FindAttr(column_, type_index);
     return value != nullptr ? AnyView::CopyFromTVMFFIAny(*value) : AnyView();

@@ -12,7 +12,7 @@ namespace ffi {
 namespace reflection {
 namespace detail {
 
-// Returns the type's "__ffi_new__" function, or nullptr.
+// Returns the "__ffi_new__" function of a type; nullptr if the type has none.
 inline const TVMFFIAny* FindNew(int32_t type_index) {
   static const TVMFFITypeAttrColumn* column;
   return FindAttrIn(&column, type_attr::kNew.name, type_index);
@@ -118,7 +118,7 @@ class ObjectCreator {
 
 namespace detail {
 
-// Converts a value to the reference type T; the "__ffi_convert__" function of T's object type.
+// Converts a value to the reference type T.  Registered as "__ffi_convert__" of T's object type.
 template <typename T>
 Any FFIConvertFromAnyViewToObjectRef(AnyView value) {
   std::optional<T> converted = value.try_cast<T>();

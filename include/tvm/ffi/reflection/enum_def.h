@@ -16,7 +16,7 @@ namespace ffi {
 namespace reflection {
 namespace detail {
 
-// Returns the registry of a type's instances; creates it on first use.
+// Returns the EnumState of an enumeration type, which lists its instances; creates it on first use.
 inline EnumState GetOrMakeEnumState(int32_t type_index) {
   AnyView value = TypeAttrColumn(type_attr::kEnumState)[type_index];
   if (value == nullptr) {
@@ -24,22 +24,24 @@ inline EnumState GetOrMakeEnumState(int32_t type_index) {
     RegisterTypeAttr(type_index, type_attr::kEnumState.name, state);
     return state;
   }
-  // Calls the function instead of reading the class's static type index, which may not be
-  // initialized yet during static initialization.
+  // Call the function instead of reading EnumStateObj's static type index, because that index may
+  // not be initialized yet during static initialization.
   if (value.type_index() != EnumStateObj::_GetOrAllocRuntimeTypeIndex()) {
-    TVM_FFI_THROW(TypeError) << "Expected `ffi.EnumState` in enum state column, but got `"
-                             << value.GetTypeKey() << "`";
+    TVM_FFI_THROW(TypeError) << "type attribute `" << type_attr::kEnumState.name << "` of `"
+                             << TypeIndexToTypeKey(type_index)
+                             << "`: expected `ffi.EnumState`, got `" << value.GetTypeKey() << "`";
   }
   return ObjectUnsafe::ObjectRefFromObjectPtr<EnumState>(
       ObjectUnsafe::ObjectPtrFromUnowned<Object>(value.CopyToTVMFFIAny().v_obj));
 }
 
-// Adds an instance under its integer and its string index.
+// Adds an enumeration instance to `state`, under its integer index and its string index.
 inline void AddEnumInstance(int32_t type_index, const EnumState& state, const ObjectRef& entry,
                             int64_t int_index, const String& str_index) {
   if (state->indexes.count(int_index) != 0 || state->indexes.count(str_index) != 0) {
-    TVM_FFI_THROW(ValueError) << "Duplicate enum index for type `" << TypeIndexToTypeKey(type_index)
-                              << "`";
+    TVM_FFI_THROW(ValueError) << "enum `" << TypeIndexToTypeKey(type_index)
+                              << "`: an instance with index " << int_index << " or name `"
+                              << str_index.c_str() << "` exists already";
   }
   List<ObjectRef> entries = state->entries;
   Dict<Any, ObjectRef> indexes = state->indexes;
@@ -50,12 +52,13 @@ inline void AddEnumInstance(int32_t type_index, const EnumState& state, const Ob
 
 }  // namespace detail
 
-// Defines the instance `name` of an enumeration when constructed.  EnumCls is the object class or
+// The constructor defines the instance `name` of an enumeration.  EnumCls is the object class or
 // its reference class.
 template <typename EnumCls>
 class EnumDef {
   using ObjectClass = typename detail::EnumClass<EnumCls>::Object;
-  static_assert(std::is_base_of_v<EnumObj, ObjectClass>, "EnumDef defines instances of enums");
+  static_assert(std::is_base_of_v<EnumObj, ObjectClass>,
+                "EnumDef requires a class that derives from EnumObj");
 
  public:
   // Defines an instance whose integer index is the number of existing instances.
@@ -63,10 +66,11 @@ class EnumDef {
   // Defines an instance of an IntEnum with the given value as its integer index.
   template <typename Int, typename = std::enable_if_t<std::is_integral_v<Int>>>
   EnumDef(const char* name, Int value) : EnumDef(name, static_cast<int64_t>(value), State()) {
-    static_assert(std::is_base_of_v<IntEnumObj, ObjectClass>, "only an IntEnum has values");
+    static_assert(std::is_base_of_v<IntEnumObj, ObjectClass>,
+                  "EnumDef(name, value) requires a class that derives from IntEnumObj");
   }
 
-  // Set an attribute of the instance; replaces an earlier value.
+  // Set an attribute of the instance; an earlier value is replaced.
   template <typename T>
   EnumDef& set_attr(const char* name, T&& value) {
     String key(name);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // NativeFunction: a hook stored as a raw C++ function pointer if possible, else as an ffi.Function.
 //
-// The pointer refers to an adapter TVMFFIAny(Args...) noexcept that returns an owned value or an
-// Error.  Libraries exchange it as an OpaquePtr, so its calling convention is part of the binary
-// contract: references are passed as addresses, AnyView and pointers in registers.
+// The pointer refers to an adapter function TVMFFIAny(Args...) noexcept, which returns an owned
+// value or an Error.  Libraries exchange it as an OpaquePtr, so its calling convention is part of
+// the binary contract: references are passed as addresses, AnyView and pointers in registers.
 #ifndef TVM_FFI_REFLECTION_NATIVE_FUNCTION_H_
 #define TVM_FFI_REFLECTION_NATIVE_FUNCTION_H_
 
@@ -33,14 +33,14 @@ struct HookResult<Expected<R>> {
   using type = R;
 };
 
-// True if the platform ABI passes Arg as an address or in registers.
+// True if the platform ABI passes an argument of type Arg as an address or in registers.
 template <typename Arg>
 inline constexpr bool is_hook_argument_v =
     std::is_lvalue_reference_v<Arg> ||
     (std::is_trivially_copyable_v<Arg> && std::is_standard_layout_v<Arg>);
 
 TVM_FFI_FAILURE_ inline Error PackedHookMismatch() {
-  return Error("TypeError", "Packed hook result type mismatch", std::string());
+  return Error("TypeError", "the result of a hook is not of the declared type", std::string());
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNullHook() {
@@ -48,7 +48,7 @@ TVM_FFI_FAILURE_ inline Error PackedHookMismatch() {
              std::string_view("NativeFunctionView requires a non-null typed function"));
 }
 
-// Returns the exception that is being handled as an Error.
+// Converts the exception that is being handled to an Error.
 TVM_FFI_FAILURE_ inline Error CurrentExceptionAsError() {
   RaiseCurrentException();
   return MoveFromSafeCallRaised();
@@ -109,10 +109,10 @@ Expected<R> CallHook(const TVMFFIAny* cell, Args... args) noexcept {
 
 }  // namespace detail
 
-// Alias for source code written for earlier releases.
+// Former name of reflection::detail, kept for source code written for earlier releases.
 namespace details = detail;
 
-// Borrowed native function.
+// Borrowed hook: a native function pointer or an ffi.Function.
 template <typename R, typename... Args>
 class NativeFunctionView<R(Args...)> {
  public:
@@ -129,7 +129,7 @@ class NativeFunctionView<R(Args...)> {
         reinterpret_cast<void*>(&detail::NativeAdapter<kFunction, R(Args...)>::Call));
     return NativeFunctionView(cell);
   }
-  // The function must outlive the view.
+  // Borrows an ffi.Function, which must outlive the view.
   template <typename FResult, typename = std::enable_if_t<
                                   std::is_same_v<typename detail::HookResult<FResult>::type, R>>>
   NativeFunctionView(const TypedFunction<FResult(Args...)>& function) {  // NOLINT(*)
@@ -152,7 +152,7 @@ class NativeFunctionView<R(Args...)> {
   friend class NativeFunction<R(Args...)>;
 };
 
-// Owned native function.
+// Owned hook: a native function pointer or an ffi.Function.
 template <typename R, typename... Args>
 class NativeFunction<R(Args...)> {
  public:
@@ -219,7 +219,8 @@ struct TypeTraits<reflection::NativeFunctionView<FType>>
     if (!Base::CheckAnyStrict(src)) return std::nullopt;
     return View(*src);
   }
-  // Borrows instead of moving, because a view cannot own the function.
+  // Borrows the function instead of moving it, because a NativeFunctionView cannot own the
+  // function.
   static View MoveFromAnyAfterCheck(TVMFFIAny* src) { return View(*src); }
 };
 

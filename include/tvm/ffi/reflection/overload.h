@@ -15,18 +15,20 @@ namespace ffi {
 namespace reflection {
 namespace detail {
 
-// Type-erased overload.  Never leaves the library, so it does not need a type index.
+// Base class of overloads, independent of their C++ types.  Its objects are not passed to other
+// libraries, so the class needs no type index.
 class OverloadBase : public Object {
  public:
-  // Reason mismatch the arguments do not match: the first argument that does not convert, or a
-  // wrong number of arguments if `describe` is null.
+  // Reason for which the arguments do not match an overload: the argument at `position` does not
+  // convert, or, if `describe` is null, the number of arguments is wrong.
   struct Mismatch {
     int position = 0;
     std::string (*describe)(const TVMFFIAny*) = nullptr;
   };
   using FCall = void (*)(const OverloadBase*, const char* name, const AnyView*, int32_t, Any*);
-  // Returns false and stores the reason if the arguments do not match.  Exceptions of the callable
-  // propagate.  If the result pointer is null, only converts the arguments.
+  // Calls the overload.  Returns false and stores the reason if the arguments do not match.
+  // Exceptions of the callable propagate.  If the result pointer is null, the function only
+  // converts the arguments.
   using FTryCall = bool (*)(const OverloadBase*, const AnyView*, int32_t, Any*, Mismatch*);
 
   FCall call = nullptr;
@@ -70,7 +72,7 @@ using OverloadArgumentOf =
     OverloadArgument<std::conditional_t<is_any_v<std::remove_const_t<std::remove_reference_t<T>>>,
                                         AnyView, std::remove_const_t<std::remove_reference_t<T>>>>;
 
-// Overload of the callable type F.
+// Overload whose callable has the type F.
 template <typename F>
 class TypedOverload : public OverloadBase {
   using Info = FunctionInfo<F>;
@@ -130,7 +132,7 @@ ObjectPtr<OverloadBase> CreateNewOverload(F&& f) {
   return make_object<TypedOverload<decltype(callable)>>(std::move(callable));
 }
 
-// Packed callable of an overloaded name.
+// Packed callable of an overloaded name, which calls the first overload that matches.
 class OverloadedFunction {
  public:
   explicit OverloadedFunction(std::string name) : name_(std::move(name)) {}

@@ -49,7 +49,8 @@ class GlobalDef {
   }
 };
 
-// Create an attribute column, so that lookups succeed before a type has a value in it.
+// Create an attribute column, so that lookups of the column succeed before a type has this
+// attribute.
 inline void EnsureTypeAttrColumn(std::string_view name) {
   TVMFFIByteArray bytes{name.data(), name.size()};
   TVMFFIAny none;
@@ -93,9 +94,9 @@ void RegisterConvert(int32_t type_index) {
 
 }  // namespace detail
 
-// Registers a type.  The constructor registers the type's metadata, each def... a member.  The
-// destructor, at the end of the statement, registers the attributes that follow from the class:
-// creation and shallow copy.
+// Registers a type.  The constructor registers the type's metadata; each function def, def_ro, ...
+// registers a member.  The destructor, at the end of the statement, registers the attributes that
+// follow from the class: creation and shallow copy.
 template <typename Class>
 class ObjectDef {
  public:
@@ -113,7 +114,8 @@ class ObjectDef {
   }
   ObjectDef(const ObjectDef&) = delete;
   ObjectDef& operator=(const ObjectDef&) = delete;
-  // Registration in the destructor may throw.  Skipped if a def has thrown.
+  // Registers the derived attributes; the registration may throw.  It is skipped if the statement
+  // ends because a member function has thrown an exception.
   ~ObjectDef() noexcept(false) {
     if (std::uncaught_exceptions() == exceptions_before_) RegisterDerivedAttrs();
   }
@@ -175,7 +177,8 @@ class ObjectDef {
   template <typename T, typename BaseClass, typename... Extra>
   void RegisterField(const char* name, T BaseClass::* member, int64_t flags,
                      const Extra&... extra) {
-    static_assert(std::is_base_of_v<BaseClass, Class>, "the field belongs to another class");
+    static_assert(std::is_base_of_v<BaseClass, Class>,
+                  "the field must be a member of Class or of a base class");
     using Value = std::remove_cv_t<T>;
     FieldInfoBuilder info{};
     info.name = AsByteArray(name);
@@ -258,19 +261,20 @@ class TypeAttrDef {
   TypeAttrDef& def(const AttrKey<T>& key, Value&& value) {
     return def(key.name, std::forward<Value>(value));
   }
-  // Registers a value.
+  // Registers an attribute with this value.
   template <typename T>
   TypeAttrDef& attr(const char* name, const T& value) {
     detail::RegisterTypeAttr(type_index_, name, AnyView(value));
     return *this;
   }
-  // Registers a value, converted to the key's value type.
+  // Registers an attribute with this value, converted to the value type of the key.
   template <typename T, typename Value>
   TypeAttrDef& attr(const AttrKey<T>& key, Value&& value) {
     const T converted(std::forward<Value>(value));
     return attr(key.name, converted);
   }
-  // Registers a native function that callers call directly, without packed arguments.
+  // Registers an attribute whose value is a native function, which callers call directly, without
+  // packed arguments.
   template <auto kFunction, typename FType>
   TypeAttrDef& native_fn_attr(const AttrKey<NativeFunctionView<FType>>& key) {
     return attr(key.name, NativeFunctionView<FType>::template FromNative<kFunction>());

@@ -12,22 +12,23 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
-// Base class of traits.  A trait is a trailing argument of def() with a member function
-// Apply(FieldInfoBuilder*), Apply(MethodInfoBuilder*) or both.
+// Base class of field and method traits.  A trait is a trailing argument of def() with a member
+// function Apply(FieldInfoBuilder*), Apply(MethodInfoBuilder*) or both.
 struct InfoTrait {};
 
 using _MetadataType = std::vector<std::pair<String, Any>>;
 
-// The registration struct of a field, plus the entries of its metadata.
+// TVMFFIFieldInfo of a field that is being registered, plus the entries of its metadata.
 struct FieldInfoBuilder : TVMFFIFieldInfo {
   _MetadataType metadata_;
 };
-// The registration struct of a method, plus the entries of its metadata.
+// TVMFFIMethodInfo of a method that is being registered, plus the entries of its metadata.
 struct MethodInfoBuilder : TVMFFIMethodInfo {
   _MetadataType metadata_;
 };
 
-// Adds entries to the metadata; values are int, bool or string.
+// Trait that adds entries to the metadata of a field or method; their values are int, bool or
+// string.
 class Metadata : public InfoTrait {
  public:
   Metadata(std::initializer_list<std::pair<String, Any>> pairs) : pairs_(pairs) {}
@@ -59,7 +60,7 @@ class Metadata : public InfoTrait {
   _MetadataType pairs_;
 };
 
-// Sets the default value of a field.
+// Trait that sets the default value of a field.
 class DefaultValue : public InfoTrait {
  public:
   explicit DefaultValue(Any value) : value_(std::move(value)) {}
@@ -71,11 +72,11 @@ class DefaultValue : public InfoTrait {
  private:
   Any value_;
 };
-// Alternative spelling of DefaultValue.
+// Lower-case name of DefaultValue.
 using default_value = DefaultValue;
 
-// Sets the default factory of a field, a function without parameters that is called for each
-// object.
+// Trait that sets the default factory of a field, a function without parameters that is called for
+// each object.
 class DefaultFactory : public InfoTrait {
  public:
   explicit DefaultFactory(Function factory) : factory_(std::move(factory)) {}
@@ -87,10 +88,10 @@ class DefaultFactory : public InfoTrait {
  private:
   Function factory_;
 };
-// Alternative spelling of DefaultFactory.
+// Lower-case name of DefaultFactory.
 using default_factory = DefaultFactory;
 
-// Sets bits of TVMFFIFieldFlagBitMask in the flags of a field.
+// Trait that sets bits of TVMFFIFieldFlagBitMask in the flags of a field.
 class AttachFieldFlag : public InfoTrait {
  public:
   explicit AttachFieldFlag(int32_t flag) : flag_(flag) {}
@@ -114,7 +115,7 @@ class AttachFieldFlag : public InfoTrait {
 };
 
 namespace detail {
-// Sets kFlag if the constructor argument equals kSetWhen.
+// Base class of traits that set the field flag kFlag if the constructor argument equals kSetWhen.
 template <int32_t kFlag, bool kSetWhen>
 class FieldFlagSwitch : public InfoTrait {
  public:
@@ -128,22 +129,22 @@ class FieldFlagSwitch : public InfoTrait {
 };
 }  // namespace detail
 
-// Sets whether ReprPrint prints the field.
+// Trait that sets whether ReprPrint prints the field.
 class repr : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskReprOff, false> {
  public:
   explicit repr(bool enabled) : FieldFlagSwitch(enabled) {}
 };
-// Sets whether recursive comparison compares the field.
+// Trait that sets whether RecursiveEq, RecursiveLt, ... compare the field.
 class compare : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskCompareOff, false> {
  public:
   explicit compare(bool enabled) : FieldFlagSwitch(enabled) {}
 };
-// Sets whether recursive hashing includes the field.
+// Trait that sets whether RecursiveHash includes the field.
 class hash : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskHashOff, false> {
  public:
   explicit hash(bool enabled) : FieldFlagSwitch(enabled) {}
 };
-// Sets whether the field's constructor parameter is keyword-only.
+// Trait that sets whether the field's constructor parameter is keyword-only.
 class kw_only : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskKwOnly, true> {
  public:
   explicit kw_only(bool enabled) : FieldFlagSwitch(enabled) {}
@@ -178,7 +179,7 @@ inline constexpr bool is_init_v<init<Args...>> = true;
 // Selects the overload whose parameters are Args, or else the only overload whose parameters begin
 // with Args.  const_ selects a const member function; it can be omitted if that is the only
 // overload with the parameters Args.  The operators are called on a non-const object, so overload
-// resolution prefers those without qualifiers, then `const`, then `const volatile`.
+// resolution prefers operators without qualifiers, then `const`, then `const volatile`.
 template <typename... Args>
 struct OverloadCast {
   template <typename R>
@@ -215,9 +216,9 @@ struct OverloadCast {
   }
 };
 
-// ---- Methods ----------------------------------------------------------------------------------
+// ---- Callables of methods ---------------------------------------------------------------------
 
-// Callable of a member function, with the receiver as first parameter.
+// Callable that calls a member function; its first parameter is the object.
 template <typename F>
 struct MethodCallable;
 
@@ -259,7 +260,7 @@ std::string SchemaOf() {
   return FunctionInfo<decltype(AsCallable(std::declval<F>()))>::TypeSchema();
 }
 
-// ---- Fields and creators ----------------------------------------------------------------------
+// ---- C functions of fields and creators -------------------------------------------------------
 
 template <typename T>
 int GetField(void* field, TVMFFIAny* result) {
@@ -295,7 +296,7 @@ int CreateDefaultHandle(TVMFFIObjectHandle* result) {
   TVM_FFI_SAFE_CALL_END();
 }
 
-// ---- Trailing arguments -----------------------------------------------------------------------
+// ---- Trailing arguments of def() --------------------------------------------------------------
 
 template <typename Builder, typename Extra>
 void ApplyExtra(Builder* info, const Extra& extra) {
@@ -303,13 +304,13 @@ void ApplyExtra(Builder* info, const Extra& extra) {
     extra.Apply(info);
   } else {
     static_assert(std::is_convertible_v<const Extra&, const char*>,
-                  "a trailing argument is a trait or the documentation");
+                  "a trailing argument of def() must be a trait or the documentation");
     info->doc = AsByteArray(extra);
   }
 }
 
-// Returns the metadata as JSON.  The caller points info->metadata to the result, which must stay
-// alive until registration.
+// Returns the metadata of a field or method as JSON.  The caller points info->metadata to the
+// result, which must stay alive until registration.
 template <typename Builder>
 TVM_FFI_COLD_CODE std::string FinishMetadata(Builder* info, const std::string& schema) {
   info->metadata_.insert(info->metadata_.begin(), {"type_schema", String(schema)});
@@ -341,7 +342,7 @@ inline constexpr auto const_ = std::true_type{};
 // Returns the offset of a member from the object's header, in bytes.
 template <typename Class, typename T>
 int64_t GetFieldByteOffsetToObject(T Class::* member) {
-  // The pointer is used only to compute an offset and is never dereferenced.
+  // `probe` is used only to compute an offset and is never dereferenced.
   const Class* probe = reinterpret_cast<const Class*>(uintptr_t{64});
   int64_t from_start =
       static_cast<int64_t>(reinterpret_cast<uintptr_t>(&(probe->*member)) - uintptr_t{64});

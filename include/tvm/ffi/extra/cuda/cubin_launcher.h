@@ -86,7 +86,7 @@ class CubinModule {
     std::swap(library_, moved.library_);
     return *this;
   }
-  // The status is ignored: unloading fails if CUDA was shut down before.
+  // The status of unloading is ignored, because unloading fails if CUDA was shut down before.
   ~CubinModule() {
     if (library_ != nullptr) static_cast<void>(cuda_api::UnloadLibrary(library_));
   }
@@ -153,19 +153,19 @@ inline void CubinKernel::AllowDynamicSharedMemoryEverywhere(int64_t bytes, const
 }  // namespace ffi
 }  // namespace tvm
 
-// ---- Images embedded in the library -----------------------------------------------------------
-// Use both macros at namespace scope.  The module is loaded on first use and never unloaded,
-// because CUDA must not be called while static objects are destroyed.
+// ---- Device images embedded in the library ----------------------------------------------------
+// Use the TVM_FFI_EMBED_CUBIN macros at namespace scope.  The module is loaded on first use and
+// never unloaded, because CUDA must not be called while static objects are destroyed.
 
-// Declares an image that is linked into the library between the symbols __tvm_ffi__cubin_<name> and
-// __tvm_ffi__cubin_<name>_end.  They are hidden, because another library may have a cubin of the
-// same name.
+// Declares a device image that is linked into the library between the symbols
+// __tvm_ffi__cubin_<name> and __tvm_ffi__cubin_<name>_end.  The symbols are hidden, because another
+// library may have a cubin of the same name.
 #define TVM_FFI_EMBED_CUBIN(name)                                       \
   extern "C" TVM_FFI_HIDDEN const char __tvm_ffi__cubin_##name[];       \
   extern "C" TVM_FFI_HIDDEN const char __tvm_ffi__cubin_##name##_end[]; \
   TVM_FFI_EMBED_CUBIN_MODULE_(EmbedCubinModule_##name, __tvm_ffi__cubin_##name)
 
-// Declares an image from an array, or from another constructor argument of CubinModule.
+// Declares a device image from an array, or from another constructor argument of CubinModule.
 #define TVM_FFI_EMBED_CUBIN_FROM_BYTES(name, bytes) \
   TVM_FFI_EMBED_CUBIN_MODULE_(EmbedCubinModule_##name, bytes)
 
@@ -189,8 +189,8 @@ inline void CubinKernel::AllowDynamicSharedMemoryEverywhere(int64_t bytes, const
   };                                                                            \
   }
 
-// Returns a CubinKernel of an embedded image.  Store it in a static variable, because each lookup
-// has a cost.
+// Returns a CubinKernel of an embedded image.  Store it in a static variable, because each use of
+// this macro looks the kernel up by name.
 #define TVM_FFI_EMBED_CUBIN_GET_KERNEL(name, kernel_name) \
   (EmbedCubinModule_##name::Global()->mod[kernel_name])
 

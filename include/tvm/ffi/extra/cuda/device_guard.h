@@ -8,8 +8,8 @@
 namespace tvm {
 namespace ffi {
 
-// Sets the current device and restores the previous one.  If the device is already current, only
-// queries it.
+// Sets the current device and restores the previous one.  If the device is already current, the
+// guard only queries the current device.
 class CUDADeviceGuard {
  public:
   TVM_FFI_HIDDEN explicit CUDADeviceGuard(int device_index) : device_index_(device_index) {

@@ -23,7 +23,7 @@ constexpr ResultType kSuccess = ::CUDA_SUCCESS;
 constexpr DeviceAttrType kMaxSharedMemoryPerBlock =
     ::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
 
-// Stores the name and description of a status; valid also for codes that the driver does not know.
+// Stores the name and description of a status, also for codes that the driver does not know.
 inline void GetErrorString(ResultType status, const char** name, const char** text) {
   if (::cuGetErrorName(status, name) != kSuccess) *name = "unrecognized error code";
   if (::cuGetErrorString(status, text) != kSuccess) *text = "unrecognized error code";

@@ -22,7 +22,7 @@ using DeviceAttrType = ::cudaDeviceAttr;
 constexpr ResultType kSuccess = ::cudaSuccess;
 constexpr DeviceAttrType kMaxSharedMemoryPerBlock = ::cudaDevAttrMaxSharedMemoryPerBlockOptin;
 
-// Stores the name and description of a status; valid also for codes that the runtime does not know.
+// Stores the name and description of a status, also for codes that the runtime does not know.
 inline void GetErrorString(ResultType status, const char** name, const char** text) {
   *name = ::cudaGetErrorName(status);
   *text = ::cudaGetErrorString(status);
@@ -46,8 +46,8 @@ inline ResultType GetKernel(KernelHandle* kernel, LibraryHandle library, const c
 }
 
 // Stores the static shared memory of a block of the kernel, in bytes.  Always queries the current
-// device, as the runtime API has no parameter for it, and a change of the current device would
-// create a context on that device.
+// device, because the runtime API has no device parameter, and a change of the current device would
+// create a context on the new device.
 inline ResultType GetKernelSharedMem(KernelHandle kernel, int& bytes, DeviceHandle) {
   ::cudaFuncAttributes attributes;
   ResultType status = ::cudaFuncGetAttributes(&attributes, static_cast<const void*>(kernel));

@@ -47,7 +47,7 @@ namespace ffi {
 namespace cuda_api {
 inline namespace TVM_FFI_CUBIN_API_VARIANT_ {
 
-using StreamHandle = ::cudaStream_t;  // CUstream is the same type
+using StreamHandle = ::cudaStream_t;  // the same type as CUstream
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowStatus(ResultType status,
                                                       const TVMFFIByteArray* backtrace) {
