@@ -44,8 +44,8 @@ const char* ReadCallAttributes(Call* call) {
   call->arguments = numbers + 2;
   call->num_arguments = (int32_t)codes->size - 2;
   if (numbers[0] != attrs->size) {
-    return "call_tvm_ffi: the program was changed: the call has other attributes than it was "
-           "made with";
+    return "call_tvm_ffi: the XLA program was changed: the number of attributes differs from the "
+           "number in __arguments";
   }
   return NULL;
 }

@@ -79,8 +79,9 @@ class NameLister {
  public:
   void operator()(PackedArgs args, Any* rv) const {
     if (args.size() != 1 || args[0].type_index() != kTVMFFIInt) {
-      TVM_FFI_THROW(TypeError)
-          << "the list of global function names takes one int, -1 for the count";
+      TVM_FFI_THROW(TypeError) << "ffi.FunctionListGlobalNamesFunctor: expected one int argument, "
+                                  "the index of a name or "
+                                  "-1 for the number of names";
     }
     auto i = args[0].cast<int64_t>();
     auto count = static_cast<int64_t>(names_.size());

@@ -30,7 +30,8 @@ Any CallInDefRegion(const Traverser& traverser, int kind, const Function& callba
   if (kind < kTVMFFIDefRegionKindNone || kind > kTVMFFIDefRegionKindSimple) {
     TVM_FFI_THROW(ValueError) << "the definition region kind must be 0, 1 or 2, got " << kind;
   }
-  if (callback == nullptr) TVM_FFI_THROW(ValueError) << "callback is None";
+  if (callback == nullptr)
+    TVM_FFI_THROW(ValueError) << "structural walk: expected a callback function, got None";
   return traverser->WithDefRegionKind(static_cast<TVMFFIDefRegionKind>(kind),
                                       [&] { return callback(); });
 }
