@@ -17,7 +17,7 @@
 
 namespace tvm::ffi::runtime {
 
-// An ffi.Error.  The byte arrays of the cell point into the three strings.
+// An ffi.Error.  The byte arrays of the TVMFFIErrorCell point into the three strings.
 struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
   using NestsDeeply = void;  // a cause may have a cause
   ErrorObject(std::string_view kind_text, std::string_view message_text,
@@ -51,7 +51,8 @@ class Raised : public std::exception {
   explicit Raised(Ref<ErrorObject> error) : error_(std::move(error)) {}
   Raised(const Raised&) = default;
   Raised& operator=(const Raised&) = default;
-  // noexcept like the base class: the boundary holds another reference, so no deleter runs here.
+  // noexcept like the destructor of the base class: GuardBoundary owns another reference to the
+  // error, so no deleter runs here.
   ~Raised() noexcept override {}
   const char* what() const noexcept override { return error_->message.data; }
   const Ref<ErrorObject>& error() const { return error_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value: an owned TVMFFIAny.  It has the same 16 bytes, so it crosses the C ABI without conversion.
+// Value: a C++ class that owns a TVMFFIAny.  It has the same 16 bytes, so it crosses the C ABI
+// without conversion.
 #ifndef TVM_FFI_RUNTIME_CORE_VALUE_H_
 #define TVM_FFI_RUNTIME_CORE_VALUE_H_
 
@@ -41,7 +42,7 @@ class Value {
     if (IsObject()) DecRef(raw_.v_obj);
   }
 
-  // Consumes an owned any.
+  // Consumes an owned TVMFFIAny.
   static Value Adopt(TVMFFIAny owned) { return Value(owned); }
   // Converts a borrowed any by the rules of TVMFFIAnyViewToOwnedAny: a raw string or byte array is
   // copied, an rvalue reference is moved from, and any other object gets a new reference.

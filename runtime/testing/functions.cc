@@ -34,14 +34,14 @@ void Nop(PackedArgs, Any*) {}
 
 int64_t AddOne(int64_t x) { return x + 1; }
 
-// The argument is borrowed, so the call itself adds no reference.
+// Returns the number of references.  The argument is borrowed, so the call itself adds none.
 int64_t ObjectUseCount(const Object* object) { return static_cast<int64_t>(object->use_count()); }
 
 void RaiseError(const String& kind, const String& message) {
   throw Error(kind, message, std::string());
 }
 
-// Wait for the given seconds, or until a signal is pending.
+// Waits for the given seconds, or until a signal is pending.
 void RunCheckSignal(int64_t seconds) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);

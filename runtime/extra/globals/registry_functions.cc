@@ -74,7 +74,8 @@ String MetadataOfGlobal(const StringArgument& name) {
   });
 }
 
-// A snapshot of the names: called with -1 it returns the number of names, with i the i-th name.
+// A snapshot of the global function names, as a function: called with -1, it returns the number of
+// names; called with i, the i-th name.
 class NameLister {
  public:
   void operator()(PackedArgs args, Any* rv) const {
@@ -143,7 +144,8 @@ int32_t AllocateType(const StringArgument& key, int32_t parent_index) {
   return type_index;
 }
 
-// Sentinels are compared by address, so there is one immortal object for each.
+// Returns a sentinel object.  Sentinels are compared by address, so there is one immortal object
+// for each of them.
 template <int kWhich>
 ObjectRef Sentinel() {
   static const auto* sentinel = new ObjectRef(make_object<Object>());

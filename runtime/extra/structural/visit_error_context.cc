@@ -19,7 +19,8 @@ using reflection::AccessKind;
 using reflection::AccessPath;
 using reflection::AccessStep;
 
-// A limit, because the number of paths can be exponential in the depth of shared objects.
+// The largest number of access paths to return.  The number of paths to an object can be
+// exponential in the depth of shared objects.
 constexpr size_t kMaxPaths = 4096;
 
 // Depth-first search with an explicit stack for paths that contain the objects of the pattern in

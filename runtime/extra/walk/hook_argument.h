@@ -52,7 +52,7 @@ class HookArgument<kMethod> {
   }
 
  private:
-  // The state that the function shares with the walk.
+  // The state that the function passed to hooks shares with the walk.
   struct WalkLink {
     WalkLink(Walk* walk, RunningHooks* hooks) : walk(walk), hooks(hooks) {}
     std::atomic<Walk*> walk;  // null: the walk has ended
