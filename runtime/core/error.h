@@ -19,7 +19,7 @@ namespace tvm::ffi::runtime {
 
 // An ffi.Error.  The byte arrays of the TVMFFIErrorCell point into the three strings.
 struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
-  using NestsDeeply = void;  // a cause may have a cause
+  using NestsDeeply = void;  // causes may form a long chain of errors
   ErrorObject(std::string_view kind_text, std::string_view message_text,
               std::string_view backtrace_text, TVMFFIObjectHandle cause,
               TVMFFIObjectHandle context);

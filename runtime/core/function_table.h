@@ -32,7 +32,7 @@ class FunctionTable {
   // entries never move.
   struct Entry {
     std::string name;
-    AtomicRef<FunctionObject> function;  // null: the name was removed
+    AtomicRef<FunctionObject> function;  // null after the name was removed
     std::string metadata;                // guarded by mutex_, like doc and flags
     std::string doc;
     int64_t flags = 0;

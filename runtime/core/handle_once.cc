@@ -59,7 +59,7 @@ class RunningInits {
 
   std::mutex mutex_;  // never held while an init function runs
   std::condition_variable done_;
-  std::vector<RunningInit> running_;  // rarely more than one element
+  std::vector<RunningInit> running_;  // the running inits; rarely more than one
 };
 
 struct EndInit {

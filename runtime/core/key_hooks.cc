@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kHashColumn = "__any_hash__";
 constexpr std::string_view kEqualColumn = "__any_equal__";
 
-// The two registers of a result.  A result of 8 bytes is in the first one.
+// The two registers in which a hook returns its result.  A result of 8 bytes is in the first one.
 struct RawResult {
   uint64_t first;
   uint64_t second;
@@ -112,7 +112,8 @@ const KeyHook* EqualHookOf(int32_t type_index) {
   return function->safe_call == &CallEqual ? static_cast<KeyHook*>(function) : nullptr;
 }
 
-// Determines the convention of an ambiguous hash; returns true if it is the later one.
+// Determines the calling convention of a hash hook whose result is ambiguous.  Returns true if it
+// is the later convention.
 bool IsLater(KeyHook* hook, const TVMFFIAny* key) {
   Convention convention = hook->convention.load(std::memory_order_relaxed);
   if (convention != Convention::kUnknown) return convention == Convention::kLater;

@@ -48,8 +48,8 @@ class DeferredReleases {
   DeferredReleases() = default;
   DeferredReleases(const DeferredReleases&) = delete;
   DeferredReleases& operator=(const DeferredReleases&) = delete;
-  // Runs at thread exit.  The list has entries then if the draining release was unwound, or if its
-  // fiber was abandoned.
+  // Runs at thread exit.  Deferred releases are left in the list only if the draining release was
+  // unwound, or if its fiber was abandoned.
   ~DeferredReleases() noexcept(false) { Drain(); }
 
   void Add(const DeferredRelease& release) { list_.push_back(release); }
@@ -99,7 +99,7 @@ struct Level {
   Level& operator=(const Level&) = delete;
 };
 
-// Marks a frame whose release drains the list.
+// Marks the stack frame of a release that drains the list of deferred releases.
 class DrainScope {
  public:
   explicit DrainScope(uintptr_t frame) : frame_(frame), previous_(draining_frame) {

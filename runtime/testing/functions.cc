@@ -16,17 +16,20 @@ namespace {
 using namespace tvm::ffi;
 namespace refl = tvm::ffi::reflection;
 
-// ---- Calls --------------------------------------------------------------------------------------
+// ---- Functions for calls and errors -------------------------------------------------------------
 
 void Echo(PackedArgs args, Any* result) {
-  if (args.size() < 1) TVM_FFI_THROW(TypeError) << "testing.echo takes a value, got none";
+  if (args.size() < 1)
+    TVM_FFI_THROW(TypeError) << "testing.echo: expected a value, got no argument";
   *result = args[0];
 }
 
 void Apply(PackedArgs args, Any* result) {
-  if (args.size() < 1) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got nothing";
+  if (args.size() < 1)
+    TVM_FFI_THROW(TypeError) << "testing.apply: expected a function, got no argument";
   auto function = args[0].cast<Function>();  // None converts to a null function
-  if (function == nullptr) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got None";
+  if (function == nullptr)
+    TVM_FFI_THROW(TypeError) << "testing.apply: expected a function, got None";
   function.CallPacked(args.Slice(1), result);
 }
 

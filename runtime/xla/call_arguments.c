@@ -52,7 +52,7 @@ const char* ReadCallAttributes(Call* call) {
   return NULL;
 }
 
-/* ---- Storage ------------------------------------------------------------------------------- */
+/* ---- Storage for arguments and tensors ----------------------------------------------------- */
 
 static size_t NumTensors(const Call* call) {
   return (size_t)call->num_arguments + (size_t)call->frame->rets.size;
@@ -90,7 +90,7 @@ static int AllocateStorage(Call* call, CallStorage* storage) {
   return 0;
 }
 
-/* ---- Arguments ----------------------------------------------------------------------------- */
+/* ---- Conversion of arguments --------------------------------------------------------------- */
 
 static int DescribeBuffer(Call* call, const XLA_FFI_Args* buffers, int64_t index, DLTensor* out) {
   const XLA_FFI_Buffer* buffer = buffers->values[index];

@@ -18,7 +18,7 @@
 #include "named_function.h"
 #include "xla_error.h"
 
-/* ---- One call ------------------------------------------------------------------------------ */
+/* ---- Execution of one call ----------------------------------------------------------------- */
 
 static XLA_FFI_Error* CallFunction(Call* call, const TVMFFIHostScope* scope) {
   const XLA_FFI_Api* api = call->frame->api;
@@ -140,7 +140,7 @@ static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type,
   return RunCall(frame, NULL, TVMFFIDLDeviceFromIntPair(kDLCPU, 0));
 }
 
-/* ---- Handlers by platform ------------------------------------------------------------------ */
+/* ---- Handlers, one per platform ------------------------------------------------------------ */
 
 #define HANDLER(Name, device_type, traits)                                     \
   TVM_FFI_DLL_EXPORT XLA_FFI_Error* TVMFFIXla##Name(XLA_FFI_CallFrame* frame); \

@@ -48,7 +48,7 @@ int DeviceMemoryEnd(DeviceMemory* memory) {
   return are_alive;
 }
 
-/* ---- Memory -------------------------------------------------------------------------------- */
+/* ---- Device memory and its owner ----------------------------------------------------------- */
 
 static void DestroyError(const XLA_FFI_Api* api, XLA_FFI_Error* error) {
   XLA_FFI_Error_Destroy_Args args;
@@ -93,7 +93,7 @@ static void DeleteTensor(DLManagedTensorVersioned* managed) {
   free(tensor);
 }
 
-/* ---- Tensors ------------------------------------------------------------------------------- */
+/* ---- Tensors in device memory -------------------------------------------------------------- */
 
 /* Return the size of a compact tensor in bytes, at least 1; 0 on overflow. */
 static size_t SizeOf(const DLTensor* tensor) {

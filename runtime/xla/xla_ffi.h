@@ -49,7 +49,7 @@ typedef struct XLA_FFI_Metadata_Extension {
   XLA_FFI_Metadata* metadata;
 } XLA_FFI_Metadata_Extension;
 
-/* ---- Values ------------------------------------------------------------------------------- */
+/* ---- Values in XLA's API ------------------------------------------------------------------ */
 
 typedef int32_t XLA_FFI_DataType; /* xla::PrimitiveType, see xla_values.c */
 

@@ -124,7 +124,7 @@ class RecursiveHasher {
   // The hash of an object, and an owned reference, so that no other object gets its address.
   struct Known {
     Any owner;
-    uint64_t hash;  // the hash of the type key while the object is on the stack
+    uint64_t hash;  // the result; while the object is on the stack, the hash of its type key
   };
 
   // Pops the frames that an exception left on the stack.

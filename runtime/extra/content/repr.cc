@@ -45,7 +45,7 @@ bool IsAddressWanted() {
   return setting != nullptr && std::string_view(setting) == "1";
 }
 
-// Limits of abbreviated text.
+// Limits of an abbreviated repr.
 struct PrintLimits {
   // The value is abbreviated if its containers together have more elements than this.
   size_t threshold;
@@ -265,7 +265,7 @@ class ReprPrinter {
 
   PrintMode mode_ = PrintMode::kWhole;
   size_t edge_items_ = 0;
-  size_t num_left_ = 0;  // elements until the limit
+  size_t num_left_ = 0;  // number of elements that may still be printed
   bool is_exhausted_ = false;
   std::string text_;
   std::vector<ChildReader> open_;

@@ -111,7 +111,8 @@ class CudaModuleObj final : public ModuleObj {
   ModuleImages images_;
 };
 
-// A function of a CUDA module.  It owns a reference to the module.
+// A function object for a kernel or launch plan of a CUDA module.  It owns a reference to the
+// module.
 class KernelFunctionObj : public FunctionObj {
  public:
   KernelFunctionObj(ObjectPtr<CudaModuleObj> module, size_t index)

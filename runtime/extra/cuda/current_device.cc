@@ -47,7 +47,8 @@ void SetDevice(int device_type, int device_id) {
                               << device_type;
   }
   if (device_id < 0 || device_id >= ImageOnDevices::kMaxDevices) {
-    TVM_FFI_THROW(ValueError) << "there is no cuda:" << device_id << ": the most devices are "
+    TVM_FFI_THROW(ValueError) << "there is no cuda:" << device_id
+                              << ": the number of supported devices is "
                               << ImageOnDevices::kMaxDevices;
   }
   const Driver& driver = Driver::Get();

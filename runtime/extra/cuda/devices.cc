@@ -126,7 +126,7 @@ ImageOnDevices::~ImageOnDevices() {
 ImageOnDevice& ImageOnDevices::At(const Driver& driver, int device_id) {
   if (device_id >= kMaxDevices) {
     TVM_FFI_THROW(ValueError) << "there is no " << DeviceName(device_id)
-                              << ": the most devices are " << kMaxDevices;
+                              << ": the number of supported devices is " << kMaxDevices;
   }
   std::atomic<ImageOnDevice*>& device = devices_[device_id];
   ImageOnDevice* known = device.load(std::memory_order_acquire);

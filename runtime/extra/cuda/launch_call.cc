@@ -79,7 +79,7 @@ size_t IndexInSet(const std::vector<DLDataType>& set, DLDataType dtype) {
 }
 
 std::string DtypeText(DLDataType dtype) {
-  if (dtype.code == kDLComplex) {  // the runtime does not name complex dtypes
+  if (dtype.code == kDLComplex) {  // TVMFFIDataTypeToString has no names for complex dtypes
     std::string lanes = dtype.lanes > 1 ? "x" + std::to_string(dtype.lanes) : std::string();
     return "complex" + std::to_string(dtype.bits) + lanes;
   }
@@ -114,7 +114,7 @@ int64_t Modulo(int64_t left, int64_t right) {
 
 }  // namespace
 
-// ---- Failures -----------------------------------------------------------------------------------
+// ---- Errors of failed checks --------------------------------------------------------------------
 
 void LaunchCall::Fail(uint32_t failure, const MessageValues& values) const {
   static constexpr const char* kKinds[] = {"TypeError", "ValueError", "RuntimeError"};
@@ -181,7 +181,7 @@ void LaunchCall::FailStrides(int64_t failure, const DLTensor& tensor) const {
   Fail(static_cast<uint32_t>(failure), values);
 }
 
-// ---- Arguments ----------------------------------------------------------------------------------
+// ---- Reading and checking of arguments ----------------------------------------------------------
 
 void LaunchCall::FailCount(size_t given) const {
   if (given < program_.missing_failures.size()) Fail(program_.missing_failures[given], {});
@@ -254,7 +254,7 @@ int64_t LaunchCall::ReadPointer(const int64_t* operands) const {
   return static_cast<int64_t>(reinterpret_cast<intptr_t>(arg.v_ptr));
 }
 
-// ---- Tensors ------------------------------------------------------------------------------------
+// ---- Checking of tensors ------------------------------------------------------------------------
 
 // Converts a negative axis, which counts from the last axis, to an index.  Launch programs of
 // tvm_ffi.codegen check the number of dimensions before they use an axis.  Programs from other
@@ -309,7 +309,7 @@ void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
   }
 }
 
-// ---- Interpreter --------------------------------------------------------------------------------
+// ---- Interpreter loop ---------------------------------------------------------------------------
 
 // Executes instructions up to kEnd.  Tensor checks are skipped for arguments that are None, whose
 // tensor is nullptr.

@@ -23,7 +23,7 @@ struct Instruction {
   uint32_t index(size_t i) const { return static_cast<uint32_t>(operands[i]); }
 };
 
-// ---- Constants ----------------------------------------------------------------------------------
+// ---- Hoisting of constants ----------------------------------------------------------------------
 
 // Removes the constant instructions of a launch program and makes their values the initial values
 // of their registers.  A constant is hoisted if no earlier instruction uses its register and no
@@ -87,7 +87,7 @@ class ConstantHoister {
   size_t furthest_jump_ = 0;         // the largest jump target so far
 };
 
-// ---- Quick checks -------------------------------------------------------------------------------
+// ---- Derivation of quick checks -----------------------------------------------------------------
 
 // Translates the leading instructions of a launch program to quick checks, up to the first
 // instruction without an equivalent quick check.

@@ -13,7 +13,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// ---- Memory of one call -------------------------------------------------------------------------
+// ---- Results and workspaces of one call ---------------------------------------------------------
 
 // Memory that a call allocates: result tensors and workspaces.  The destructor frees the
 // workspaces, and the results if the call failed.
@@ -117,7 +117,7 @@ TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const Lau
 
 }  // namespace
 
-// ---- The plan -----------------------------------------------------------------------------------
+// ---- Launch plan --------------------------------------------------------------------------------
 
 constexpr int kNumCachedDevices = 16;  // for larger device ids, each call chooses an image
 

@@ -19,7 +19,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// One device image of a module.
+// A device image of a CUDA module, its architecture, and its loaded copies.
 struct ModuleImage {
   ModuleImage(ImageFormat format, std::string architecture, std::string content, size_t num_kernels)
       : format(format),

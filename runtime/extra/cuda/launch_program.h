@@ -47,7 +47,8 @@
 namespace tvm::ffi::extra::cuda {
 
 // Operations and the kinds of their operands: V register, T tensor, A argument, F message, D dtype
-// set, N number, J jump target.  The first V of an arithmetic operation is its result.
+// set, N number, J jump target.  The first V of an arithmetic operation is its result.  The comment
+// after an operation explains its N operands and names the failed condition for each F operand.
 // ORDER launch-operations.
 #define TVM_FFI_LAUNCH_OPERATIONS(OPERATION)                     \
   OPERATION(kEnd, "")                                            \

@@ -41,7 +41,7 @@ struct TensorCheck {
     int32_t axis;
     bool is_constant;         // compare with `constant`, else with `value_register`
     uint32_t value_register;  // register with the extent
-    uint32_t known_register;  // 1 if `value_register` has a value, else 0
+    uint32_t known_register;  // register with 1 if `value_register` has a value, else 0
     int64_t constant;
   };
   static constexpr int32_t kAny = -1;
@@ -118,7 +118,7 @@ struct NumberCheck {
   int64_t min = INT64_MIN, max = INT64_MAX;
   bool is_bound = false;        // the number must equal a named value, such as `n`
   uint32_t value_register = 0;  // register of the named value
-  uint32_t known_register = 0;  // 1 if `value_register` has a value, else 0
+  uint32_t known_register = 0;  // register with 1 if `value_register` has a value, else 0
 
   bool Passes(const CallState& call) const {
     bool is_omitted = omission.IsOmitted(call, argument);

@@ -195,9 +195,9 @@ class GraphReader {
   enum class State : char { kUntouched, kOpen, kBuilt };
   // A node whose children are being built.
   struct Open {
-    int64_t index;  // of the node
+    int64_t index;  // index of the node
     Node node;
-    std::vector<int64_t> children;  // indices of nodes
+    std::vector<int64_t> children;  // node indices of the children
     size_t next;                    // index in `children` of the next child to build
   };
 
@@ -245,7 +245,8 @@ class GraphReader {
     } catch (const HookError& hook_error) {
       throw hook_error.error;
     } catch (const Error& error) {
-      // Not defects of the node: a pending exception of the host language, and lack of memory.
+      // Rethrow errors that an invalid node does not cause: a pending exception of the host
+      // language, and lack of memory.
       if (error.kind() == "EnvErrorAlreadySet" || error.kind() == "MemoryError") throw;
       throw Error(
           "ValueError",

@@ -195,7 +195,7 @@ class Parser {
     }
   }
 
-  // Advances to a quotation mark or backslash.
+  // Skips the plain characters of a string up to a quotation mark or backslash.
   void SkipPlainCharacters(size_t quote) {
     while (position_ < text_.size()) {
       char c = text_[position_];

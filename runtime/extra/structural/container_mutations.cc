@@ -30,7 +30,7 @@ MutateOutcome Replacement(ObjectPtr<ObjectType>&& object) {
   return UnchangedOr<Any>(ObjectRef(ObjectPtr<Object>(std::move(object))));
 }
 
-// ---- Sequences --------------------------------------------------------------------------------
+// ---- Mutation of sequences --------------------------------------------------------------------
 
 ObjectPtr<ArrayObj> CopyOf(const ArrayObj* array) {
   return ArrayObj::CopyFrom(static_cast<int64_t>(array->size()), array);
@@ -106,7 +106,7 @@ MutateOutcome MutateListInPlace(StructuralMutatorObj* mutator, AnyView value) no
   });
 }
 
-// ---- Tables -----------------------------------------------------------------------------------
+// ---- Mutation of maps -------------------------------------------------------------------------
 
 // Returns the iterator over `copy`, a copy of `from`, that corresponds to `position` in `from`.
 MapBaseObj::iterator SamePosition(const MapBaseObj* copy, const MapBaseObj* from,
@@ -139,7 +139,7 @@ MutateOutcome MutateMap(StructuralMutatorObj* mutator, AnyView value) noexcept {
   });
 }
 
-// Mutates a copy, because callbacks may change the Dict itself.
+// Iterates over a copy of the Dict and mutates that copy, because callbacks may change the Dict.
 MutateOutcome MutateDict(StructuralMutatorObj* mutator, AnyView value) noexcept {
   return CatchAsExpected([&] {
     Any copy = extra::CopyTable(Any(value));
@@ -191,7 +191,7 @@ MutateOutcome MutateDictInPlace(StructuralMutatorObj* mutator, AnyView value) no
   });
 }
 
-// ---- Leaves -----------------------------------------------------------------------------------
+// ---- Mutation of leaves -----------------------------------------------------------------------
 
 MutateOutcome KeepLeaf(StructuralMutatorObj* /*mutator*/, AnyView /*value*/) noexcept {
   return KeepUnchanged();

@@ -11,7 +11,7 @@
 
 namespace tvm::ffi::extra {
 
-// ---- Leaves: plain values, text, integers -------------------------------------------------------
+// ---- Hash and equality of leaves: plain values, text, integers ----------------------------------
 
 inline bool IsLeaf(int32_t type_index) {
   return type_index < kTVMFFIStaticObjectBegin || type_index == kTVMFFIStr ||
@@ -59,7 +59,7 @@ inline bool AreLeavesEqual(const Any& lhs, const Any& rhs) {
   return AnyEqual()(lhs, rhs) || (IsNaN(lhs) && IsNaN(rhs));
 }
 
-// ---- Shapes and tensors -------------------------------------------------------------------------
+// ---- Hash and equality of shapes and tensors ----------------------------------------------------
 
 bool AreShapesEqual(const Any& lhs, const Any& rhs);
 

@@ -50,7 +50,7 @@ class StructuralMatches {
   struct LogEntry {
     Any lhs;
     Any rhs;
-    bool is_match;  // false: the objects are equal but not matched
+    bool is_match;  // true: matched; false: only found equal
   };
 
   static const Object* Partner(const Partners& partners, const Partners& back,

@@ -14,7 +14,7 @@
 
 namespace tvm::ffi::extra {
 
-// ---- Limits -----------------------------------------------------------------------------------
+// ---- Limits of depth and path length ----------------------------------------------------------
 
 inline constexpr WalkLimits kStructuralLimits{
     "", kMaxDepth, "the value is nested deeper than %zu levels, or contains itself",
@@ -25,7 +25,7 @@ inline constexpr WalkLimits kStructuralLimits{
 // The largest number of steps of an access path, whose release is recursive.
 inline constexpr size_t kMaxPathLength = 10000;
 
-// ---- Types and fields ---------------------------------------------------------------------------
+// ---- Supported types and compared fields --------------------------------------------------------
 
 [[noreturn]] void ThrowNoStructuralKind(const TypeInfo* type);
 

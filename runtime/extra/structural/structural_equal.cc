@@ -119,11 +119,11 @@ class EqualWalk {
     }
   }
 
-  // ---- The mismatch ---------------------------------------------------------------------------
+  // ---- Recording of the mismatch --------------------------------------------------------------
 
   Outcome Decide(bool is_equal) { return is_equal ? Outcome::kEqual : Differ(); }
 
-  // Records a mismatch at the current children of the frames.
+  // Records the access paths to the current children of the frames as the mismatch.
   Outcome Differ() {
     if (finds_mismatch_ && !mismatch_.has_value()) mismatch_ = path_.ToAccessPaths();
     return Outcome::kDiffer;
@@ -138,7 +138,7 @@ class EqualWalk {
     return Outcome::kDiffer;
   }
 
-  // ---- Sequences ------------------------------------------------------------------------------
+  // ---- Comparison of sequences ----------------------------------------------------------------
 
   template <typename Value>
   Outcome EnterItems(Value&& lhs, Value&& rhs) {
@@ -154,7 +154,7 @@ class EqualWalk {
   }
 
   Outcome StepItem(Frame* frame) {
-    // Read the sizes in each step: hooks may change a List.
+    // Read the sizes of the sequences in each step: hooks may change a List.
     const SeqBaseObj* lhs = frame->lhs_items;
     const SeqBaseObj* rhs = frame->rhs_items;
     while (frame->next < lhs->size() && frame->next < rhs->size()) {
@@ -171,7 +171,7 @@ class EqualWalk {
                                      : DifferAtMissing(missing, item);
   }
 
-  // ---- Maps -----------------------------------------------------------------------------------
+  // ---- Comparison of maps ---------------------------------------------------------------------
 
   template <typename Value>
   Outcome EnterPairs(Value&& lhs, Value&& rhs) {
@@ -229,7 +229,7 @@ class EqualWalk {
   static bool IsObjectKey(const Any& key) { return !IsLeaf(key.type_index()); }
   static Any ToKey(const Object* object) { return object != nullptr ? Any(object) : Any(); }
 
-  // ---- Objects --------------------------------------------------------------------------------
+  // ---- Comparison of objects ------------------------------------------------------------------
 
   template <typename Value>
   Outcome EnterObject(Value&& lhs, Value&& rhs) {
@@ -288,7 +288,7 @@ class EqualWalk {
     return scope.End(Equal(Any(lhs), Any(rhs)));
   }
 
-  // ---- Frames ---------------------------------------------------------------------------------
+  // ---- Stack of frames ------------------------------------------------------------------------
 
   template <typename Value>
   void Push(Frame::Kind kind, Value&& lhs, Value&& rhs) {
@@ -330,7 +330,7 @@ class EqualWalk {
   EqualPath path_;
   ListCopies lists_;
   StructuralMatches matches_;
-  size_t num_identity_keys_ = 0;  // object keys that were compared by identity, not by match
+  size_t num_identity_keys_ = 0;  // number of object keys that were compared by identity
   Optional<AccessPathPair> mismatch_;
   TVMFFIDefRegionKind region_;  // the definition region of the next values
   bool skip_tensor_content_;

@@ -113,7 +113,7 @@ class HashWalk {
     return hash != nullptr ? std::optional<uint64_t>(*hash) : std::nullopt;
   }
 
-  // ---- Containers -----------------------------------------------------------------------------
+  // ---- Hash of containers ---------------------------------------------------------------------
 
   template <typename Value>
   std::optional<uint64_t> EnterItems(Value&& value) {
@@ -153,7 +153,7 @@ class HashWalk {
   }
 
   std::optional<uint64_t> StepItem(Frame* frame) {
-    // Read the size in each step: hooks may change a List.
+    // Read the size of the sequence in each step: hooks may change a List.
     const SeqBaseObj* items = frame->items;
     while (frame->next < items->size()) {
       const Any& item = items->begin()[frame->next++];
@@ -185,7 +185,7 @@ class HashWalk {
            frame.num_skipped_keys == num_skipped_keys_;
   }
 
-  // ---- Objects --------------------------------------------------------------------------------
+  // ---- Hash of objects ------------------------------------------------------------------------
 
   template <typename Value>
   std::optional<uint64_t> EnterObject(Value&& value) {
@@ -229,7 +229,7 @@ class HashWalk {
     return Leave();
   }
 
-  // ---- Frames ---------------------------------------------------------------------------------
+  // ---- Stack of frames ------------------------------------------------------------------------
 
   template <typename Value>
   void Push(Frame::Kind kind, Value&& value, uint64_t hash) {

@@ -181,7 +181,7 @@ size_t ElfFile::NumUndefinedSymbols() const {
   size_t offset = 0;
   uint32_t gnu[2] = {};   // number of buckets, index of the first symbol in the table
   uint32_t sysv[2] = {};  // number of buckets, number of symbols
-  // Linkers write 1 as the first index into a table without symbols.
+  // The GNU hash table of a library that defines no symbols has 1 as the index of the first symbol.
   if (FindInFile(dynamic_.gnu_hash_table, &offset) && file_.Read(offset, &gnu) && gnu[1] > 1) {
     return gnu[1];
   }

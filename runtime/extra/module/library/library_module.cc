@@ -99,8 +99,8 @@ class LibraryModuleObj final : public ModuleObj {
   }
 
  private:
-  // Returns the value of the library-context symbol: the address of the C++ object, which is 8
-  // bytes before the handle.
+  // Returns the value for the symbol `__tvm_ffi__library_ctx`: the address of the C++ object, which
+  // is 8 bytes before the object handle.
   void* Address() { return static_cast<ModuleObj*>(this); }
 
   // Calls a function that returns a string; returns nullopt if the library has no such symbol.
