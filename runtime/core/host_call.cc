@@ -127,8 +127,8 @@ constexpr int32_t kInternal = 13;
 // Appends strings to a buffer, truncates at its capacity, and counts the untruncated size.
 struct BoundedText {
   char* buffer;
-  size_t capacity;  // bytes, including one for the NUL
-  size_t size = 0;  // bytes of the untruncated text, without the NUL
+  size_t capacity;  // size of the buffer in bytes, with the NUL
+  size_t size = 0;  // size of the untruncated text in bytes, without the NUL
 
   void Append(std::string_view piece) {
     if (size + 1 < capacity) {

@@ -39,7 +39,7 @@ static_assert(sizeof(RawResult) == sizeof(TVMFFIAny), "both are returned in the 
 #if (defined(__x86_64__) && !defined(_WIN32)) || defined(__aarch64__)
 constexpr bool kReturnsInRegisters = true;
 #else
-constexpr bool kReturnsInRegisters = false;  // hooks stay function pointers
+constexpr bool kReturnsInRegisters = false;  // on other processors, hooks stay function pointers
 #endif
 
 enum class Convention { kUnknown, kEarlier, kLater };

@@ -56,7 +56,7 @@ class DeferredReleases {
 
   void Drain() {
     while (!list_.empty()) {
-      DeferredRelease release = list_.back();  // a copy: the deleter may add entries
+      DeferredRelease release = list_.back();  // a copy, because the deleter may append to list_
       list_.pop_back();
       WeakRefScope scope{release};
       release.deleter(release.object, release.flags);

@@ -11,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The three functions of CPython.  PyGILState_STATE is a C enum, which is passed like int.
+// Pointers to the three CPython functions.  PyGILState_STATE is a C enum, which is passed like int.
 std::atomic<int (*)()> check_signals{nullptr};
 std::atomic<int (*)()> ensure_gil{nullptr};
 std::atomic<void (*)(int)> release_gil{nullptr};

@@ -67,8 +67,8 @@ class TypeTable {
   // A registered type: the TVMFFITypeInfo and the state of its registration.
   struct Entry {
     TVMFFITypeInfo info;
-    int32_t slots;            // indices reserved for this type and its child types
-    int32_t allocated_slots;  // indices in use, at least 1 for the type itself
+    int32_t slots;            // number of indices reserved for this type and its child types
+    int32_t allocated_slots;  // number of indices in use, at least 1 for the type itself
     bool children_may_overflow;
     TVMFFITypeMetadata metadata;
     const void* registrant = nullptr;  // an address in the code that registered the metadata

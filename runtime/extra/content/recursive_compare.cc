@@ -54,7 +54,8 @@ bool IsOpaque(int32_t type_index) {
 // until a difference is found, so a call of Compare that finds one removes the pairs that it added.
 class RecursiveComparer {
  public:
-  // Hooks call this function recursively; it then works above the current top of the stack.
+  // Hooks call this function recursively; a nested call works above the frames of the outer call on
+  // the stack.
   int Compare(const Any& lhs, const Any& rhs, CompareMode mode) {
     Scope scope(this, mode);
     int result = Begin(lhs, rhs);

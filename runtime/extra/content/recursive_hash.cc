@@ -64,7 +64,7 @@ class OpenHash {
     if (children.kind() != ChildKind::kFields) hash_ = StableHashCombine(hash_, children.size());
   }
 
-  // Combines the hash of the child that was read last.
+  // Combines the hash of the child that was read last with the hash of the object.
   void Add(uint64_t hash) {
     switch (children.kind()) {
       case ChildKind::kElements:
@@ -104,7 +104,8 @@ class OpenHash {
 // Hashes each object once.  Where an object occurs inside itself, the hash of its type key is used.
 class RecursiveHasher {
  public:
-  // Hooks call this function recursively; it then works above the current top of the stack.
+  // Hooks call this function recursively; a nested call works above the frames of the outer call on
+  // the stack.
   uint64_t Hash(const Any& value) {
     Scope scope(this);
     uint64_t hash = 0;

@@ -62,7 +62,8 @@ enum class PrintMode {
 // 1. Begin writes a value without children, or writes the opening of an object and pushes it.
 // 2. Advance writes the separator before the next child of the top object and calls Begin for the
 //    child, or writes the closing and pops the object.
-// Hooks call Print recursively; it then works above the current top of the stack.
+// Hooks call Print recursively; a nested call works above the frames of the outer call on the
+// stack.
 class ReprPrinter {
  public:
   ReprPrinter() = default;

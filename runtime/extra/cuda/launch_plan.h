@@ -60,7 +60,7 @@ class LaunchPlan {
   struct Choice {
     size_t variant;
     ModuleImage* image;        // nullptr if `on_device` is set
-    ImageOnDevice* on_device;  // nullptr if this variant has not run on the device yet
+    ImageOnDevice* on_device;  // nullptr before the variant's first launch on the device
   };
   class Memory;
 

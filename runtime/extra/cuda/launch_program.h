@@ -165,7 +165,7 @@ struct LaunchProgram {
   static constexpr size_t kBlock = 4;  // registers and tensors are cleared in blocks
   std::vector<int64_t> initial;        // initial register values, padded to whole blocks
   QuickChecks quick;
-  size_t max_kernel_arguments = 0;  // of all launch variants
+  size_t max_kernel_arguments = 0;  // maximum over all launch variants
   size_t num_words = 0;  // scratch words per call: registers, tensors, argument slots and addresses
 
   uint32_t NumTensors() const { return num_arguments + num_results; }

@@ -77,7 +77,7 @@ def test_packed_functions_check_their_arguments():
         testing.apply()
     with pytest.raises(TypeError, match="Cannot convert from type `int` to `Function`"):
         testing.apply(3)
-    with pytest.raises(TypeError, match="testing.apply takes a function, got None"):
+    with pytest.raises(TypeError, match="testing.apply: expected a function, got None"):
         testing.apply(None)
 
 

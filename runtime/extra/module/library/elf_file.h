@@ -41,7 +41,7 @@ class FileReader {
   template <typename T>
   bool Read(size_t offset, T* out) {
     static_assert(sizeof(T) <= kMaxRead);
-    size_t begin = offset - current_->begin;  // huge if the page begins after the offset
+    size_t begin = offset - current_->begin;  // wraps to a huge value before the page
     if (begin < current_->size && sizeof(T) <= current_->size - begin) {
       std::memcpy(out, current_->bytes + begin, sizeof(T));
       return true;

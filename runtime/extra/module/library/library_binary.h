@@ -22,7 +22,7 @@ namespace tvm::ffi::extra {
 struct LibraryBinary {
   struct Entry {
     std::string_view kind;     // UTF-8, not empty, without NUL
-    std::string_view payload;  // may be empty
+    std::string_view payload;  // bytes for the loader; may be empty
     size_t first_import;       // begin of the module's range in `imports`
     size_t end_import;         // end of that range, exclusive
     bool IsLibrary() const { return kind == "_lib"; }
