@@ -22,7 +22,7 @@ inline constexpr WalkLimits kStructuralLimits{
     "the callback of a structural hook was called after the comparison or hash that it belonged "
     "to"};
 
-// The largest number of steps of an access path, whose release is recursive.
+// The largest number of steps of an access path.  Third-party code may release a path recursively.
 inline constexpr size_t kMaxPathLength = 10000;
 
 // ---- Supported types and compared fields --------------------------------------------------------
