@@ -26,8 +26,8 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct Frame {
-  std::string line;          // empty: the frame is hidden
-  bool is_boundary = false;  // the walk ends before this frame
+  std::string line;          // empty if the frame is hidden
+  bool is_boundary = false;  // true if the stack walk ends before this frame
 };
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
@@ -105,9 +105,9 @@ struct ThreadBacktrace {
 
 struct Walk {
   ThreadBacktrace* local;
-  int skipped_frames;     // innermost frames that are still to be skipped
-  int remaining_frames;   // frames until the limit of TVM_TRACEBACK_LIMIT
-  bool crosses_boundary;  // continue after the first frame of the calling language
+  int skipped_frames;     // number of innermost frames that are still to be skipped
+  int remaining_frames;   // number of frames until the limit TVM_TRACEBACK_LIMIT
+  bool crosses_boundary;  // true to continue after the first frame of the calling language
 };
 
 const Frame& FrameAt(ThreadBacktrace* local, uintptr_t address) {
@@ -164,7 +164,7 @@ const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lineno, const c
     local.text.clear();
     bool names_caller = filename != nullptr && func != nullptr;
     if (names_caller) local.text = FormatLine(filename, lineno, func);
-    // The line above describes the caller, so skip the caller's frame as well as this one.
+    // If the first line describes the caller, skip the caller's frame as well as this one.
     AppendStack(&local, names_caller ? 2 : 1, cross_ffi_boundary != 0);
     local.bytes = BorrowBytes(local.text);
     return &local.bytes;

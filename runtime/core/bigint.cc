@@ -62,7 +62,7 @@ TVMFFIByteArray TVMFFIBigIntGetContentByteArray(const TVMFFIAny* value) {
     content.data = reinterpret_cast<const char*>(object->words());
     content.size = object->word_count * sizeof(int64_t);
   } else {
-    content.data = value->v_bytes;  // borrowed from the payload of the plain Int
+    content.data = value->v_bytes;  // borrowed from the payload of the plain Int `value`
     content.size = sizeof(int64_t);
   }
   return content;

@@ -28,7 +28,8 @@ struct NamedType {
   uint8_t bits;
 };
 
-// Types whose number of bits may follow the name; `bits` is the default.  Longest name first.
+// Dtypes whose number of bits may follow the name, such as "int32"; `bits` is the default.  The
+// longest name is first.
 constexpr NamedType kSizedTypes[] = {
     {"bfloat", kDLBfloat, 16}, {"handle", kDLOpaqueHandle, 64},
     {"float", kDLFloat, 32},   {"uint", kDLUInt, 32},
@@ -37,8 +38,8 @@ constexpr NamedType kSizedTypes[] = {
     {"u", kDLUInt, 32},        {"i", kDLInt, 32},
 };
 
-// Types whose name determines the number of bits.  Among names with a common prefix, the longest
-// is first.
+// Dtypes whose name determines the number of bits, such as "float8_e4m3fn".  Among names with a
+// common prefix, the longest is first.
 constexpr NamedType kExactTypes[] = {
     {"float8_e4m3b11fnuz", kDLFloat8_e4m3b11fnuz, 8},
     {"float8_e4m3fnuz", kDLFloat8_e4m3fnuz, 8},
@@ -171,7 +172,7 @@ class Parser {
   int64_t ParseLanes(std::string_view rest) {
     if (rest.empty()) return 1;
     bool is_scalable = ConsumePrefix(&rest, "xvscalex");
-    if (!is_scalable) rest.remove_prefix(1);  // the x
+    if (!is_scalable) rest.remove_prefix(1);  // the x before the lanes
     std::optional<int64_t> lanes = ConsumeNumber(&rest);
     if (!lanes || *lanes == 0 || !rest.empty()) {
       Raise("ValueError", "Invalid lanes specification in dtype '", text_,
@@ -204,7 +205,7 @@ std::string NameWithBits(const DLDataType& dtype) {
     if (type.code == dtype.code) return std::string(type.name);
   }
   if (dtype.code >= kFirstCustomCode) return Concat(CustomName(dtype.code), int{dtype.bits});
-  for (const NamedType& type : kSizedTypes) {  // the long spelling precedes the short one
+  for (const NamedType& type : kSizedTypes) {  // the long spelling of a name is first
     if (type.code != dtype.code) continue;
     bool prints_bits = dtype.code != kDLOpaqueHandle && !(dtype.code == kDLBool && dtype.bits == 8);
     return prints_bits ? Concat(type.name, int{dtype.bits}) : std::string(type.name);

@@ -60,7 +60,7 @@ int FindDebug(dl_phdr_info* program, size_t /*size*/, void* data) {
       *static_cast<const r_debug**>(data) = reinterpret_cast<const r_debug*>(entry->d_un.d_ptr);
     }
   }
-  return 1;  // the first entry is the program
+  return 1;  // stop: the first object in the loader's list is the program
 }
 
 // Returns the addresses of the system's loader.  Empty if the loader and the C library are one
@@ -77,8 +77,9 @@ AddressRange FindLoaderRange() {
   return loader;
 }
 
-// Returns the cached range.  The cache is an atomic pointer and not a guarded static variable:
-// an initialiser could wait for the guard while the thread inside the guard waits for the loader.
+// Returns the address range of the loader, from a cache.  The cache is an atomic pointer and not a
+// static variable with a guard: an initialiser could wait for the guard while the thread that holds
+// the guard waits for the loader.
 AddressRange LoaderRange() {
   static std::atomic<const AddressRange*> cached{nullptr};
   const AddressRange* range = cached.load(std::memory_order_acquire);
@@ -89,7 +90,8 @@ AddressRange LoaderRange() {
   return loader;
 }
 
-// State of the stack walk outwards to the loader.  The frame before the loader is the initialiser.
+// State of the stack walk from the innermost frame outwards to the loader.  The last frame before
+// those of the loader is the static initialiser.
 struct Walk {
   AddressRange loader;
   uintptr_t previous = 0;
@@ -125,7 +127,8 @@ const void* LibraryBeingInitialised() noexcept {
   Walk walk;
   walk.loader = LoaderRange();
   _Unwind_Backtrace(&VisitFrame, &walk);
-  // A return address may follow the last byte of the function; the call before it does not.
+  // Look up the byte before the return address, which is in the call instruction.  The return
+  // address itself may be after the last byte of the function.
   return walk.initialiser == 0
              ? nullptr
              : StartOfLibraryAt(reinterpret_cast<const void*>(walk.initialiser - 1));

@@ -21,7 +21,7 @@ const void* LibraryBeingInitialised() noexcept;
 // is loading a library on this thread, prints a warning, once per library, and returns true: the
 // first registration stays in effect.  Otherwise returns false, and the caller must raise an error.
 //
-// kind  the kind of entry for the message, such as "global function"
+// kind  the kind of registration for the message, such as "global function"
 bool WarnIfLibraryIsLoading(const char* kind, std::string_view name, const void* registrant);
 
 }  // namespace tvm::ffi::runtime

@@ -11,8 +11,8 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The pending error of the thread; owned.  A plain pointer, because it has no destructor and stays
-// usable while destructors of other thread-local variables run.
+// The pending error of the thread; owned.  It is a plain pointer, because a pointer has no
+// destructor and stays usable while destructors of other thread-local variables run.
 thread_local ErrorObject* pending_error = nullptr;
 
 Ref<ErrorObject> TakePendingError() noexcept {
@@ -37,7 +37,8 @@ void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, 
   }
 }
 
-// Ignores the update: all threads share the error, so one thread must not change its backtrace.
+// Backtrace update of the shared MemoryError: does nothing, because one thread must not change an
+// error that all threads share.
 void IgnoreBacktraceUpdate(TVMFFIObjectHandle, const TVMFFIByteArray*, int32_t) {}
 
 // The preallocated MemoryError: an immortal object that all threads share.
@@ -50,7 +51,7 @@ const Ref<ErrorObject>& OutOfMemoryError() {
   return *error;
 }
 
-// Allocates the shared error while the library is loaded.
+// Allocates the shared MemoryError while the library is loaded, when there is still memory.
 [[maybe_unused]] const Ref<ErrorObject>& reserve_out_of_memory_error = OutOfMemoryError();
 
 }  // namespace
@@ -68,7 +69,8 @@ ErrorObject::ErrorObject(std::string_view kind_text, std::string_view message_te
 }
 
 ErrorObject::~ErrorObject() noexcept(false) {
-  // Read the handles from the cell, because C++ clients replace them there.
+  // Release the cause and the context that are in the error cell now: C++ clients may have replaced
+  // those of the constructor.
   auto context = Ref<TVMFFIObject>::Adopt(extra_context);
   auto cause = Ref<TVMFFIObject>::Adopt(cause_chain);
 }
@@ -110,7 +112,8 @@ void RaiseMessage(const char* kind, std::string message) {
 }
 
 void RaisePending(int code) {
-  // Keep the kind: a new error would hide the exception that is pending in the host language.
+  // Raise the kind EnvErrorAlreadySet: an error of another kind would hide the exception that is
+  // pending in the host language.
   if (code == kHostExceptionPending) RaiseMessage("EnvErrorAlreadySet", "");
   Ref<ErrorObject> error = TakePendingError();
   if (!error) RaiseMessage("RuntimeError", "a callee returned nonzero but set no error");
@@ -180,7 +183,8 @@ int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* messag
   return TVMFFIErrorCreateWithCauseAndExtraContext(kind, message, backtrace, nullptr, nullptr, out);
 }
 
-// Returns -1 without setting a pending error: the caller is about to set the one it creates here.
+// On failure, returns -1 without setting a pending error: the caller is creating the error that it
+// wants to set.
 int TVMFFIErrorCreateWithCauseAndExtraContext(
     const TVMFFIByteArray* kind, const TVMFFIByteArray* message, const TVMFFIByteArray* backtrace,
     TVMFFIObjectHandle cause_chain, TVMFFIObjectHandle extra_context, TVMFFIObjectHandle* out) {

@@ -17,9 +17,9 @@
 
 namespace tvm::ffi::runtime {
 
-// An ffi.Error.  The byte arrays of the cell point into the three strings.
+// An ffi.Error.  The byte arrays of the TVMFFIErrorCell point into the three strings.
 struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
-  using NestsDeeply = void;  // a cause may have a cause
+  using NestsDeeply = void;  // causes may form a long chain of errors
   ErrorObject(std::string_view kind_text, std::string_view message_text,
               std::string_view backtrace_text, TVMFFIObjectHandle cause,
               TVMFFIObjectHandle context);
@@ -51,7 +51,8 @@ class Raised : public std::exception {
   explicit Raised(Ref<ErrorObject> error) : error_(std::move(error)) {}
   Raised(const Raised&) = default;
   Raised& operator=(const Raised&) = default;
-  // noexcept like the base class: the boundary holds another reference, so no deleter runs here.
+  // noexcept like the destructor of the base class: GuardBoundary owns another reference to the
+  // error, so no deleter runs here.
   ~Raised() noexcept override {}
   const char* what() const noexcept override { return error_->message.data; }
   const Ref<ErrorObject>& error() const { return error_; }

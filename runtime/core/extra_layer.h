@@ -15,18 +15,21 @@
 
 namespace tvm::ffi::runtime {
 
-// Returns false if the name is not registered.
+// Removes a global function; returns false if the name is not registered.
 bool RemoveGlobalFunction(std::string_view name);
-// Stores the metadata of a function; returns false if the name is not registered.
+// Stores the metadata of a global function in *metadata; returns false if the name is not
+// registered.
 bool FindGlobalFunctionMetadata(std::string_view name, std::string* metadata);
 std::vector<std::string> GlobalFunctionNames();
-// Returns the keys in order of registration; valid until the process ends.
+// Returns the keys of all types in order of registration; the views are valid until the process
+// ends.
 std::vector<std::string_view> RegisteredTypeKeys();
 bool IsRegisteredType(int64_t type_index);
-// Stores the index of the type, which is registered without child slots if the key is new.  Unlike
-// TVMFFITypeGetOrAllocIndex, which exits on failure, returns -1 and sets the pending error.
+// Stores the index of the type with this key.  A new key is registered, without slots for child
+// types.  Unlike TVMFFITypeGetOrAllocIndex, which exits on failure, returns -1 and sets the pending
+// error.
 int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index);
-// Returns the key, or a placeholder for messages if the index is not registered.
+// Returns the key of a type, or a placeholder for error messages if the index is not registered.
 std::string_view TypeKeyOrPlaceholder(int32_t type_index);
 
 // Per-object lock of a host without a GIL, such as free-threaded Python.  The host registers the
@@ -36,7 +39,8 @@ struct HostLock {
   void (*end)(void* section);
 };
 inline constexpr size_t kLockSectionBytes = 32;
-// Null: no lock is registered, because the GIL of the host serialises its threads.
+// The registered lock; null if the host has registered none, because its GIL serialises its
+// threads.
 extern std::atomic<const HostLock*> host_lock;
 
 }  // namespace tvm::ffi::runtime

@@ -14,8 +14,8 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// Calls the extra layer by name.  A static link would drop object files of the extra layer that are
-// referenced only by their own initialisers.
+// Registers the extra layer by an explicit call: a static link would drop object files of the extra
+// layer that are referenced only by their own static initialisers.
 __attribute__((constructor)) void RegisterExtraLayer() { RegisterExtra(); }
 
 }  // namespace
@@ -86,7 +86,8 @@ void FunctionTable::Set(const Registration& registration, bool allow_override) {
 
 bool FunctionTable::TrySet(const Registration& registration, bool allow_override,
                            const void** registrant) {
-  // Destroyed after the lock is released: the deleter of a function may call the table.
+  // `previous` is destroyed after the lock is released: the deleter of a function may call the
+  // table.
   Ref<FunctionObject> previous;
   std::lock_guard<std::mutex> lock(mutex_);
   Entry* entry = FindEntry(registration.name);
@@ -135,7 +136,7 @@ Value CallGlobal(std::string_view name, const TVMFFIAny& arg) {
 
 using namespace tvm::ffi::runtime;
 
-// An unregistered name is not an error: *out is NULL and the call succeeds.
+// An unregistered name is not an error: the call succeeds and *out is NULL.
 int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out) {
   return GuardBoundary([&] { *out = FunctionTable::Global().Find(View(*name)).release(); });
 }

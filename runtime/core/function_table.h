@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Global functions: the process-wide hash table from names to functions.
 //
-// Entries are never freed and never move; removing a name sets the function of its entry to null.
-// A lookup therefore walks a bucket without a lock.  It takes only the spin lock of the entry while
-// it adds its reference (atomic_ref.h).
+// The entries of the table are never freed and never move; removing a name sets the function of its
+// entry to null.  A lookup therefore walks a bucket without a lock.  It takes only the spin lock of
+// the entry while it adds its reference (atomic_ref.h).
 #ifndef TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_
 #define TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_
 
@@ -26,20 +26,21 @@ class FunctionTable {
  public:
   static FunctionTable& Global();
 
-  // Returns null if the name is not registered.
+  // Returns the function that is registered under the name, or null if there is none.
   Ref<FunctionObject> Find(std::string_view name) const;
-  // The function registered under a name.  Callers may cache the pointer, since entries never move.
+  // A name and the function registered under it.  Callers may cache the address of an entry, since
+  // entries never move.
   struct Entry {
     std::string name;
-    AtomicRef<FunctionObject> function;  // null: the name was removed
+    AtomicRef<FunctionObject> function;  // null after the name was removed
     std::string metadata;                // guarded by mutex_, like doc and flags
     std::string doc;
     int64_t flags = 0;
     const void* registrant = nullptr;              // an address in the registering code
-    std::atomic<FunctionObject*> pinned{nullptr};  // an element of pinned_, or null
+    std::atomic<FunctionObject*> pinned{nullptr};  // an element of pinned_, or null if not pinned
     Entry* next_in_bucket = nullptr;
   };
-  // Returns null if the name is not registered.  Takes no lock.
+  // Returns the entry of a name, or null if the name was never registered.  Takes no lock.
   Entry* FindSlot(std::string_view name) const;
   // Pins the function of an entry, which is then never freed, and returns its address.  Returns
   // null if the name was removed.
@@ -64,7 +65,7 @@ class FunctionTable {
   // Registers a function.  Raises RuntimeError if the name is registered and allow_override is
   // false, unless the caller is a library that is being loaded (duplicate_registration.h).
   void Set(const Registration& registration, bool allow_override);
-  // Returns false if the name is not registered.
+  // Removes a name; returns false if the name is not registered.
   bool Remove(std::string_view name);
 
  private:
@@ -73,8 +74,8 @@ class FunctionTable {
   FunctionTable() = default;
   std::atomic<Entry*>& BucketOf(std::string_view name) const;
   Entry* FindEntry(std::string_view name) const;
-  // Returns false if the name is registered and allow_override is false; *registrant is then an
-  // address in the code that registered it.
+  // Registers a function as Set does.  If the name is registered and allow_override is false,
+  // returns false and stores an address in the code that registered it first in *registrant.
   bool TrySet(const Registration& registration, bool allow_override, const void** registrant);
 
   mutable std::mutex mutex_;

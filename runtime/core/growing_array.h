@@ -41,7 +41,7 @@ class GrowingArray {
     capacity_ = capacity;
   }
 
-  std::vector<std::unique_ptr<T[]>> blocks_;  // the last one is in use
+  std::vector<std::unique_ptr<T[]>> blocks_;  // the last block is in use
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;

@@ -12,14 +12,14 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The size of the struct in its first version.  Hosts compiled with a later version pass a larger
-// struct_size.
+// The size of TVMFFIHostScope in its first version.  Hosts compiled with a later version pass a
+// larger struct_size.
 constexpr size_t kScopeSize = sizeof(TVMFFIHostScope);
 static_assert(kScopeSize == 32, "hosts are compiled with this layout");
 
 using Entry = FunctionTable::Entry;
 
-// A TVMFFIHostSlot is an opaque name for an entry of the function table.
+// Converts an entry of the function table to the opaque C type TVMFFIHostSlot.
 const TVMFFIHostSlot* SlotOf(Entry* entry) { return reinterpret_cast<TVMFFIHostSlot*>(entry); }
 Entry* EntryOf(const TVMFFIHostSlot* slot) {
   return reinterpret_cast<Entry*>(const_cast<TVMFFIHostSlot*>(slot));
@@ -63,7 +63,8 @@ class HostEnvironment {
   }
   ~HostEnvironment() {
     if (scope_ == nullptr) return;
-    // Cannot fail: the constructor has allocated the entry of this device.
+    // Setting the previous stream cannot fail: the constructor has allocated the stream entry of
+    // this device.
     if (sets_stream()) {
       TVMFFIEnvSetStream(scope_->device.device_type, scope_->device.device_id, previous_stream_,
                          nullptr);
@@ -111,7 +112,7 @@ TVMFFIObjectHandle TakeError(int code) {
   return error;
 }
 
-// absl::StatusCode numbers of error kinds.  All other kinds map to kInternal.
+// The absl::StatusCode numbers of error kinds.  Kinds that are not in the table map to kInternal.
 struct KindStatus {
   std::string_view kind;
   int32_t status;
@@ -126,8 +127,8 @@ constexpr int32_t kInternal = 13;
 // Appends strings to a buffer, truncates at its capacity, and counts the untruncated size.
 struct BoundedText {
   char* buffer;
-  size_t capacity;  // bytes, including one for the NUL
-  size_t size = 0;  // bytes of the untruncated text, without the NUL
+  size_t capacity;  // size of the buffer in bytes, with the NUL
+  size_t size = 0;  // size of the untruncated text in bytes, without the NUL
 
   void Append(std::string_view piece) {
     if (size + 1 < capacity) {
@@ -163,7 +164,7 @@ int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out)
 
 int TVMFFIHostCall(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TVMFFIAny* args,
                    int32_t num_args, TVMFFIAny* result, TVMFFIObjectHandle* error) {
-  DropPendingError();  // an earlier call on this thread may have left one
+  DropPendingError();  // an earlier call on this thread may have left a pending error
   int code = CallInScope(scope, function, args, num_args, result);
   if (code == 0) return 0;
   *error = TakeError(code);

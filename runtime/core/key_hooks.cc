@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Key hooks: functions for the attribute columns `__any_hash__` and `__any_equal__`.
+//
 // Clients call a pointer in these columns from inlined code, with the calling convention of the
 // headers they were compiled with.  Headers up to 0.1.14 declare `int64_t hash(const Any&)` and
 // `bool equal(const Any&, const Any&)`; in later headers both return a TVMFFIAny.  A client that
@@ -27,7 +29,7 @@ namespace {
 constexpr std::string_view kHashColumn = "__any_hash__";
 constexpr std::string_view kEqualColumn = "__any_equal__";
 
-// The two registers of a result.  A result of 8 bytes is in the first one.
+// The two registers in which a hook returns its result.  A result of 8 bytes is in the first one.
 struct RawResult {
   uint64_t first;
   uint64_t second;
@@ -37,18 +39,19 @@ static_assert(sizeof(RawResult) == sizeof(TVMFFIAny), "both are returned in the 
 #if (defined(__x86_64__) && !defined(_WIN32)) || defined(__aarch64__)
 constexpr bool kReturnsInRegisters = true;
 #else
-constexpr bool kReturnsInRegisters = false;  // pointers are stored unchanged
+constexpr bool kReturnsInRegisters = false;  // on other processors, hooks stay function pointers
 #endif
 
 enum class Convention { kUnknown, kEarlier, kLater };
 
 struct KeyHook : FunctionObject {
-  void* native = nullptr;  // the hook
+  void* native = nullptr;  // the function pointer that was registered
   // The convention of a hash hook, once a call has determined it.  Unused for equality hooks.
   std::atomic<Convention> convention{Convention::kUnknown};
 };
 
-// Returns true if the first register has the type index that the later convention would return.
+// Returns true if the first register contains the type index that a hook of the later convention
+// would return.
 bool HasTypeIndex(const RawResult& raw, int32_t type_index) {
   return raw.first == static_cast<uint64_t>(type_index);
 }
@@ -109,12 +112,13 @@ const KeyHook* EqualHookOf(int32_t type_index) {
   return function->safe_call == &CallEqual ? static_cast<KeyHook*>(function) : nullptr;
 }
 
-// Determines the convention of an ambiguous hash; returns true if it is the later one.
+// Determines the calling convention of a hash hook whose result is ambiguous.  Returns true if it
+// is the later convention.
 bool IsLater(KeyHook* hook, const TVMFFIAny* key) {
   Convention convention = hook->convention.load(std::memory_order_relaxed);
   if (convention != Convention::kUnknown) return convention == Convention::kLater;
   const KeyHook* equal = EqualHookOf(key->type_index);
-  if (equal == nullptr) return true;  // a guess, which is therefore not stored
+  if (equal == nullptr) return true;  // a guess, so the caller does not store it
   RawResult raw = CallNativeEqual(equal, key, key);
   bool has_failed = HasTypeIndex(raw, kTVMFFIError);
   if (has_failed) Value released = AdoptError(raw);

@@ -4,11 +4,11 @@
 //   2. At that depth, the release of a child is deferred: it is added to a list of the thread.
 //   3. The release at depth kMaxDepth drains the list after its own object is destroyed.
 //
-// Depth and list are thread-local and not on the stack, because a destructor may switch to another
-// fiber (with its own stack) of the thread, or end the thread.  All fibers of a thread share them.
-// A suspended fiber counts in the depth of the others, which therefore defer releases earlier.  A
-// release is deferred only if a draining release is active on the same stack; the addresses of the
-// frames decide that.
+// The depth and the list of deferred releases are thread-local and not on the stack, because a
+// destructor may switch to another fiber of the thread, which has its own stack, or end the thread.
+// All fibers of a thread share them.  A suspended fiber counts in the depth of the others, which
+// therefore defer releases earlier.  A release is deferred only if a draining release is active on
+// the same stack; the addresses of the frames decide that.
 #include "nested_release.h"
 
 #include <tvm/ffi/c_api.h>
@@ -25,8 +25,8 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-// The most stack bytes between two levels.  If each level used more, kMaxDepth levels would not fit
-// into a stack either.
+// The most stack bytes between the frames of two nested releases.  If each level used more,
+// kMaxDepth levels would not fit into a stack.
 constexpr uintptr_t kMaxLevelBytes = 128 << 10;
 
 // The number of active releases on all stacks of the thread.
@@ -48,20 +48,20 @@ class DeferredReleases {
   DeferredReleases() = default;
   DeferredReleases(const DeferredReleases&) = delete;
   DeferredReleases& operator=(const DeferredReleases&) = delete;
-  // Runs at thread exit.  The list has entries then if the draining release was unwound, or if its
-  // fiber was abandoned.
+  // Runs at thread exit.  Deferred releases are left in the list only if the draining release was
+  // unwound, or if its fiber was abandoned.
   ~DeferredReleases() noexcept(false) { Drain(); }
 
   void Add(const DeferredRelease& release) { list_.push_back(release); }
 
   void Drain() {
     while (!list_.empty()) {
-      DeferredRelease release = list_.back();  // a copy: the deleter may add entries
+      DeferredRelease release = list_.back();  // a copy, because the deleter may append to list_
       list_.pop_back();
       WeakRefScope scope{release};
       release.deleter(release.object, release.flags);
     }
-    constexpr size_t kMaxCapacity = 1024;  // free the memory that a wide container needed
+    constexpr size_t kMaxCapacity = 1024;  // free the list of a very wide container
     if (list_.capacity() > kMaxCapacity) std::vector<DeferredRelease>().swap(list_);
   }
 
@@ -91,7 +91,7 @@ bool Defer(const DeferredRelease& release) {
   return true;
 }
 
-// Counts one level of depth, also when a cancelled thread is unwound through it.
+// Counts one level of depth during its lifetime, also when a cancelled thread is unwound.
 struct Level {
   Level() { ++depth; }
   ~Level() { --depth; }
@@ -99,14 +99,15 @@ struct Level {
   Level& operator=(const Level&) = delete;
 };
 
-// Marks a frame whose release drains the list.
+// Marks the stack frame of a release that drains the list of deferred releases.
 class DrainScope {
  public:
   explicit DrainScope(uintptr_t frame) : frame_(frame), previous_(draining_frame) {
     draining_frame = frame;
   }
   ~DrainScope() {
-    // A draining release on another stack may have started since and still be active.
+    // Do not restore the outer frame if a draining release on another stack has started since and
+    // is still active.
     if (draining_frame == frame_) draining_frame = previous_;
   }
   DrainScope(const DrainScope&) = delete;

@@ -70,7 +70,8 @@ namespace detail {
 template <typename T>
 void DeleteObject(void* header, int flags) {
   T* object = static_cast<T*>(static_cast<TVMFFIObject*>(header));
-  // Frees the memory also when a cancelled thread is unwound inside the destructor.
+  // Frees the memory of the object at the end of the deleter, also when a cancelled thread is
+  // unwound inside the object's destructor.
   struct FreeAtExit {
     void* address;
     ~FreeAtExit() { std::free(address); }

@@ -19,8 +19,8 @@ struct OpaqueObject : TVMFFIObject, TVMFFIOpaqueObjectCell {
   void (*deleter_of_handle)(void*) = nullptr;
 };
 
-// The header that precedes the body of every block.  Its last member, TVMFFIObjectAllocHeader, ends
-// where the body begins.
+// The header of every block of the custom allocator.  Its last member, TVMFFIObjectAllocHeader,
+// ends where the body, the object itself, begins.
 struct BlockHeader {
   void* block;
   TVMFFIObjectAllocHeader header;

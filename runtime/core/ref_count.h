@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-// GCC defines a macro under ThreadSanitizer; Clang reports it as a feature.
+// Detect ThreadSanitizer: GCC defines a macro, Clang reports a feature.
 #if defined(__SANITIZE_THREAD__)
 #define TVM_FFI_RUNTIME_THREAD_SANITIZER
 #elif defined(__has_feature)
@@ -30,8 +30,8 @@ inline void IncRef(TVMFFIObject* object) noexcept {
   __atomic_fetch_add(&object->combined_ref_count, kStrongOne, __ATOMIC_RELAXED);
 }
 
-// Call before a deleter runs: makes the writes of the other owners visible, which they made before
-// they released their references.
+// Makes the writes of all other owners visible that they made before they released their
+// references.  Called before a deleter runs.
 inline void AcquireReleasedWrites(TVMFFIObject* object) noexcept {
 #ifdef TVM_FFI_RUNTIME_THREAD_SANITIZER
   // ThreadSanitizer does not model fences.
@@ -55,7 +55,8 @@ inline void DecWeakRef(TVMFFIObject* object) {
   }
 }
 
-// Like DecWeakRef, not noexcept: a cancelled thread may be unwound inside a third-party deleter.
+// Releases one strong reference.  Like DecWeakRef, this is not noexcept: a cancelled thread may be
+// unwound inside a third-party deleter.
 inline void DecRef(TVMFFIObject* object) {
   uint64_t before = __atomic_fetch_sub(&object->combined_ref_count, kStrongOne, __ATOMIC_RELEASE);
   if (before == kBothOne) {

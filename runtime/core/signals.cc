@@ -11,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// PyGILState_STATE is a C enum, which is passed like int.
+// Pointers to the three CPython functions.  PyGILState_STATE is a C enum, which is passed like int.
 std::atomic<int (*)()> check_signals{nullptr};
 std::atomic<int (*)()> ensure_gil{nullptr};
 std::atomic<void (*)(int)> release_gil{nullptr};
@@ -43,7 +43,8 @@ int TVMFFIEnvRegisterCAPI(const char* name, void* symbol) {
   });
 }
 
-// On -1, the runtime has no pending error: the exception is pending in the host language.
+// If the result is -1, the runtime has no pending error: the exception is pending in the host
+// language.
 int TVMFFIEnvCheckSignals() {
   auto check = check_signals.load(std::memory_order_acquire);
   if (check == nullptr) return 0;

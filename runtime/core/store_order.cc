@@ -16,7 +16,7 @@ void SeparateStores() noexcept { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 namespace {
 
-// Commands of membarrier(2).
+// Command numbers of the system call membarrier(2).
 constexpr int kQuery = 0;
 constexpr int kPrivateExpedited = 1 << 3;
 constexpr int kRegisterPrivateExpedited = 1 << 4;
@@ -34,8 +34,9 @@ bool RegisterExpeditedBarrier() {
 
 }  // namespace
 
-// A processor may load the first value speculatively before the second.  The barrier in the
-// interrupt handler orders its loads: it loads both values before the barrier or both after it.
+// The processor of a reader may load the first value speculatively before the second.  The barrier
+// that interrupts the reader orders its loads: both values are loaded before the barrier or both
+// after it.
 void SeparateStores() noexcept {
   static const bool has_barrier = RegisterExpeditedBarrier();
   __atomic_thread_fence(__ATOMIC_SEQ_CST);

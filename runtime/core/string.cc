@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings and bytes: up to 7 bytes are stored in the Any, longer content in a heap object, after
-// the header.
+// Strings and bytes: content of up to 7 bytes is stored in the TVMFFIAny, longer content in a heap
+// object after the header.
 #include <cstdint>
 #include <cstring>
 #include <new>

@@ -11,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kMaxNdim = 1024;  // far above the limit of any framework; detects invalid structs
+constexpr int32_t kMaxNdim = 1024;  // above the limit of any framework; detects invalid structs
 
 void FillCompactStrides(const DLTensor& tensor, int64_t* strides) {
   int64_t step = 1;
@@ -29,7 +29,7 @@ bool IsCompact(const DLTensor& tensor) {
   if (tensor.strides == nullptr || !HasElements(tensor)) return true;
   int64_t step = 1;
   for (int32_t dim = tensor.ndim - 1; dim >= 0; --dim) {
-    if (tensor.shape[dim] == 1) continue;  // no index uses this stride
+    if (tensor.shape[dim] == 1) continue;  // the stride of this dimension is never used
     if (tensor.strides[dim] != step) return false;
     step *= tensor.shape[dim];
   }
@@ -77,7 +77,7 @@ struct ManagedTensorObject : TensorObject {
   // Compact strides follow the struct if the source has no strides.
 };
 
-// A tensor over read-only memory.  IsReadOnly recognises the type by its deleter.
+// A tensor over read-only memory.  IsReadOnly recognises such tensors by their deleter.
 struct ReadOnlyTensorObject : ManagedTensorObject<DLManagedTensorVersioned> {
   using ManagedTensorObject::ManagedTensorObject;
 };
@@ -132,7 +132,7 @@ void CheckVersion(const DLManagedTensorVersioned& managed) {
 }
 
 struct ViewObject : TensorObject {
-  using NestsDeeply = void;  // the source may be a view
+  using NestsDeeply = void;  // the source tensor of a view may be a view
   Ref<TVMFFIObject> source;
   // Copies of shape and strides follow the struct.
 };
@@ -146,7 +146,8 @@ bool IsReadOnly(const TVMFFIObject* object) {
          object->deleter == detail::DeleterOf<ReadOnlyViewObject>();
 }
 
-// Returns a new managed tensor, which owns one reference to the tensor in manager_ctx.
+// Returns a new managed tensor for DLPack consumers.  Its manager_ctx owns one reference to the
+// tensor.
 template <typename Managed>
 Managed* Export(TVMFFIObjectHandle tensor) {
   Ref<TensorObject> source = Ref<TensorObject>::Share(tensor);

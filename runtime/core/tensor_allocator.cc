@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor allocation (TVMFFIEnvTensorAlloc): with the allocator of the thread, else that of the
-// process, else, for CPU tensors, the default one of this file.
+// Tensor allocation (TVMFFIEnvTensorAlloc) with the allocator that was set for the thread.  Without
+// one, the allocator of the process is used; without either, CPU tensors come from the default
+// allocator in this file.
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <atomic>

@@ -69,7 +69,7 @@ inline constexpr std::string_view kTypeAttrNames[] = {
     "__data_to_json__",
     "__data_from_json__",
     "__ffi_enum__",
-    // Binaries of ABI levels 0.1.11 and 0.1.12 look these up while they are loaded.
+    // Binaries of ABI levels 0.1.11 and 0.1.12 look these columns up while they are loaded.
     "__ffi_enum_entries__",
     "__ffi_enum_attrs__",
     "__ffi_enum_value_entries__",

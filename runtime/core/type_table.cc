@@ -20,9 +20,9 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kQueryOnly = -2;  // a parent index: look the key up without registering it
+constexpr int32_t kQueryOnly = -2;  // special parent index: look the key up without registering it
 
-// A duplicate registration, described for a warning or an error.
+// A duplicate registration, with the data for the warning or the error.
 struct Duplicate {
   const void* registrant;  // an address in the code that registered the entry first
   const char* entry_kind;  // "field", "type" or "type attribute"
@@ -31,14 +31,16 @@ struct Duplicate {
   std::string error_message;
 };
 
-// Ignores the duplicate with a warning, or raises an error.  Do not hold the lock during the call:
-// both wait for the loader, which may wait for an initialiser that registers a type.
+// Ignores the duplicate with a warning if a library is being loaded, else raises an error.  Do not
+// hold the table's lock during the call: the warning and the error wait for the loader, which may
+// wait for an initialiser that registers a type.
 void IgnoreOrRaise(Duplicate duplicate) {
   if (WarnIfLibraryIsLoading(duplicate.entry_kind, duplicate.name, duplicate.registrant)) return;
   RaiseMessage(duplicate.error_kind, std::move(duplicate.error_message));
 }
 
-// Returns one warning per ancestor that has a field of the same name.
+// Returns the text of one warning per ancestor that has a field of the same name; "" if there is
+// none.
 std::string WarnOfHiddenFields(const TVMFFITypeInfo& type, std::string_view field) {
   std::string warnings;
   for (int32_t depth = 0; depth < type.type_depth; ++depth) {
@@ -174,7 +176,7 @@ int32_t TypeTable::Add(const TypeRequest& request) {
     ThrowTableError("InternalError", "type `", request.key, "`: static index ", index,
                     " is taken or outside 0..", kTVMFFIDynObjectBegin - 1);
   }
-  // Dynamic types with an index in the range would be treated as child types.
+  // Dynamic types with an index in the range of the child slots would be treated as child types.
   if (!is_dynamic && request.child_slots >= kTVMFFIDynObjectBegin - index) {
     ThrowTableError("InternalError", "type `", request.key, "`: ", request.child_slots,
                     " child slots after the static index ", index, " reach beyond ",
@@ -201,7 +203,7 @@ int32_t TypeTable::Add(const TypeRequest& request) {
   info.type_depth = request.depth;
   info.type_key = BorrowBytes(key);
   info.type_key_hash =
-      std::hash<std::string_view>()(request.key);  // the hash of libstdc++ is contract
+      std::hash<std::string_view>()(request.key);  // the ABI requires the hash of libstdc++
   if (parent != nullptr) {
     std::copy_n(parent->info.type_ancestors, parent_depth, ancestors.get());
     ancestors[static_cast<size_t>(parent_depth)] = &parent->info;
@@ -224,7 +226,7 @@ int32_t TypeTable::FreeDynamicIndex(const TypeRequest& request, const Entry* par
   int32_t needed = request.child_slots + 1;
   int32_t first = parent->info.type_index + parent->allocated_slots;
   int32_t end = parent->info.type_index + parent->slots;
-  // Skip types that were registered with a static index in the range.
+  // Move the range after any type that was registered with a static index inside it.
   for (int32_t index = first; index < std::min(first + needed, end); ++index) {
     if (FindEntry(index) != nullptr) first = index + 1;
   }
@@ -301,7 +303,7 @@ void TypeTable::AddField(Entry* entry, const TVMFFIFieldInfo& info) {
   }
   field.default_value_or_factory = default_value.raw();
   entry->fields.Append(field);
-  setter.release();  // the table owns both references now
+  setter.release();  // the table owns getter and setter now
   default_value.Release();
   PublishArray(entry->fields, &entry->info.fields, &entry->info.num_fields);
 }

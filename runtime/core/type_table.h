@@ -30,24 +30,24 @@ namespace tvm::ffi::runtime {
 // Arguments of TVMFFITypeGetOrAllocIndex.
 struct TypeRequest {
   std::string_view key;
-  int32_t static_index;  // negative: allocate
+  int32_t static_index;  // negative: allocate an index
   int32_t depth;
   int32_t child_slots;
   bool children_may_overflow;
-  int32_t parent_index;  // -1: none
+  int32_t parent_index;  // -1: no parent
 };
 
 class TypeTable {
  public:
   static TypeTable& Global();
 
-  // Returns the index of the key; registers the type first if the key is new.
+  // Returns the index of the type with this key; registers the type first if the key is new.
   int32_t GetOrAllocIndex(const TypeRequest& request);
-  // Returns -1 if the key is unknown.
+  // Returns the index of the type with this key, or -1 if the key is not registered.
   int32_t FindIndex(std::string_view key);
-  // Returns null if no type has the index.  Lock-free.
+  // Returns the type with this index, or null if there is none.  Lock-free.
   const TVMFFITypeInfo* Find(int32_t index) const;
-  // Returns the key, or a placeholder for messages if no type has the index.
+  // Returns the key of a type, or a placeholder for error messages if no type has the index.
   std::string_view KeyOf(int32_t index) const;
   std::vector<std::string_view> Keys() const;  // in order of registration
 
@@ -56,19 +56,19 @@ class TypeTable {
   // its fields, methods and attributes of the type are ignored as well.
   void RegisterField(int32_t index, const TVMFFIFieldInfo& info);
   void RegisterMethod(int32_t index, const TVMFFIMethodInfo& info);
-  // registrant  an address in the registering code
+  // Registers the metadata of a type.  registrant: an address in the registering code.
   void RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata, const void* registrant);
 
-  // With index 0, only creates the column.
+  // Stores a value in the attribute column `name`.  With type index 0, only creates the column.
   void RegisterAttr(int32_t index, std::string_view name, const TVMFFIAny& value);
   const TVMFFITypeAttrColumn* FindColumn(std::string_view name);
 
  private:
-  // A registered type: the C struct and the state of the registration.
+  // A registered type: the TVMFFITypeInfo and the state of its registration.
   struct Entry {
     TVMFFITypeInfo info;
-    int32_t slots;            // indices reserved for this type and its child types
-    int32_t allocated_slots;  // indices in use, at least 1 for the type itself
+    int32_t slots;            // number of indices reserved for this type and its child types
+    int32_t allocated_slots;  // number of indices in use, at least 1 for the type itself
     bool children_may_overflow;
     TVMFFITypeMetadata metadata;
     const void* registrant = nullptr;  // an address in the code that registered the metadata
@@ -90,8 +90,8 @@ class TypeTable {
   using Chunk = std::array<std::atomic<Entry*>, kChunkSize>;
 
   TypeTable();
-  // Calls `change` under the lock.  It must throw TableError instead of raising an error, and must
-  // not run third-party code.
+  // Calls `change` under the lock of the table.  `change` must throw TableError instead of raising
+  // an error, and must not run third-party code.
   template <typename Change>
   auto WithLock(Change&& change);
   Entry* FindEntry(int32_t index) const;
@@ -105,7 +105,7 @@ class TypeTable {
   void AddField(Entry* entry, const TVMFFIFieldInfo& info);
   static void AddAttr(Column* column, size_t position, Value owned);
   Column& GetOrAddColumn(std::string_view name);
-  // Returns a NUL-terminated copy that lives as long as the table.
+  // Returns a NUL-terminated copy of the text that lives as long as the table.
   std::string_view Intern(std::string_view text) { return strings_.emplace_back(text); }
   TVMFFIByteArray Intern(const TVMFFIByteArray& text) { return BorrowBytes(Intern(View(text))); }
 

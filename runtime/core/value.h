@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value: an owned TVMFFIAny.  It has the same 16 bytes, so it crosses the C ABI without conversion.
+// Value: a C++ class that owns a TVMFFIAny.  It has the same 16 bytes, so it crosses the C ABI
+// without conversion.
 #ifndef TVM_FFI_RUNTIME_CORE_VALUE_H_
 #define TVM_FFI_RUNTIME_CORE_VALUE_H_
 
@@ -41,10 +42,10 @@ class Value {
     if (IsObject()) DecRef(raw_.v_obj);
   }
 
-  // Consumes an owned any.
+  // Consumes an owned TVMFFIAny.
   static Value Adopt(TVMFFIAny owned) { return Value(owned); }
-  // Converts a borrowed any by the rules of TVMFFIAnyViewToOwnedAny: a raw string or byte array is
-  // copied, an rvalue reference is moved from, and any other object gets a new reference.
+  // Converts a borrowed TVMFFIAny by the rules of TVMFFIAnyViewToOwnedAny: a raw string or byte
+  // array is copied, an rvalue reference is moved from, and any other object gets a new reference.
   static Value FromView(const TVMFFIAny& view);
 
   template <typename T>
@@ -56,7 +57,7 @@ class Value {
     return Value(any);
   }
   static Value Int(int64_t value) { return Value(IntAny(value)); }
-  // Copies the text: up to 7 bytes into the any, longer text into a heap object.
+  // Copies the text: up to 7 bytes into the TVMFFIAny, longer text into a heap object.
   static Value String(std::string_view text);
   static Value Bytes(std::string_view content);
 
@@ -76,13 +77,13 @@ class Value {
   TVMFFIAny raw_;
 };
 
-// Returns true if the any is a string of any form: raw, small or heap.
+// Returns true if a TVMFFIAny is a string of any form: raw, small or heap.
 inline bool IsText(const TVMFFIAny& any) {
   return any.type_index == kTVMFFISmallStr || any.type_index == kTVMFFIStr ||
          any.type_index == kTVMFFIRawStr;
 }
 
-// Returns the content of an any for which IsText is true; borrowed from the any.
+// Returns the content of a TVMFFIAny for which IsText is true; borrowed from the TVMFFIAny.
 std::string_view ViewOfText(const TVMFFIAny& any);
 
 }  // namespace tvm::ffi::runtime

@@ -4,14 +4,15 @@
 
 #include "../core/extra_layer.h"
 
-// Null in a program that is linked with the static archive and does not require the symbol.
+// This function is null in a program that is linked with the static archive and does not require
+// the symbol.
 #pragma weak tvm_ffi_dynamic_loading
 
 using namespace tvm::ffi::extra;
 
 void tvm::ffi::runtime::RegisterExtra() {
   RegisterRegistryFunctions();
-  RegisterAutoInit();  // before the types, whose definitions use it
+  RegisterAutoInit();  // before the types, whose definitions use automatic constructors
   // Types
   RegisterReflectionTypes();
   RegisterBigIntType();

@@ -38,7 +38,8 @@ class TestHashObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestHash", TestHashObj, Object);
 };
 
-// Base with a key, which the hooks below compare, and a label, which they ignore.
+// Base class with a key, which the hooks of the derived classes compare, and a label, which they
+// ignore.
 class LabelledObj : public Object {
  public:
   int64_t key = 0;
@@ -81,7 +82,7 @@ int CompareKeys(const Class* lhs, const Class* rhs, const Compare& compare) {
   return compare(lhs->key, rhs->key);
 }
 
-// Registers the two fields.
+// Registers the fields `key` and `label`.
 template <typename Class>
 void RegisterLabelled() {
   refl::ObjectDef<Class>()

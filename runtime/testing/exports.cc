@@ -27,5 +27,5 @@ Returns
 result : int
     The sum of a and b.)")
 
-// A program that refers to this function makes its linker keep the library.
+// Does nothing.  A program that refers to this function makes its linker keep the library.
 extern "C" TVM_FFI_DLL_EXPORT int TVMFFITestingDummyTarget() { return 0; }

@@ -16,17 +16,20 @@ namespace {
 using namespace tvm::ffi;
 namespace refl = tvm::ffi::reflection;
 
-// ---- Calls --------------------------------------------------------------------------------------
+// ---- Functions for calls and errors -------------------------------------------------------------
 
 void Echo(PackedArgs args, Any* result) {
-  if (args.size() < 1) TVM_FFI_THROW(TypeError) << "testing.echo takes a value, got none";
+  if (args.size() < 1)
+    TVM_FFI_THROW(TypeError) << "testing.echo: expected a value, got no argument";
   *result = args[0];
 }
 
 void Apply(PackedArgs args, Any* result) {
-  if (args.size() < 1) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got nothing";
+  if (args.size() < 1)
+    TVM_FFI_THROW(TypeError) << "testing.apply: expected a function, got no argument";
   auto function = args[0].cast<Function>();  // None converts to a null function
-  if (function == nullptr) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got None";
+  if (function == nullptr)
+    TVM_FFI_THROW(TypeError) << "testing.apply: expected a function, got None";
   function.CallPacked(args.Slice(1), result);
 }
 
@@ -34,14 +37,14 @@ void Nop(PackedArgs, Any*) {}
 
 int64_t AddOne(int64_t x) { return x + 1; }
 
-// The argument is borrowed, so the call itself adds no reference.
+// Returns the number of references.  The argument is borrowed, so the call itself adds none.
 int64_t ObjectUseCount(const Object* object) { return static_cast<int64_t>(object->use_count()); }
 
 void RaiseError(const String& kind, const String& message) {
   throw Error(kind, message, std::string());
 }
 
-// Wait for the given seconds, or until a signal is pending.
+// Waits for the given seconds, or until a signal is pending.
 void RunCheckSignal(int64_t seconds) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);

@@ -70,7 +70,7 @@ class TestNonCopyableObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestNonCopyable", TestNonCopyableObj, Object);
 };
 
-// Writable here; the Python class freezes the fields.
+// The C++ class has writable fields; its Python class freezes them.
 class TestFrozenCxxObj : public Object {
  public:
   int64_t value = 0;
@@ -80,7 +80,7 @@ class TestFrozenCxxObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestFrozenCxx", TestFrozenCxxObj, Object);
 };
 
-// Fields for shared and cyclic references.
+// Test class for deep copies: its fields can form shared and cyclic references.
 class TestDeepCopyEdgesObj : public Object {
  public:
   Any v_any;

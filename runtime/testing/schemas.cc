@@ -21,7 +21,7 @@ T Identity(T value) {
 using Numbers = Array<int64_t>;
 using NumbersByName = Map<String, Numbers>;
 
-// Returns the map; if `name` is given, the present numbers are added under it.
+// Returns `map`; if `name` is given, adds the numbers that are not None under that name.
 NumbersByName AddPresent(const Array<Optional<int64_t>>& numbers, NumbersByName map,
                          const Optional<String>& name) {
   if (!name.has_value()) return map;

@@ -8,7 +8,8 @@
 
 /* ---- Attributes of the call ---------------------------------------------------------------- */
 
-/* Source of an argument; tvm_ffi.interop._xla.attributes writes the same numbers. */
+/* Sources of an argument, as encoded in the attribute __arguments.  The Python module
+ * tvm_ffi.interop._xla.attributes writes the same numbers. */
 enum {
   kOperand = 0,
   kOutput = 1,
@@ -24,7 +25,8 @@ static int IsNamed(const XLA_FFI_ByteSpan* name, const char* text, size_t size) 
   return name->len == size && memcmp(name->ptr, text, size) == 0;
 }
 
-/* The two attributes are adjacent: names are sorted, and no other name begins with "__". */
+/* Attributes are sorted by name and no other name begins with "__", so __arguments and __function
+ * are adjacent. */
 const char* ReadCallAttributes(Call* call) {
   const XLA_FFI_Attrs* attrs = &call->frame->attrs;
   const XLA_FFI_Array* codes;
@@ -44,13 +46,13 @@ const char* ReadCallAttributes(Call* call) {
   call->arguments = numbers + 2;
   call->num_arguments = (int32_t)codes->size - 2;
   if (numbers[0] != attrs->size) {
-    return "call_tvm_ffi: the program was changed: the call has other attributes than it was "
-           "made with";
+    return "call_tvm_ffi: the XLA program was changed: the number of attributes differs from the "
+           "number in __arguments";
   }
   return NULL;
 }
 
-/* ---- Storage ------------------------------------------------------------------------------- */
+/* ---- Storage for arguments and tensors ----------------------------------------------------- */
 
 static size_t NumTensors(const Call* call) {
   return (size_t)call->num_arguments + (size_t)call->frame->rets.size;
@@ -88,7 +90,7 @@ static int AllocateStorage(Call* call, CallStorage* storage) {
   return 0;
 }
 
-/* ---- Arguments ----------------------------------------------------------------------------- */
+/* ---- Conversion of arguments --------------------------------------------------------------- */
 
 static int DescribeBuffer(Call* call, const XLA_FFI_Args* buffers, int64_t index, DLTensor* out) {
   const XLA_FFI_Buffer* buffer = buffers->values[index];
@@ -104,7 +106,7 @@ static int SetBuffer(Call* call, const XLA_FFI_Args* buffers, int64_t index, TVM
   return DescribeBuffer(call, buffers, index, tensor);
 }
 
-/* Fill an argument that is not a buffer. */
+/* Fill an argument that is not a buffer: None or an attribute. */
 static int SetValue(Call* call, int32_t source, int64_t index, TVMFFIAny* out, DLTensor* tensor) {
   if (source == kNone) return 0;
   if (index < 0 || index >= call->frame->attrs.size) return kBadProgram;
@@ -125,7 +127,7 @@ static void ReleaseValues(const TVMFFIAny* values, int32_t count) {
   for (i = 0; i < count; ++i) ReleaseValue(&values[i]);
 }
 
-/* Fill all arguments.  After a failure, the filled ones are released. */
+/* Fill all arguments.  After a failure, releases the arguments that were filled. */
 static int SetArguments(Call* call) {
   static const TVMFFIAny none = {kTVMFFINone, {0}, {0}};
   int code = 0;
@@ -152,7 +154,7 @@ static int AllOutputsAreNamed(const Call* call) {
   return num_outputs < 64 && call->named_outputs == ((uint64_t)1 << num_outputs) - 1;
 }
 
-/* Describe the outputs that no argument names: the function returns their values. */
+/* Describe the outputs that no argument names as tensors, into which results are copied. */
 static int DescribeReturned(Call* call) {
   DLTensor* next = call->tensors + call->num_arguments;
   int64_t output;

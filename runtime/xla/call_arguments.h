@@ -12,18 +12,18 @@ typedef struct CallStorage {
   TVMFFIAny values[kInlineTensors];
   DLTensor tensors[kInlineTensors];
   int64_t strides[kInlineStrides];
-  void* heap; /* NULL, or from malloc */
+  void* heap; /* from malloc, for large calls; else NULL */
 } CallStorage;
 
-/* Read __function and __arguments.  Returns an error message, or NULL. */
+/* Read the attributes __function and __arguments.  Returns an error message, or NULL on success. */
 const char* ReadCallAttributes(Call* call);
 
-/* Fill the arguments and the tensors over the outputs of this call.
+/* Fill the arguments, and the tensors over the outputs of the call.
  *
- * Fails: with a code of call_description.h; there is nothing to release then. */
+ * Fails: with a code of call_description.h; the caller then has nothing to release. */
 int PrepareArguments(Call* call, CallStorage* storage);
 
-/* Release the arguments and their storage. */
+/* Release the arguments that PrepareArguments filled, and their storage. */
 void ReleaseArguments(Call* call, CallStorage* storage);
 
 #endif /* TVM_FFI_RUNTIME_XLA_CALL_ARGUMENTS_H_ */

@@ -6,10 +6,11 @@
 
 #include "call_description.h"
 
-/* Convert a number, a string, or an array of numbers in CPU memory, which `tensor` describes. */
+/* Convert an attribute: a number, a string, or an array of numbers, which becomes `tensor` in CPU
+ * memory. */
 int SetAttribute(Call* call, int64_t index, TVMFFIAny* out, DLTensor* tensor);
 
-/* Convert JSON graph text to the value that it describes.  *out is owned. */
+/* Convert an attribute with JSON graph text to the value that it describes.  *out is owned. */
 int SetFromJSONGraph(Call* call, int64_t index, TVMFFIAny* out);
 
 #endif /* TVM_FFI_RUNTIME_XLA_CALL_ATTRIBUTES_H_ */

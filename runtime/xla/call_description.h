@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * State of one XLA custom call: argument values, and tensors over XLA's buffers.  All memory lives
- * as long as the call. */
+ * State of one XLA custom call: argument values, and tensors over XLA's buffers.  All memory in it
+ * lives as long as the call. */
 #ifndef TVM_FFI_RUNTIME_XLA_CALL_DESCRIPTION_H_
 #define TVM_FFI_RUNTIME_XLA_CALL_DESCRIPTION_H_
 
@@ -13,27 +13,27 @@
 typedef struct Call {
   const XLA_FFI_CallFrame* frame;
   DLDevice device;
-  XLA_FFI_ByteSpan name;    /* of the function */
-  uint32_t checksum;        /* of name and attributes, see named_function.h */
+  XLA_FFI_ByteSpan name;    /* name of the global function */
+  uint32_t checksum;        /* checksum of name and attributes, see named_function.h */
   const int32_t* arguments; /* length num_arguments; source codes from __arguments */
   int32_t num_arguments;
-  int32_t num_returned;   /* outputs that no argument names */
+  int32_t num_returned;   /* number of outputs that no argument names */
   uint64_t named_outputs; /* bit i: an argument is output i; for the first 64 outputs */
   TVMFFIAny* values;      /* length num_arguments; owned */
   DLTensor* tensors;      /* one per argument, then one per returned output */
-  int64_t* strides;       /* next free slot */
+  int64_t* strides;       /* next free element for strides of tensors */
   int64_t* strides_end;
 } Call;
 
-/* Codes of a failed conversion. */
+/* Return codes of a failed conversion of arguments. */
 enum {
   kBadProgram = -1,    /* attributes that tvm_ffi.interop.jax did not write */
-  kRaised = -2,        /* an error is pending */
-  kNoElementType = -3, /* DLPack has no such element type */
-  kNoSpace = -4,       /* the storage is too small */
+  kRaised = -2,        /* a TVM FFI error is pending */
+  kNoElementType = -3, /* DLPack lacks the element type of a buffer */
+  kNoSpace = -4,       /* CallStorage is too small */
 };
 
-/* Fill a DLTensor over compact memory. */
+/* Fill *out, a DLTensor over compact memory.  Returns 0, kNoSpace or kNoElementType. */
 static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64_t ndim,
                            int64_t* shape, DLDevice device, DLTensor* out) {
   int64_t* strides = call->strides;
@@ -56,7 +56,7 @@ static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64
   return 0;
 }
 
-/* Release an owned value. */
+/* Release the reference of an owned value. */
 static inline void ReleaseValue(const TVMFFIAny* value) {
   if (value->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(value->v_obj);
 }

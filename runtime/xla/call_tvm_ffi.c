@@ -18,7 +18,7 @@
 #include "named_function.h"
 #include "xla_error.h"
 
-/* ---- One call ------------------------------------------------------------------------------ */
+/* ---- Execution of one call ----------------------------------------------------------------- */
 
 static XLA_FFI_Error* CallFunction(Call* call, const TVMFFIHostScope* scope) {
   const XLA_FFI_Api* api = call->frame->api;
@@ -50,7 +50,7 @@ static XLA_FFI_Error* ConversionError(const Call* call, int code) {
   return NewError(api, kInvalidArgument, "call_tvm_ffi: __arguments does not fit the call");
 }
 
-/* Run the call that the frame describes.  scope: NULL on the CPU. */
+/* Run the call that the frame describes.  scope: device, stream and allocator; NULL on the CPU. */
 static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostScope* scope,
                               DLDevice device) {
   const char* problem;
@@ -69,12 +69,12 @@ static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostSc
   return failed;
 }
 
-/* ---- The environment of a call ------------------------------------------------------------- */
+/* ---- Device and stream of a call ----------------------------------------------------------- */
 
 #define API_HAS(api, Function) \
   ((api)->struct_size >= offsetof(XLA_FFI_Api, Function) + sizeof((api)->Function))
 
-/* Fill in device and stream of a call on a device. */
+/* Fill in the device and the stream of a call that runs on a device. */
 static XLA_FFI_Error* FillScope(const XLA_FFI_CallFrame* frame, TVMFFIHostScope* scope) {
   const XLA_FFI_Api* api = frame->api;
   XLA_FFI_Stream_Get_Args stream;
@@ -140,7 +140,7 @@ static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type,
   return RunCall(frame, NULL, TVMFFIDLDeviceFromIntPair(kDLCPU, 0));
 }
 
-/* ---- Handlers by platform ------------------------------------------------------------------ */
+/* ---- Handlers, one per platform ------------------------------------------------------------ */
 
 #define HANDLER(Name, device_type, traits)                                     \
   TVM_FFI_DLL_EXPORT XLA_FFI_Error* TVMFFIXla##Name(XLA_FFI_CallFrame* frame); \
@@ -151,6 +151,7 @@ static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type,
 HANDLER(CallCpu, kDLCPU, 0)
 HANDLER(CallCuda, kDLCUDA, 0)
 HANDLER(CallRocm, kDLROCM, 0)
-/* Handlers for functions that always launch the same work: XLA may capture them in a CUDA graph. */
+/* Handler for functions that launch the same work in each call: XLA may capture it in a CUDA
+ * graph. */
 HANDLER(CaptureCuda, kDLCUDA, XLA_FFI_Trait_CommandBufferCompatible)
 HANDLER(CaptureRocm, kDLROCM, XLA_FFI_Trait_CommandBufferCompatible)

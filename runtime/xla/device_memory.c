@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* State shared by the tensors of a call. */
+/* Owner of the device memory of a call, which all tensors that the call allocated share. */
 typedef struct DeviceMemoryOwner {
   const XLA_FFI_Api* api;
   XLA_FFI_Context* ctx;
-  atomic_int num_tensors; /* plus one while the call runs */
-  atomic_int is_over;     /* the call has returned: memory can no longer be freed */
+  atomic_int num_tensors; /* number of live tensors, plus one while the call runs */
+  atomic_int is_over;     /* 1 after the call returned: memory can no longer be freed */
 } DeviceMemoryOwner;
 
-/* A tensor; shape and strides follow in the same allocation. */
+/* A tensor in XLA's memory; shape and strides follow the struct in the same allocation. */
 typedef struct DeviceTensor {
   DLManagedTensorVersioned managed;
   DeviceMemoryOwner* owner;
   size_t size_bytes;
 } DeviceTensor;
 
-enum { kAlignment = 16 }; /* accepted by XLA on every platform; XLA aligns to more */
+enum { kAlignment = 16 }; /* XLA accepts 16 bytes on every platform, and aligns to more */
 
 static _Thread_local DeviceMemory* current = NULL;
 
@@ -48,7 +48,7 @@ int DeviceMemoryEnd(DeviceMemory* memory) {
   return are_alive;
 }
 
-/* ---- Memory -------------------------------------------------------------------------------- */
+/* ---- Device memory and its owner ----------------------------------------------------------- */
 
 static void DestroyError(const XLA_FFI_Api* api, XLA_FFI_Error* error) {
   XLA_FFI_Error_Destroy_Args args;
@@ -93,7 +93,7 @@ static void DeleteTensor(DLManagedTensorVersioned* managed) {
   free(tensor);
 }
 
-/* ---- Tensors ------------------------------------------------------------------------------- */
+/* ---- Tensors in device memory -------------------------------------------------------------- */
 
 /* Return the size of a compact tensor in bytes, at least 1; 0 on overflow. */
 static size_t SizeOf(const DLTensor* tensor) {
@@ -152,7 +152,7 @@ static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) 
   return tensor;
 }
 
-/* Allocate on another device, with the allocator that this one replaced. */
+/* Allocate a tensor on a device other than the call's, with the allocator that was set before. */
 static int AllocateOutsideXla(DLTensor* prototype, DLManagedTensorVersioned** out) {
   DLPackManagedTensorAllocator ours = NULL;
   TVMFFIObjectHandle tensor = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * XLA device allocator as the tensor allocator of a call.
+ * XLA device allocator as the tensor allocator during an XLA custom call.
  *
  * XLA's allocator may be used only during a call.  A tensor that is alive afterwards can neither be
  * used nor freed: DeviceMemoryEnd detects it, and the call fails. */
@@ -25,11 +25,11 @@ typedef struct DeviceMemory {
 /* Make DeviceMemoryAllocate on this thread allocate from XLA until DeviceMemoryEnd. */
 void DeviceMemoryBegin(DeviceMemory* memory, const XLA_FFI_CallFrame* frame, DLDevice device);
 
-/* Return 1 if tensors of the call are still alive, else 0. */
+/* End the call.  Return 1 if tensors that it allocated are still alive, else 0. */
 int DeviceMemoryEnd(DeviceMemory* memory);
 
-/* The environment's tensor allocator during a call.  Tensors on other devices come from the
- * allocator that the call replaced. */
+/* Allocate a tensor; the tensor allocator of the thread during a call.  Tensors on other devices
+ * come from the allocator that was set before the call. */
 int DeviceMemoryAllocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                          void (*set_error)(void* error_ctx, const char* kind, const char* message));
 

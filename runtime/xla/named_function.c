@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name and its slot. */
+/* Cache entry: the name of a global function and its slot. */
 typedef struct CacheEntry {
   const TVMFFIHostSlot* slot;
   size_t size;
   char name[]; /* length size; not NUL-terminated */
 } CacheEntry;
 
-/* Entries by checksum.  If two names select the same entry, the first one keeps it, and the other
- * is looked up in each call. */
+/* The cache: the checksum of a name selects the entry.  If two names select the same entry, the
+ * first one keeps it, and the other name is looked up in each call. */
 enum { kCacheSize = 4096 };
 static _Atomic(CacheEntry*) cache[kCacheSize];
 
@@ -21,7 +21,7 @@ static void Remember(_Atomic(CacheEntry*)* entry, XLA_FFI_ByteSpan name,
                      const TVMFFIHostSlot* slot) {
   CacheEntry* expected = NULL;
   CacheEntry* added = (CacheEntry*)malloc(sizeof(CacheEntry) + name.len);
-  if (added == NULL) return; /* looked up again at the next call */
+  if (added == NULL) return; /* the name is looked up again at the next call */
   added->slot = slot;
   added->size = name.len;
   memcpy(added->name, name.ptr, name.len);

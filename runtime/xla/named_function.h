@@ -2,7 +2,7 @@
  *
  * Lock-free cache from function names to global function slots.
  *
- * A program contains a checksum next to each name, so that a call need not hash the name.  The
+ * An XLA program contains a checksum next to each name, so that a call need not hash the name.  The
  * checksum only selects a cache entry, whose name is then compared.  Entries are never removed, so
  * readers need no lock. */
 #ifndef TVM_FFI_RUNTIME_XLA_NAMED_FUNCTION_H_

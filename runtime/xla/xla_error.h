@@ -13,11 +13,11 @@ enum { kInvalidArgument = 3, kNotFound = 5, kOutOfMemory = 8, kUnimplemented = 1
 
 XLA_FFI_Error* NewError(const XLA_FFI_Api* api, int32_t code, const char* message);
 
-/* Convert a TVM FFI error, which is consumed.  code 0: derived from the error's kind. */
+/* Convert a TVM FFI error, which is consumed.  code: status code, or 0 for that of its kind. */
 XLA_FFI_Error* ErrorOf(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, TVMFFIObjectHandle error,
                        int32_t code);
 
-/* Convert the pending error of the thread, which is cleared. */
+/* Convert the pending error of the thread and clear it.  code: as in ErrorOf. */
 XLA_FFI_Error* PendingError(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, int32_t code);
 
 #endif /* TVM_FFI_RUNTIME_XLA_XLA_ERROR_H_ */

@@ -12,10 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Versions that these declarations describe.  Minor versions only append fields. */
+/* Versions of XLA's interface that these declarations describe.  Minor versions only append
+ * fields. */
 enum { XLA_FFI_KNOWN_MAJOR = 0, XLA_FFI_OLDEST_MINOR = 1 };
 
-typedef struct XLA_FFI_Error XLA_FFI_Error;     /* opaque; made and owned by the runtime */
+typedef struct XLA_FFI_Error XLA_FFI_Error;     /* opaque; created and owned by XLA */
 typedef struct XLA_FFI_Context XLA_FFI_Context; /* opaque: one execution of the program */
 
 typedef struct XLA_FFI_Extension {
@@ -33,7 +34,7 @@ typedef struct XLA_FFI_Api_Version {
   int minor_version;
 } XLA_FFI_Api_Version;
 
-/* Answer of a handler to XLA's query before registration. */
+/* Answer of a handler to the metadata query that XLA makes before it accepts the handler. */
 typedef struct XLA_FFI_Metadata {
   size_t struct_size;
   XLA_FFI_Api_Version api_version; /* out: version that the handler was built for */
@@ -48,7 +49,7 @@ typedef struct XLA_FFI_Metadata_Extension {
   XLA_FFI_Metadata* metadata;
 } XLA_FFI_Metadata_Extension;
 
-/* ---- Values ------------------------------------------------------------------------------- */
+/* ---- Values in XLA's API ------------------------------------------------------------------ */
 
 typedef int32_t XLA_FFI_DataType; /* xla::PrimitiveType, see xla_values.c */
 
@@ -73,7 +74,7 @@ typedef struct XLA_FFI_Scalar {
 
 typedef struct XLA_FFI_Array {
   XLA_FFI_DataType dtype;
-  size_t size; /* elements */
+  size_t size; /* number of elements */
   void* data;
 } XLA_FFI_Array;
 
@@ -104,12 +105,12 @@ typedef struct XLA_FFI_Attrs {
   void** values;            /* length size: XLA_FFI_Scalar, ..._ByteSpan, ..._Array by type */
 } XLA_FFI_Attrs;
 
-/* ---- Functions of the runtime ------------------------------------------------------------- */
+/* ---- Functions of XLA's API --------------------------------------------------------------- */
 
 typedef struct XLA_FFI_Error_Create_Args {
   size_t struct_size;
   XLA_FFI_Extension* extension_start;
-  const char* message; /* copied */
+  const char* message; /* XLA copies the text */
   int32_t code;        /* absl::StatusCode */
 } XLA_FFI_Error_Create_Args;
 

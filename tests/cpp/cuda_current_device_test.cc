@@ -60,7 +60,7 @@ TEST_CASE("the host device is a no-op, and other device types are refused") {
   CHECK_EQ(Thrown([&] { set(10, 0); }),
            "ValueError: cannot launch kernels: expected a CUDA device, got device type 10");
   CHECK_EQ(Thrown([&] { set(2, -1); }),
-           "ValueError: there is no cuda:-1: the most devices are 256");
+           "ValueError: there is no cuda:-1: the number of supported devices is 256");
   CHECK_EQ(Joined(TakeCalls()), "");
   CHECK_EQ(Thrown([&] { set(2, 7); }),
            "RuntimeError: CUDA driver: cuDeviceGet failed on cuda:7: CUDA_ERROR_INVALID_DEVICE "

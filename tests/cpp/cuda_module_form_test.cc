@@ -270,7 +270,7 @@ TEST_CASE("sources are shown and written") {
   CHECK_EQ(written.str(), Elf({}));
   std::remove(path);
   CHECK_EQ(Thrown([&] { cubin->WriteToFile(path, "ptx"); }),
-           "ValueError: expected format cubin, got ptx");
+           "ValueError: cannot write a CUDA module to a file: expected format cubin, got ptx");
   CHECK_EQ(Thrown([&] { cubin->WriteToFile("/nowhere/at/all", ""); }),
            "OSError: cannot write /nowhere/at/all");
 }

@@ -332,7 +332,8 @@ TEST_CASE("global regions") {
   CHECK_EQ(kind_of(visitor).cast<int>(), 0);
   CHECK_EQ(Thrown([&] { with(visitor, 3, read); }),
            "ValueError: the definition region kind must be 0, 1 or 2, got 3");
-  CHECK_EQ(Thrown([&] { with(visitor, 1, nullptr); }), "ValueError: callback is None");
+  CHECK_EQ(Thrown([&] { with(visitor, 1, nullptr); }),
+           "ValueError: definition region: expected a callback function, got None");
   CHECK_EQ(Global("ffi.VisitInterrupt")(5).cast<VisitInterrupt>()->value.cast<int>(), 5);
 }
 

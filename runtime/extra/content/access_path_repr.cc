@@ -28,8 +28,8 @@ std::string StepText(const AccessStepObj& step, const PrintChild& print) {
   }
 }
 
-// Returns the steps from `path` to the root.  `parent` is a writable field, so it may be any object
-// or form a cycle.
+// Returns the steps from `path` to the root.  `parent` is a writable field, so it may refer to an
+// object of another type or form a cycle.
 std::vector<AccessStep> StepsToRoot(const AccessPathObj* path) {
   std::vector<AccessStep> steps;
   ObjectSet seen;

@@ -38,7 +38,8 @@ bool IsShareable(const Any& value) {
 Any CopySequence(const Any& value) {
   const auto* array = value.as<ArrayObj>();
   if (array == nullptr) return CopyList(value);
-  // Client code that appends to an array relies on a nonzero capacity.
+  // Allocate room for at least 4 elements: client code that appends to an array relies on a nonzero
+  // capacity.
   auto capacity = std::max<int64_t>(static_cast<int64_t>(array->size()), 4);
   return Array<Any>(ObjectPtr<Object>(ArrayObj::CopyFrom(capacity, array)));
 }
@@ -49,7 +50,8 @@ Any CopyByHook(const Any& value) {
   if (!hook.has_value()) ThrowNotCopyable(value.type_index());
   ObjectLock lock(ObjectOf(value));
   Any copy = (*hook)(ObjectOf(value));
-  // The fields of the copy are written at the offsets of the original's type.
+  // The copy must have the type of the original, because its fields are written at the field
+  // offsets of that type.
   if (copy.type_index() != value.type_index()) {
     TVM_FFI_THROW(TypeError) << "__ffi_shallow_copy__ of type `" << value.GetTypeKey()
                              << "` returned a value of type `" << copy.GetTypeKey() << "`";
@@ -80,7 +82,7 @@ class DeepCopier {
  public:
   Any Copy(const Any& root) {
     Discover(root);
-    // DiscoverChildren appends to copies_.
+    // DiscoverChildren appends to copies_, so check the size again after each step.
     for (size_t i = 0; i < copies_.size(); ++i) DiscoverChildren(i);
     try {
       for (const Entry& entry : copies_) ReplaceChildren(entry);
@@ -116,7 +118,7 @@ class DeepCopier {
   // Returns true if the copy hook returned the original, which marks the object as immutable.
   static bool IsOwnCopy(const Entry& entry) { return entry.original.same_as(entry.copy); }
 
-  // Returns nullptr if original and copy share the value.
+  // Returns the copy of a value, or nullptr if the value has no children or may be shared.
   const Any* FindCopy(const Any& value) const {
     if (ChildKindOf(value) == ChildKind::kNone) return nullptr;
     const size_t* position = positions_.Find(ObjectOf(value));
@@ -205,9 +207,10 @@ class DeepCopier {
     }
   }
 
-  // In the order of discovery, so that releasing the copies does not recurse.
+  // All originals with their copies, parents before children.  In this order the release of a copy
+  // does not recurse: its children are still owned by their own entries.
   std::vector<Entry> copies_;
-  ObjectTable<size_t> positions_;  // of originals, in copies_
+  ObjectTable<size_t> positions_;  // the index of each original in copies_
   std::vector<Any> tables_with_copied_keys_;
 };
 

@@ -30,8 +30,8 @@ struct ObjectPair {
   }
 };
 
-// Multiplies one address: objects that are allocated one after the other have regular distances, so
-// the sum of both addresses would collide often.
+// Hash of an ObjectPair.  Multiplies one of the addresses: objects that are allocated one after the
+// other have regular distances, so the plain sum of both addresses would collide often.
 struct ObjectPairHash {
   size_t operator()(const ObjectPair& pair) const {
     uint64_t hash = reinterpret_cast<uintptr_t>(pair.lhs) * uint64_t{11400714819323198485u};
@@ -54,7 +54,8 @@ bool IsOpaque(int32_t type_index) {
 // until a difference is found, so a call of Compare that finds one removes the pairs that it added.
 class RecursiveComparer {
  public:
-  // Hooks call this function recursively; it then works above the current top of the stack.
+  // Hooks call this function recursively; a nested call works above the frames of the outer call on
+  // the stack.
   int Compare(const Any& lhs, const Any& rhs, CompareMode mode) {
     Scope scope(this, mode);
     int result = Begin(lhs, rhs);
@@ -77,14 +78,15 @@ class RecursiveComparer {
     Any rhs;
     Snapshot rhs_copy;
   };
-  // References to both objects of a pair, so that no other object gets their addresses.
+  // Owned references to both objects of a pair, so that no other objects get their addresses.
   struct Known {
     Any lhs;
     Any rhs;
     bool is_done = false;  // false: the comparison is in progress
   };
 
-  // Restores the state when a call of Compare ends, also by an exception.
+  // Restores stack and mode when a call of Compare ends, also by an exception, and removes the
+  // pairs that the call added unless KeepPairs was called.
   class Scope {
    public:
     Scope(RecursiveComparer* comparer, CompareMode mode)
@@ -115,8 +117,8 @@ class RecursiveComparer {
     bool keep_pairs_ = false;
   };
 
-  // Throws if a map is on the stack: maps have no order, so a difference inside of one cannot
-  // decide.
+  // Throws if a map is on the stack: maps have no order, so a difference inside a map cannot decide
+  // the order of the values.
   void RequireNoOpenTable(size_t first_open) const {
     for (size_t i = first_open; i < open_.size(); ++i) {
       if (open_[i].children.kind() == ChildKind::kPairs) ThrowNoOrderOfTables();
@@ -188,7 +190,8 @@ class RecursiveComparer {
   }
   int CompareForHook(AnyView lhs, AnyView rhs) { return Compare(Any(lhs), Any(rhs), mode_); }
 
-  // known_ owns both objects, because the hook may remove them from their containers.
+  // Calls a comparison hook for two objects.  Adds the pair to known_, which owns both objects: the
+  // hook may remove them from their containers.
   template <typename Call>
   int CallHook(const Any& lhs, const Any& rhs, Call&& call) {
     HookScope running(&hooks_, kLimits);
@@ -206,7 +209,7 @@ class RecursiveComparer {
     return 0;
   }
 
-  // Returns false if the pair is known already, and thus equal so far.
+  // Adds a pair to known_.  Returns false if the pair was known already, and thus equal so far.
   bool Add(const Any& lhs, const Any& rhs) {
     ObjectPair pair = PairOf(lhs, rhs);
     auto [known, is_new] = known_.try_emplace(pair, Known{lhs, rhs});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hash by content (RecursiveHash): combines the hashes of a value's children.  Hash values are
-// contract, so the order of all steps is fixed.
+// Hash by content (RecursiveHash): combines the hashes of a value's children.  Hash values are part
+// of the ABI contract, so the order of all steps is fixed.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -26,7 +26,7 @@ constexpr WalkLimits kLimits{"RecursiveHash: "};
 constexpr int64_t kSkippedFields =
     kTVMFFIFieldFlagBitMaskHashOff | kTVMFFIFieldFlagBitMaskCompareOff;
 
-// All NaNs have the same hash, and so do both zeros.
+// Returns the hash of a float.  All NaNs have the same hash, and so do both zeros.
 uint64_t HashOfFloat(double value) {
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   if (value == 0) value = 0.0;
@@ -64,7 +64,7 @@ class OpenHash {
     if (children.kind() != ChildKind::kFields) hash_ = StableHashCombine(hash_, children.size());
   }
 
-  // Combines the hash of the child that was read last.
+  // Combines the hash of the child that was read last with the hash of the object.
   void Add(uint64_t hash) {
     switch (children.kind()) {
       case ChildKind::kElements:
@@ -98,13 +98,14 @@ class OpenHash {
   }
 
   uint64_t hash_;
-  std::vector<uint64_t> pairs_;  // the hash of each pair; of the last one, perhaps only the key's
+  std::vector<uint64_t> pairs_;  // hashes of the pairs; of the last pair, perhaps only of its key
 };
 
-// Hashes each object once.  Inside itself, an object has the hash of its type key.
+// Hashes each object once.  Where an object occurs inside itself, the hash of its type key is used.
 class RecursiveHasher {
  public:
-  // Hooks call this function recursively; it then works above the current top of the stack.
+  // Hooks call this function recursively; a nested call works above the frames of the outer call on
+  // the stack.
   uint64_t Hash(const Any& value) {
     Scope scope(this);
     uint64_t hash = 0;
@@ -121,10 +122,10 @@ class RecursiveHasher {
   }
 
  private:
-  // The hash of an object, and a reference, so that no other object gets its address.
+  // The hash of an object, and an owned reference, so that no other object gets its address.
   struct Known {
     Any owner;
-    uint64_t hash;  // the hash of the type key while the object is on the stack
+    uint64_t hash;  // the result; while the object is on the stack, the hash of its type key
   };
 
   // Pops the frames that an exception left on the stack.
@@ -146,7 +147,8 @@ class RecursiveHasher {
     size_t base_;
   };
 
-  // Stores the hash and returns true, or pushes the object and returns false.
+  // Stores the hash of a value and returns true, or pushes an object whose children must be hashed
+  // first and returns false.
   bool Begin(const Any& value, uint64_t* hash) {
     if (ChildKindOf(value) == ChildKind::kNone) {
       *hash = HashOfLeaf(value);

@@ -24,7 +24,8 @@ namespace tvm::ffi::extra {
 namespace {
 
 constexpr WalkLimits kLimits{"ReprPrint: "};
-// The repr of a value with shared children can be exponentially longer than the value.
+// The largest size of a repr.  If children are shared, the repr can be exponentially larger than
+// the value itself.
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
 bool IsResultOf(const char* global_function, const Any& value) {
@@ -44,7 +45,7 @@ bool IsAddressWanted() {
   return setting != nullptr && std::string_view(setting) == "1";
 }
 
-// Limits of abbreviated text.
+// Limits of an abbreviated repr.
 struct PrintLimits {
   // The value is abbreviated if its containers together have more elements than this.
   size_t threshold;
@@ -54,14 +55,15 @@ struct PrintLimits {
 
 enum class PrintMode {
   kWhole,
-  kCounting,     // stops when there are more elements than the threshold
+  kCounting,     // stops at the first element beyond the threshold
   kAbbreviated,  // omits the middle of containers, and all elements once the limit is reached
 };
 
 // 1. Begin writes a value without children, or writes the opening of an object and pushes it.
 // 2. Advance writes the separator before the next child of the top object and calls Begin for the
 //    child, or writes the closing and pops the object.
-// Hooks call Print recursively; it then works above the current top of the stack.
+// Hooks call Print recursively; a nested call works above the frames of the outer call on the
+// stack.
 class ReprPrinter {
  public:
   ReprPrinter() = default;
@@ -69,8 +71,8 @@ class ReprPrinter {
       : mode_(mode),
         edge_items_(std::min(limits.edge_items, SIZE_MAX / 4)),
         num_left_(limits.threshold) {
-    // With a lower limit, the remaining elements of abbreviated containers would be omitted as
-    // well.
+    // Raise the limit to kLeastShown: with a lower one, the elements at the ends of abbreviated
+    // containers would be omitted as well.
     if (mode == PrintMode::kAbbreviated) num_left_ = std::max(num_left_, kLeastShown);
   }
 
@@ -87,7 +89,8 @@ class ReprPrinter {
  private:
   static constexpr size_t kLeastShown = 1000;
 
-  // Gives a call of Print an empty text, and pops the frames that an exception left on the stack.
+  // Gives each call of Print an empty text of its own, and pops the frames that an exception left
+  // on the stack.
   class Scope {
    public:
     explicit Scope(ReprPrinter* printer) : printer_(printer), base_(printer->open_.size()) {
@@ -156,7 +159,8 @@ class ReprPrinter {
 
   String PrintForHook(AnyView child) { return Print(Any(child)); }
 
-  // Takes the value by value, because the hook may remove it from its container.
+  // Appends the text that a repr hook returns.  Takes an owned reference to the value, because the
+  // hook may remove the value from its container.
   void AppendHookText(
       const TypedFunction<String(const Object*, const TypedFunction<String(AnyView)>&)>& hook,
       Any value) {
@@ -262,7 +266,7 @@ class ReprPrinter {
 
   PrintMode mode_ = PrintMode::kWhole;
   size_t edge_items_ = 0;
-  size_t num_left_ = 0;  // elements until the limit
+  size_t num_left_ = 0;  // number of elements that may still be printed
   bool is_exhausted_ = false;
   std::string text_;
   std::vector<ChildReader> open_;
@@ -302,7 +306,7 @@ void extra::RegisterRepr() {
                                                            &extra::PrintAccessPath);
   reflection::GlobalDef()
       .def("ffi.ReprPrint", &ReprPrint)
-      // Not in the contract, hence not under the prefix "ffi.".
+      // Not part of the ABI, so the name does not have the prefix "ffi.".
       .def("pytvmffi.ReprPrintAbbreviated", &extra::ReprPrintAbbreviated);
 }
 

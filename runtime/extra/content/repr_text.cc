@@ -15,8 +15,8 @@ void AppendInt(int64_t value, std::string* out) {
   out->append(digits, end.ptr);
 }
 
-// Appends the text of a default std::ostream in the C locale: six significant digits, no trailing
-// zeros.
+// Appends the text that a default std::ostream would write for the number in the C locale: six
+// significant digits, no trailing zeros.
 void AppendFloat(double value, std::string* out) {
   char digits[32];
   auto end = std::to_chars(digits, digits + sizeof(digits), value, std::chars_format::general, 6);
@@ -48,7 +48,8 @@ void AppendBytes(const Bytes& bytes, std::string* out) {
   *out += '"';
 }
 
-// Appends the fields as numbers if the dtype has no name, because a repr must not fail.
+// Appends the name of a dtype.  If the dtype has no name, appends its fields as numbers, because a
+// repr must not fail.
 void AppendDataType(DLDataType dtype, std::string* out) {
   try {
     String name = DLDataTypeToString(dtype);

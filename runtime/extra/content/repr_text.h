@@ -12,10 +12,10 @@ namespace tvm::ffi::extra {
 // Appends the repr of a value without children (ChildKindOf).
 void AppendLeafText(const Any& value, std::string* out);
 
-// `float32[2, 3]@cpu:0`
+// Appends the repr of a tensor, such as `float32[2, 3]@cpu:0`.
 void AppendTensorText(const TensorObj* tensor, std::string* out);
 
-// `cuda:1`
+// Appends the repr of a device, such as `cuda:1`.
 void AppendDevice(DLDevice device, std::string* out);
 
 void AppendTypeKey(int32_t type_index, std::string* out);

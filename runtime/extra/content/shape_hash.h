@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hash of shapes, for RecursiveHash and StructuralHash.  The values are contract.
+// Hash of shapes, for RecursiveHash and StructuralHash.  The hash values are part of the ABI
+// contract.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CONTENT_SHAPE_HASH_H_
 #define TVM_FFI_RUNTIME_EXTRA_CONTENT_SHAPE_HASH_H_
 
@@ -7,7 +8,7 @@
 
 namespace tvm::ffi::extra {
 
-// Combines the hash of the object with its extents.
+// Combines `hash`, the hash of the preceding data, with the extents of a shape.
 inline uint64_t CombineExtents(uint64_t hash, ShapeView extents) {
   hash = detail::StableHashCombine(hash, extents.size());
   for (int64_t extent : extents) {

@@ -51,7 +51,8 @@ int ImageFit(ImageFormat format, const Architecture& architecture, int capabilit
 int CapabilityOf(const Driver& driver, int device_id) {
   static std::atomic<int> capabilities[ImageOnDevices::kMaxDevices] = {};
   if (device_id < 0 || device_id >= ImageOnDevices::kMaxDevices) {
-    TVM_FFI_THROW(ValueError) << "there is no cuda:" << device_id << ": the most devices are "
+    TVM_FFI_THROW(ValueError) << "there is no cuda:" << device_id
+                              << ": the number of supported devices is "
                               << ImageOnDevices::kMaxDevices;
   }
   int known = capabilities[device_id].load(std::memory_order_relaxed);

@@ -11,26 +11,30 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// The target of an image: sm_90a is 90 and 'a'.  Number 0 is an unknown target.
+// The architecture that a device image was compiled for: "sm_90a" has number 90 and suffix 'a'.
+// Number 0 means that it is unknown.
 struct Architecture {
   int number = 0;
   char suffix = '\0';
 };
 
-// Parses "sm_90a"; "" is an unknown target.  Fails: ValueError for other text.
+// Parses the name of an architecture, such as "sm_90a"; "" is an unknown architecture.  Fails:
+// ValueError for text of another form.
 Architecture ReadArchitecture(std::string_view text);
 
-// Returns how well an image fits a device, as a number for comparison; 0 if it cannot run there.
-// Machine code is preferred to PTX, which the driver must compile, and newer code to older.  The
-// suffix `a` means one device, `f` one family.  capability: 90 for compute capability 9.0.
+// Returns the rank of an image for a device; the image with the highest rank is loaded.  Rank 0
+// means that the image cannot run on the device.  Machine code ranks before PTX, which the driver
+// must compile, and newer code before older.  Code with the suffix `a` runs on one compute
+// capability, code with `f` on one family.  capability: the device's compute capability, 90 for
+// 9.0.
 int ImageFit(ImageFormat format, const Architecture& architecture, int capability);
 
-// Returns the compute capability of a device, which is cached.
+// Returns the compute capability of a device, 90 for 9.0.  The result is cached.
 //
 // Fails: RuntimeError if the driver fails, ValueError for a device id out of range.
 int CapabilityOf(const Driver& driver, int device_id);
 
-// Returns the product name of a device.
+// Returns the product name of a device, such as "NVIDIA H100".
 std::string NameOf(const Driver& driver, int device_id);
 
 }  // namespace tvm::ffi::extra::cuda

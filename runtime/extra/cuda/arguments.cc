@@ -20,7 +20,7 @@ const DLTensor* TensorOf(const TVMFFIAny& arg) {
   switch (arg.type_index) {
     case kTVMFFIDLTensorPtr:
       return static_cast<const DLTensor*>(arg.v_ptr);
-    case kTVMFFIObjectRValueRef:  // moved argument: borrowed here, so the caller still owns it
+    case kTVMFFIObjectRValueRef:  // a moved argument; only borrowed here
       object = *static_cast<TVMFFIObject**>(arg.v_ptr);
       if (object == nullptr || object->type_index != kTVMFFITensor) return nullptr;
       return reinterpret_cast<const DLTensor*>(object + 1);
@@ -160,7 +160,8 @@ void Arguments::ReadLaunch(size_t i, const TVMFFIAny& arg) {
   ReadGroup(i, arg);
 }
 
-// Reads (x, y, z); missing extents are 1.
+// Reads an argument for three launch fields, such as gridDim: an int or an array (x, y, z).
+// Missing extents are 1.
 void Arguments::ReadGroup(size_t i, const TVMFFIAny& arg) {
   size_t first = signature_.launch[i - signature_.parameters.size()].first;
   AnyView view = AnyView::CopyFromTVMFFIAny(arg);

@@ -12,8 +12,9 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// Storage for one kernel argument.  Integers are stored as 64 bits; the kernel reads the first
-// bytes, which are the low ones, since every machine with CUDA is little-endian.
+// Storage for one kernel argument.  An integer is stored with 64 bits.  A kernel with a narrower
+// parameter reads the first bytes, which are the low ones: every machine with CUDA is
+// little-endian.
 union Slot {
   int64_t integer;
   float float32;
@@ -28,7 +29,8 @@ class Arguments {
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  // The device of the tensors; -1 if no argument is a tensor on a CUDA device.
+  // The id of the CUDA device of the tensor arguments; -1 if no argument is a tensor on a CUDA
+  // device.
   int device_id() const { return device_id_; }
   const LaunchValues& launch() const { return launch_; }
   // The address of each argument, as cuLaunchKernel takes them.
@@ -52,12 +54,12 @@ class Arguments {
   const Signature& signature_;
   LaunchValues launch_;
   int device_id_ = -1;
-  size_t device_argument_ = 0;  // the argument that determined device_id_
+  size_t device_argument_ = 0;  // index of the argument that determined device_id_
   Slot* slots_;
   void** addresses_;
   Slot inline_slots_[kInline];
   void* inline_addresses_[kInline];
-  std::vector<Slot> heap_slots_;  // used for more than kInline parameters
+  std::vector<Slot> heap_slots_;  // used by kernels with more than kInline parameters
   std::vector<void*> heap_addresses_;
 };
 

@@ -22,7 +22,7 @@ namespace tvm::ffi::extra {
 namespace cuda {
 namespace {
 
-// A CUDA module.  Its functions are the kernels of the first image, numbered first, then the launch
+// A CUDA module.  Its function indices number the kernels of the first image, then the launch
 // plans.
 class CudaModuleObj final : public ModuleObj {
  public:
@@ -99,7 +99,7 @@ class CudaModuleObj final : public ModuleObj {
       TVM_FFI_THROW(ValueError) << "CUDA module: duplicate function `" << name << "`";
     }
   }
-  // Returns the launch plan of a function; nullptr for a kernel.
+  // Returns the launch plan with a function index; nullptr if the index belongs to a kernel.
   const SavedPlan* PlanOf(size_t index) const {
     return index < signatures_.size() ? nullptr : &plans_[index - signatures_.size()].saved();
   }
@@ -111,12 +111,13 @@ class CudaModuleObj final : public ModuleObj {
   ModuleImages images_;
 };
 
-// A function of a CUDA module.  It owns a reference to the module.
+// A function object for a kernel or launch plan of a CUDA module.  It owns a reference to the
+// module.
 class KernelFunctionObj : public FunctionObj {
  public:
   KernelFunctionObj(ObjectPtr<CudaModuleObj> module, size_t index)
       : module_(std::move(module)), index_(index) {
-    safe_call = &Call;  // cpp_call stays null
+    safe_call = &Call;  // cpp_call stays null: Call has the C calling convention
   }
 
  private:
@@ -146,7 +147,8 @@ void CudaModuleObj::WriteToFile(const String& file_name, const String& format) c
   }
   const ModuleImage& image = *images_[0];
   if (format != "" && format != NameOf(image.format)) {
-    TVM_FFI_THROW(ValueError) << "expected format " << NameOf(image.format) << ", got " << format;
+    TVM_FFI_THROW(ValueError) << "cannot write a CUDA module to a file: expected format "
+                              << NameOf(image.format) << ", got " << format;
   }
   const std::string& content = image.on_devices.image();
   std::ofstream file(std::string(file_name), std::ios::binary | std::ios::trunc);
@@ -215,7 +217,7 @@ SavedKernel ReadKernel(const Array<Any>& parts) {
                      ReadStrings(parts[3]),
                      {}};
   for (const auto& [name, value] : parts[4].cast<Map<String, int64_t>>()) {
-    // Negative values wrap to values above the limit that ReadSignature checks.
+    // A negative value wraps to a value above the limit, which ReadSignature rejects.
     kernel.fixed.emplace_back(name, static_cast<uint64_t>(value));
   }
   return kernel;

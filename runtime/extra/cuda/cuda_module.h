@@ -15,7 +15,7 @@
 
 namespace tvm::ffi::extra {
 
-// Registers the functions above.  Called from dynamic_loading.cc.
+// Registers the two global functions of the file comment.  Called from dynamic_loading.cc.
 void RegisterCudaModules();
 
 }  // namespace tvm::ffi::extra

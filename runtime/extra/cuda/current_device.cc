@@ -25,7 +25,7 @@ Context PrimaryContext(const Driver& driver, int device_id) {
   status = driver.primary_context_retain(&retained, device);
   if (status != 0) driver.Throw("cuDevicePrimaryCtxRetain", status, location);
   if (slot.compare_exchange_strong(known, retained, std::memory_order_acq_rel)) return retained;
-  driver.primary_context_release(device);  // another thread stored the same context
+  driver.primary_context_release(device);  // another thread has retained it already
   return known;
 }
 
@@ -47,7 +47,8 @@ void SetDevice(int device_type, int device_id) {
                               << device_type;
   }
   if (device_id < 0 || device_id >= ImageOnDevices::kMaxDevices) {
-    TVM_FFI_THROW(ValueError) << "there is no cuda:" << device_id << ": the most devices are "
+    TVM_FFI_THROW(ValueError) << "there is no cuda:" << device_id
+                              << ": the number of supported devices is "
                               << ImageOnDevices::kMaxDevices;
   }
   const Driver& driver = Driver::Get();

@@ -7,7 +7,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// Returns the device of the thread's current context; device 0 without a context.
+// Returns the id of the device of the thread's current CUDA context, or 0 if it has no context.
 int CurrentDevice(const Driver& driver);
 
 // Makes the primary context of a device current on this thread permanently, as cudaSetDevice does.

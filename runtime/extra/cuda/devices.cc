@@ -42,8 +42,8 @@ void ImageOnDevice::Load(const std::string& image) {
   }
 }
 
-// Ignores errors, which a destructor cannot report.  A driver that is shutting down has freed the
-// image already.
+// Ignores driver errors, which a destructor cannot report.  A driver that is shutting down has
+// freed the image already.
 ImageOnDevice::~ImageOnDevice() {
   Context previous = nullptr;
   if (driver_.context_get_current(&previous) != 0) return;
@@ -84,8 +84,8 @@ void ImageOnDevice::ReserveSharedMemory(size_t index, uint32_t bytes, const std:
   if (TVM_FFI_PREDICT_TRUE(bytes <= kernel.dynamic_shared_memory.load(std::memory_order_acquire))) {
     return;
   }
-  // Throws outside the lock: the backtrace may wait for the dynamic loader, which may run an
-  // initialiser that launches a kernel.
+  // Throw after the lock is released: the backtrace of the error may wait for the dynamic loader,
+  // which may run an initialiser that launches a kernel and takes this lock.
   Result status = RaiseSharedMemory(&kernel, bytes);
   if (status != 0) {
     driver_.Throw(
@@ -126,14 +126,14 @@ ImageOnDevices::~ImageOnDevices() {
 ImageOnDevice& ImageOnDevices::At(const Driver& driver, int device_id) {
   if (device_id >= kMaxDevices) {
     TVM_FFI_THROW(ValueError) << "there is no " << DeviceName(device_id)
-                              << ": the most devices are " << kMaxDevices;
+                              << ": the number of supported devices is " << kMaxDevices;
   }
   std::atomic<ImageOnDevice*>& device = devices_[device_id];
   ImageOnDevice* known = device.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  // No lock here: the driver, or the backtrace of an error, may wait for the dynamic loader, which
-  // may run an initialiser that launches a kernel.  If several threads load the image, one copy is
-  // kept.
+  // Load the image without a lock: the driver, or the backtrace of an error, may wait for the
+  // dynamic loader, which may run an initialiser that launches a kernel.  If several threads load
+  // the image, one loaded copy is kept.
   auto loaded = std::make_unique<ImageOnDevice>(driver, device_id, image_, num_kernels_);
   if (!device.compare_exchange_strong(known, loaded.get(), std::memory_order_acq_rel)) {
     return *known;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded device images: an image is loaded on a device when one of its kernels first runs there.
 //
-// Afterwards, finding a kernel costs two atomic loads and no lock.
+// After the image is loaded, finding one of its kernels costs two atomic loads and no lock.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_DEVICES_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_DEVICES_H_
 
@@ -21,7 +21,7 @@ namespace tvm::ffi::extra::cuda {
 // A kernel in an image that is loaded on one device.
 struct KernelOnDevice {
   std::atomic<Kernel> handle{nullptr};
-  std::atomic<uint32_t> dynamic_shared_memory{0};  // limit in bytes that the driver was given
+  std::atomic<uint32_t> dynamic_shared_memory{0};  // limit in bytes, as set in the driver
   std::atomic<bool> has_large_clusters{false};
 };
 
@@ -34,8 +34,8 @@ class ImageOnDevice {
   ~ImageOnDevice();
 
   Context context() const { return context_; }
-  // Returns the kernel of a symbol.  index: number of the kernel in the module.  The context of the
-  // device must be current.
+  // Returns the driver's handle of the kernel `symbol`.  index: number of the kernel in the module.
+  // The context of the device must be current.
   Kernel Find(size_t index, const std::string& symbol) {
     Kernel known = kernels_[index].handle.load(std::memory_order_acquire);
     return TVM_FFI_PREDICT_TRUE(known != nullptr) ? known : FindFirst(index, symbol);
@@ -43,8 +43,8 @@ class ImageOnDevice {
   // Raises the kernel's limit of dynamic shared memory to at least `bytes`.  Calls the driver only
   // if the limit grows.
   void ReserveSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
-  // Same as ReserveSharedMemory, but skips the check below 48 KiB, which need no permission, and
-  // fails with the device's limit if `bytes` exceeds it.
+  // Same as ReserveSharedMemory, but does nothing for up to 48 KiB, which the driver always allows,
+  // and fails with an error that names the device's limit if `bytes` exceeds it.
   void GrantSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
     constexpr uint32_t kFree = 48 << 10;
     if (TVM_FFI_PREDICT_FALSE(bytes > kFree)) GrantLargeSharedMemory(index, bytes, symbol);
@@ -68,7 +68,7 @@ class ImageOnDevice {
   std::unique_ptr<KernelOnDevice[]> kernels_;
 };
 
-// An image, with its loaded copies by device.
+// A device image and its loaded copies, at most one per device.
 class ImageOnDevices {
  public:
   static constexpr int kMaxDevices = 256;
@@ -78,7 +78,7 @@ class ImageOnDevices {
   ~ImageOnDevices();
 
   const std::string& image() const { return image_; }
-  // Returns the loaded image of a device; loads it at the first call.
+  // Returns the copy that is loaded on a device; loads it at the first call.
   ImageOnDevice& At(const Driver& driver, int device_id);
 
  private:

@@ -34,7 +34,8 @@ void Find(void* library, const char* symbol, bool is_required, Function* functio
   }
 }
 
-// The result is never destroyed: modules may be released during process exit.
+// Opens libcuda.so.1 and finds its functions.  The returned object is never destroyed, because
+// modules may be released during process exit.
 const Driver* OpenDriver() {
   void* library = OpenLibrary();
   Driver found;
@@ -56,8 +57,8 @@ const Driver& Driver::Get() {
   static std::atomic<const Driver*> driver{nullptr};
   const Driver* known = driver.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  // No lock here: opening the driver waits for the dynamic loader, which may run an initialiser
-  // that launches a kernel.
+  // Open the driver without a lock: dlopen waits for the dynamic loader, which may run an
+  // initialiser that launches a kernel and calls this function.
   const Driver* opened = OpenDriver();
   if (driver.compare_exchange_strong(known, opened, std::memory_order_acq_rel)) return *opened;
   delete opened;

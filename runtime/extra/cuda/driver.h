@@ -36,7 +36,7 @@ struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// CUlaunchAttribute.
+// Layout of the driver's CUlaunchAttribute.
 struct LaunchAttribute {
   unsigned id;
   unsigned padding;
@@ -104,8 +104,8 @@ struct Driver {
                           const std::string& log = std::string()) const;
 };
 
-// Makes a context current for a scope and restores the previous one at its end.  Restore() does so
-// earlier and throws if that fails.
+// Makes a CUDA context current for a scope and restores the previous context at its end.  Restore()
+// restores the previous context before the end of the scope, and throws if that fails.
 class ContextScope {
  public:
   ContextScope(const Driver& driver, Context context) : driver_(driver) {
@@ -113,7 +113,8 @@ class ContextScope {
     if (TVM_FFI_PREDICT_FALSE(status != 0)) driver_.Throw("cuCtxGetCurrent", status, "");
     if (previous_ != context) Change(context);
   }
-  // Restores the context during stack unwinding, when a second exception would end the process.
+  // Ignores errors: the destructor may run during stack unwinding, when a second exception would
+  // end the process.
   ~ContextScope() {
     if (is_changed_) driver_.context_set_current(previous_);
   }

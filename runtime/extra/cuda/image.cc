@@ -42,14 +42,15 @@ void CheckCubin(std::string_view bytes) {
          " bytes, expected at least " + std::to_string(kSection));
   for (uint64_t i = 0; i < num_sections; ++i) {
     size_t section = static_cast<size_t>(sections + i * section_size);
-    bool has_bytes = LittleEndian(bytes, section + 4, 4) != 8;  // not SHT_NOBITS
+    bool has_bytes = LittleEndian(bytes, section + 4, 4) != 8;  // 8 is SHT_NOBITS
     uint64_t offset = LittleEndian(bytes, section + 24, 8),
              size = LittleEndian(bytes, section + 32, 8);
     if (has_bytes && !Contains(bytes, offset, size, 1)) FailTruncated("cubin", bytes);
   }
 }
 
-// Header: magic u32, version u16, header size u16, size of the contents u64.
+// Checks a fatbin, whose header is: magic u32, version u16, header size u16, size of the contents
+// u64.
 void CheckFatbin(std::string_view bytes) {
   constexpr size_t kHeader = 16;
   if (bytes.size() < kHeader) FailTruncated("fatbin", bytes);
@@ -57,7 +58,7 @@ void CheckFatbin(std::string_view bytes) {
   if (header > bytes.size() || contents > bytes.size() - header) FailTruncated("fatbin", bytes);
 }
 
-// Rejects a NUL inside the text, where the driver would stop.
+// Rejects PTX with a NUL byte inside the text, at which the driver would stop reading.
 void CheckPtx(std::string_view bytes) {
   while (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
   if (bytes.find('\0') != std::string_view::npos) Fail("the PTX contains a NUL byte");
@@ -69,7 +70,8 @@ std::optional<ImageFormat> FormatOf(std::string_view bytes) {
       "ELF")
     return ImageFormat::kCubin;
   if (bytes.substr(0, 4) == "\x50\xed\x55\xba") return ImageFormat::kFatbin;
-  // Comments may precede the directive; the other formats are binary.
+  // PTX is text with a `.version` directive, which comments may precede; the other formats are
+  // binary.
   if (bytes.find(".version") != std::string_view::npos) return ImageFormat::kPtx;
   return std::nullopt;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device images: format detection and truncation check of PTX, cubins and fatbins.
 //
-// The driver receives an address without a size, so a truncated image must not reach it.
+// The driver receives the address of an image without its size, so a truncated image must not reach
+// the driver.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_IMAGE_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_IMAGE_H_
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Interpreter of launch programs: one case per operation, and the error messages of failed checks.
 #include "cuda/launch_call.h"
 
 #include <tvm/ffi/dtype.h>
@@ -69,7 +70,8 @@ std::string TypeNameOf(const TVMFFIAny& arg) {
   return std::string(info->type_key.data, info->type_key.size);
 }
 
-// Returns the size of the set for a dtype that is not in it.
+// Returns the index of a dtype in a dtype set of a launch program, or the size of the set if the
+// dtype is not in the set.
 size_t IndexInSet(const std::vector<DLDataType>& set, DLDataType dtype) {
   size_t index = 0;
   while (index < set.size() && !IsSame(set[index], dtype)) ++index;
@@ -77,7 +79,7 @@ size_t IndexInSet(const std::vector<DLDataType>& set, DLDataType dtype) {
 }
 
 std::string DtypeText(DLDataType dtype) {
-  if (dtype.code == kDLComplex) {  // the runtime does not name complex dtypes
+  if (dtype.code == kDLComplex) {  // TVMFFIDataTypeToString has no names for complex dtypes
     std::string lanes = dtype.lanes > 1 ? "x" + std::to_string(dtype.lanes) : std::string();
     return "complex" + std::to_string(dtype.bits) + lanes;
   }
@@ -89,7 +91,7 @@ std::string DtypeText(DLDataType dtype) {
   return "an unnamed dtype";
 }
 
-// Computes left / right, rounded down as in Python, or up.  Returns false on overflow.
+// Stores left / right, rounded up if `is_up`, else down as in Python.  Returns false on overflow.
 inline bool FloorDivide(int64_t left, int64_t right, bool is_up, int64_t* out) {
   if (((left | right) >> 32) == 0) {  // the usual case: 32-bit division is much faster
     auto dividend = static_cast<uint32_t>(left), divisor = static_cast<uint32_t>(right);
@@ -112,7 +114,7 @@ int64_t Modulo(int64_t left, int64_t right) {
 
 }  // namespace
 
-// ---- Failures -----------------------------------------------------------------------------------
+// ---- Errors of failed checks --------------------------------------------------------------------
 
 void LaunchCall::Fail(uint32_t failure, const MessageValues& values) const {
   static constexpr const char* kKinds[] = {"TypeError", "ValueError", "RuntimeError"};
@@ -167,7 +169,8 @@ void LaunchCall::FailDtype(int64_t failure, DLDataType got, const std::string& e
   Fail(static_cast<uint32_t>(failure), values);
 }
 
-// Shows the strides as a Python tuple, up to kMaxShown of them.
+// Throws the error for wrong strides.  The message shows the first kMaxShown strides as a Python
+// tuple.
 void LaunchCall::FailStrides(int64_t failure, const DLTensor& tensor) const {
   constexpr int32_t kMaxShown = 8;
   MessageValues values;
@@ -178,7 +181,7 @@ void LaunchCall::FailStrides(int64_t failure, const DLTensor& tensor) const {
   Fail(static_cast<uint32_t>(failure), values);
 }
 
-// ---- Arguments ----------------------------------------------------------------------------------
+// ---- Reading and checking of arguments ----------------------------------------------------------
 
 void LaunchCall::FailCount(size_t given) const {
   if (given < program_.missing_failures.size()) Fail(program_.missing_failures[given], {});
@@ -210,7 +213,7 @@ int64_t LaunchCall::ReadNumber(const int64_t* operands, int32_t accepted) const 
   return arg.v_int64;
 }
 
-// Reads an unsigned 64-bit integer.  Callers pass values of 2^63 and more as big integers.
+// Reads an argument of type uint64.  Callers pass values of 2^63 and more as big integers.
 int64_t LaunchCall::ReadUnsigned(const int64_t* operands) const {
   const TVMFFIAny& arg = ArgumentAt(operands[0]);
   if (arg.type_index == kTVMFFIInt) {
@@ -251,10 +254,11 @@ int64_t LaunchCall::ReadPointer(const int64_t* operands) const {
   return static_cast<int64_t>(reinterpret_cast<intptr_t>(arg.v_ptr));
 }
 
-// ---- Tensors ------------------------------------------------------------------------------------
+// ---- Checking of tensors ------------------------------------------------------------------------
 
-// Converts a negative axis, which counts from the end.  Programs of tvm_ffi.codegen check ndim
-// first; others may not.
+// Converts a negative axis, which counts from the last axis, to an index.  Launch programs of
+// tvm_ffi.codegen check the number of dimensions before they use an axis.  Programs from other
+// sources may not, so the axis is checked here.
 int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
   if (axis < 0) axis += tensor.ndim;
   if (axis < 0 || axis >= tensor.ndim) {
@@ -267,7 +271,7 @@ int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
 
 void LaunchCall::CheckDtypeVariable(const DLTensor& tensor, const int64_t* operands) {
   const std::vector<DLDataType>& set = program_.dtype_sets[operands[1]];
-  int64_t& known = state_.registers[operands[0]];  // 1 + index in the set; 0 if not yet bound
+  int64_t& known = state_.registers[operands[0]];  // 0: not bound, else 1 + index of the dtype
   size_t index = IndexInSet(set, tensor.dtype);
   if (index == set.size()) FailDtype(operands[2], tensor.dtype, "");
   int64_t got = static_cast<int64_t>(index) + 1;
@@ -293,7 +297,8 @@ void LaunchCall::CheckAlignment(const DLTensor& tensor, const int64_t* operands)
   FailNumber(operands[1], static_cast<int64_t>(got));
 }
 
-// Binds a name to its first value; later values must be equal.
+// Binds a name of the signature, such as the extent `n`, to its first value; later values must be
+// equal to the first.
 void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
   int64_t &value = state_.registers[operands[0]], &is_known = state_.registers[operands[1]];
   if (is_known == 0) {
@@ -304,9 +309,10 @@ void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
   }
 }
 
-// ---- Interpreter --------------------------------------------------------------------------------
+// ---- Interpreter loop ---------------------------------------------------------------------------
 
-// Tensor checks are skipped for arguments that are None: their tensor is nullptr.
+// Executes instructions up to kEnd.  Tensor checks are skipped for arguments that are None, whose
+// tensor is nullptr.
 void LaunchCall::Run(size_t start) {
   const int64_t* code = program_.code.data();
   const int64_t* at = code + start;

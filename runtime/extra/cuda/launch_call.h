@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launch call: the interpreter of launch programs, with the state of one call.
+// LaunchCall: the interpreter of launch programs.  An instance runs one call: it checks the
+// arguments and computes the launch grid.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_CALL_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_CALL_H_
 
@@ -20,7 +21,7 @@ class LaunchCall {
  public:
   // Checks the arguments, which are borrowed for the lifetime of this object.
   //
-  // Fails: with a message of the program, its placeholders filled.
+  // Fails: with an error of the launch program, whose message has its placeholders filled in.
   LaunchCall(const LaunchProgram& program, const TVMFFIAny* args, int32_t num_args)
       : program_(program), scratch_(program.num_words) {
     state_.args = args;
@@ -55,14 +56,15 @@ class LaunchCall {
   Slot* slots() const { return slots_; }
   void** addresses() const { return addresses_; }
 
-  // Values for the placeholders of a message; a message uses some of them.
+  // Values for the placeholders of an error message; each message uses only some of them.
   struct MessageValues {
     std::string got, expected, axis, device, gpu, architecture;
   };
   [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const MessageValues& values) const;
 
  private:
-  // Uninitialised words: inline for most programs, on the heap for large ones.
+  // Uninitialised 64-bit words for the registers and tensors of a call: inline for most launch
+  // programs, on the heap for large ones.
   class Scratch {
    public:
     explicit Scratch(size_t num_words) {
@@ -92,15 +94,16 @@ class LaunchCall {
       std::fill_n(state_.tensors + i, kBlock, nullptr);
     }
   }
-  // Runs the whole program after a quick check failed: it raises the error, or accepts the rare
-  // case.
+  // Runs the launch program from its first instruction after a quick check failed.  The program
+  // raises the error, or accepts a rare valid argument that the quick check rejects.
   TVM_FFI_COLD_CODE void RunFromStart() {
     Reset();
     Run(0);
   }
   [[noreturn]] TVM_FFI_COLD_CODE void FailMissing(int64_t index) const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailCount(size_t given) const;
-  // Throws InternalError for a program that reads an argument that was not passed.
+  // Returns an argument.  Throws InternalError if the launch program reads an argument that was not
+  // passed.
   const TVMFFIAny& ArgumentAt(int64_t index) const {
     if (TVM_FFI_PREDICT_FALSE(index >= state_.num_args)) FailMissing(index);
     return state_.args[index];

@@ -8,7 +8,7 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// An instruction of a program.
+// An instruction of a launch program.
 struct Instruction {
   Operation operation;
   const char* kinds;  // one letter per operand, see launch_program.h
@@ -23,10 +23,11 @@ struct Instruction {
   uint32_t index(size_t i) const { return static_cast<uint32_t>(operands[i]); }
 };
 
-// ---- Constants ----------------------------------------------------------------------------------
+// ---- Hoisting of constants ----------------------------------------------------------------------
 
-// Removes constant instructions and makes their values the initial values of the registers.  A
-// constant is hoisted if no earlier instruction uses its register and no jump skips it.
+// Removes the constant instructions of a launch program and makes their values the initial values
+// of their registers.  A constant is hoisted if no earlier instruction uses its register and no
+// jump skips the instruction.
 class ConstantHoister {
  public:
   explicit ConstantHoister(LaunchProgram* program)
@@ -80,15 +81,16 @@ class ConstantHoister {
 
   LaunchProgram& program_;
   std::vector<int64_t> code_;
-  std::vector<size_t> new_offsets_;  // by old offset of an instruction
+  std::vector<size_t> new_offsets_;  // of instructions, indexed by their old offsets
   std::vector<size_t> jumps_;        // offsets of jump operands in the new code
-  std::vector<bool> is_used_;        // by register
+  std::vector<bool> is_used_;        // true if an earlier instruction uses the register
   size_t furthest_jump_ = 0;         // the largest jump target so far
 };
 
-// ---- Quick checks -------------------------------------------------------------------------------
+// ---- Derivation of quick checks -----------------------------------------------------------------
 
-// Translates the leading instructions of a program to quick checks, until one has no such form.
+// Translates the leading instructions of a launch program to quick checks, up to the first
+// instruction without an equivalent quick check.
 class QuickChecksBuilder {
  public:
   explicit QuickChecksBuilder(LaunchProgram* program)
@@ -111,10 +113,11 @@ class QuickChecksBuilder {
 
   const LaunchProgram& program_;
   QuickChecks& quick_;
-  std::vector<uint32_t> tensors_;  // by tensor: index of its check, or kNone
+  std::vector<uint32_t> tensors_;  // index of the check of each tensor, or kNone
 };
 
-// Adds the next instructions; returns the number of words, or 0 if they have no quick check.
+// Adds quick checks for the next instructions.  Returns the length of these instructions in words,
+// or 0 if they have no quick check.
 size_t QuickChecksBuilder::AddNext() {
   Instruction next(program_.code, quick_.end);
   switch (next.operation) {
@@ -137,7 +140,8 @@ size_t QuickChecksBuilder::AddNext() {
   }
 }
 
-// Adds an optional argument: the jumps that skip it, and the instructions up to their target.
+// Adds the check of an optional argument: the jumps that skip the argument, and the instructions up
+// to the target of the jumps.
 size_t QuickChecksBuilder::AddOptional(size_t at) {
   const size_t begin = at;
   const int64_t argument = Instruction(program_.code, at).operands[0];
@@ -196,7 +200,7 @@ void QuickChecksBuilder::Remove(const Instruction& read) {
   quick_.tensors.pop_back();
 }
 
-// Adds a check of the number that was added last.
+// Adds a condition to the number check that was added last.
 bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_guarded) {
   if (quick_.numbers.empty()) return false;
   NumberCheck& check = quick_.numbers.back();
@@ -221,7 +225,7 @@ bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_gua
   return true;
 }
 
-// Adds a check of a tensor that was added before; each kind of check once.
+// Adds a condition to the check of a tensor that was added before; each kind of condition once.
 bool QuickChecksBuilder::AddToTensor(const Instruction& instruction) {
   if (tensors_[instruction.index(0)] == kNone) return false;
   TensorCheck& check = quick_.tensors[tensors_[instruction.index(0)]];
@@ -259,7 +263,7 @@ bool QuickChecksBuilder::AddToTensor(const Instruction& instruction) {
 bool QuickChecksBuilder::AddDtypes(const Instruction& instruction, TensorCheck* check) const {
   bool is_variable = instruction.operation == Operation::kDtypeVariable;
   if (check->dtypes != nullptr) return false;
-  // Borrow the set: the checks of many tensors may share a large one.
+  // Borrow the dtype set from the launch program: the checks of many tensors may share a large set.
   const std::vector<DLDataType>& set = program_.dtype_sets[instruction.index(is_variable ? 2 : 1)];
   check->dtypes = set.data();
   check->num_dtypes = set.size();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fast path of launch programs: hoisted constants and quick checks, derived when a program is read.
+// Fast path of launch programs: hoisted constants and quick checks, which are derived when a launch
+// program is read.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_FAST_PATH_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_FAST_PATH_H_
 
@@ -7,8 +8,8 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// Moves constants from the code of a checked program to the initial register values, and translates
-// its leading check instructions to quick checks.
+// Moves constants from the code of a validated launch program to the initial register values, and
+// translates the leading check instructions to quick checks.
 void BuildFastPath(LaunchProgram* program);
 
 }  // namespace tvm::ffi::extra::cuda

@@ -13,10 +13,10 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// ---- Memory of one call -------------------------------------------------------------------------
+// ---- Results and workspaces of one call ---------------------------------------------------------
 
-// Results and workspaces of a call.  The results are released if the call fails, the workspaces
-// always.
+// Memory that a call allocates: result tensors and workspaces.  The destructor frees the
+// workspaces, and the results if the call failed.
 class LaunchPlan::Memory {
  public:
   Memory(const LaunchProgram& program, const LaunchVariant& variant, int device_id,
@@ -66,7 +66,7 @@ Tensor LaunchPlan::Memory::AllocateResult(const LaunchProgram& program, const La
                   dtypes[index < dtypes.size() ? index : 0]);
 }
 
-// Returns memory with the alignment that generated wrappers use; nullptr for 0 bytes.
+// Returns workspace memory with the same alignment as in generated wrappers; nullptr for 0 bytes.
 void* LaunchPlan::Memory::AllocateWorkspace(int64_t bytes) {
   constexpr int64_t kAlignment = 256;
   if (bytes == 0) return nullptr;
@@ -86,7 +86,7 @@ void LaunchPlan::Memory::Return(TVMFFIAny* result) const {
 
 namespace {
 
-// Returns the image that fits a device best, or nullptr.
+// Returns the image that fits a device best, or nullptr if none can run on the device.
 TVM_FFI_NO_INLINE ModuleImage* BestOf(const LaunchVariant& variant, const ModuleImages& images,
                                       int capability) {
   ModuleImage* best = nullptr;
@@ -98,8 +98,8 @@ TVM_FFI_NO_INLINE ModuleImage* BestOf(const LaunchVariant& variant, const Module
   return best;
 }
 
-// Returns the address of a kernel argument.  The values of tensors and workspaces are data
-// pointers.
+// Returns the address of a kernel argument.  For a tensor or workspace, this is the address of its
+// data pointer.
 TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const LaunchCall& call,
                                        Slot* slot) {
   if (argument.kind == LaunchArgumentKind::kRegister) return call.address_of_value(argument.index);
@@ -117,9 +117,9 @@ TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const Lau
 
 }  // namespace
 
-// ---- The plan -----------------------------------------------------------------------------------
+// ---- Launch plan --------------------------------------------------------------------------------
 
-constexpr int kNumCachedDevices = 16;  // devices; on others the image is chosen in each call
+constexpr int kNumCachedDevices = 16;  // for larger device ids, each call chooses an image
 
 LaunchPlan::LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel)
     : saved_(std::move(saved)), program_(ReadLaunchProgram(saved_.program, num_images)) {
@@ -169,7 +169,7 @@ std::atomic<ImageOnDevice*>* LaunchPlan::CachedImage(size_t variant, int device_
   return &cached_images_[variant * kNumCachedDevices + static_cast<size_t>(device_id)];
 }
 
-// Returns the first variant whose condition holds and that has an image for the device.
+// Returns the first launch variant whose condition holds and that has an image for the device.
 TVM_FFI_INLINE LaunchPlan::Choice LaunchPlan::Choose(const ModuleImages& images,
                                                      const Driver& driver, int device_id,
                                                      const LaunchCall& call) const {
@@ -205,7 +205,7 @@ size_t LaunchPlan::KernelOf(const LaunchVariant& variant, const LaunchCall& call
   return static_cast<size_t>(index);
 }
 
-// Returns the chosen image on the device; loads it if necessary.
+// Returns the chosen image, loaded on the device; loads it if necessary.
 ImageOnDevice& LaunchPlan::Load(const Driver& driver, int device_id, const Choice& choice) const {
   ImageOnDevice& loaded = choice.image->on_devices.At(driver, device_id);
   if (std::atomic<ImageOnDevice*>* cached = CachedImage(choice.variant, device_id)) {

@@ -19,7 +19,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// One device image of a module.
+// A device image of a CUDA module, its architecture, and its loaded copies.
 struct ModuleImage {
   ModuleImage(ImageFormat format, std::string architecture, std::string content, size_t num_kernels)
       : format(format),
@@ -28,14 +28,14 @@ struct ModuleImage {
         on_devices(std::move(content), num_kernels) {}
 
   ImageFormat format;
-  std::string architecture_text;  // such as "sm_90a", as it is saved
+  std::string architecture_text;  // such as "sm_90a", as in the saved module
   Architecture architecture;
   ImageOnDevices on_devices;
 };
 
 using ModuleImages = std::vector<std::unique_ptr<ModuleImage>>;
 
-// A launch plan as it is saved.
+// A launch plan in the form that saved modules contain.
 struct SavedPlan {
   std::string name;
   std::string documentation;
@@ -45,9 +45,9 @@ struct SavedPlan {
 
 class LaunchPlan {
  public:
-  // first_kernel: number of the plan's first kernel in the images of the module.
+  // first_kernel: index of the plan's first kernel among all kernels of the module.
   //
-  // Fails: ValueError for a corrupt program.
+  // Fails: ValueError for a corrupt launch program.
   LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel);
 
   const SavedPlan& saved() const { return saved_; }
@@ -56,11 +56,11 @@ class LaunchPlan {
            TVMFFIAny* result) const;
 
  private:
-  // The variant and image that a call uses.
+  // The launch variant and the device image that a call uses.
   struct Choice {
     size_t variant;
     ModuleImage* image;        // nullptr if `on_device` is set
-    ImageOnDevice* on_device;  // nullptr if this variant has not run on the device yet
+    ImageOnDevice* on_device;  // nullptr before the variant's first launch on the device
   };
   class Memory;
 
@@ -76,11 +76,11 @@ class LaunchPlan {
 
   SavedPlan saved_;
   LaunchProgram program_;
-  std::vector<size_t> first_kernels_;  // by variant: number of its first kernel
+  std::vector<size_t> first_kernels_;  // index of the first kernel of each launch variant
   size_t num_kernels_ = 0;
-  bool needs_memory_ = false;    // some variant has results or workspaces
-  bool has_conditions_ = false;  // some variant has a condition
-  // The chosen images by variant and device, so that each is chosen once.
+  bool needs_memory_ = false;    // the plan has results, or a variant has workspaces
+  bool has_conditions_ = false;  // a launch variant has a condition
+  // The images that earlier calls chose, by launch variant and device.
   std::unique_ptr<std::atomic<ImageOnDevice*>[]> cached_images_;
 };
 

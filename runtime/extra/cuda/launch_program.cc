@@ -24,7 +24,7 @@ constexpr const char* kOperands[] = {
 };
 constexpr size_t kNumOperations = sizeof(kOperands) / sizeof(kOperands[0]);
 
-// Reads and checks a program.  Each failure names the byte offset of the field that is wrong.
+// Reads and validates a launch program.  Each error names the byte offset of the invalid field.
 class Reader {
  public:
   Reader(std::string_view bytes, size_t num_images) : bytes_(bytes), num_images_(num_images) {}
@@ -42,7 +42,8 @@ class Reader {
     Fail(bytes_.position(), std::string(field) + " truncated");
   }
   uint32_t Word(const char* field) { return static_cast<uint32_t>(Number(4, field)); }
-  // Reads the number of elements of at least `min_bytes` each; checked before memory is allocated.
+  // Reads the number of elements that follow, each of at least `min_bytes`.  Fails if the remaining
+  // bytes are too few, before memory for the elements is allocated.
   size_t Count(size_t min_bytes, const char* elements) {
     size_t position = bytes_.position();
     uint64_t count = Number(8, elements);
@@ -95,7 +96,7 @@ class Reader {
   LaunchProgram program_;
   std::vector<std::pair<size_t, uint32_t>> starts_;  // byte offset and value of each code address
   size_t code_position_ = 0;                         // byte offset of the first word of the code
-  std::vector<bool> begins_instruction_;             // by word of the code
+  std::vector<bool> begins_instruction_;             // one element per word of the code
 };
 
 LaunchProgram Reader::Read() {
@@ -129,7 +130,7 @@ void Reader::ReadSizes() {
   }
   program_.num_arguments = ReadSize(kMaxTensors, "number of arguments");
   program_.num_results = ReadSize(kMaxTensors, "number of results");
-  // Each register is named somewhere in the program, so its length bounds their number.
+  // A launch program names each of its registers, so its length bounds the number of registers.
   size_t max_registers = std::min<size_t>(kMaxRegisters, bytes_.size() / sizeof(uint32_t));
   program_.num_registers = ReadSize(max_registers, "number of registers");
 }
@@ -190,7 +191,7 @@ std::string Reader::ReadKernelName() {
   return name;
 }
 
-// Reads a code address, which CheckCode compares with the code.
+// Reads a code address.  The code follows later, so CheckCode checks the address.
 uint32_t Reader::ReadStart(bool may_be_none) {
   size_t position = bytes_.position();
   uint32_t start = Word("code address");
@@ -227,7 +228,7 @@ void Reader::ReadCode() {
 void Reader::CheckCode() {
   const std::vector<int64_t>& code = program_.code;
   begins_instruction_.assign(code.size() + 1, false);
-  std::vector<size_t> jumps;  // operands that are jump targets
+  std::vector<size_t> jumps;  // offsets of the operands that are jump targets
   size_t at = 0;
   while (at < code.size()) {
     begins_instruction_[at] = true;
@@ -241,7 +242,7 @@ void Reader::CheckCode() {
       if (*operands == 'J') jumps.push_back(at);
     }
   }
-  // The last instruction must be kEnd, so that every path through the program ends.
+  // The last instruction must be kEnd, so that every path through the launch program ends.
   size_t last = code.size() - 1;
   if (code[last] != 0 || !begins_instruction_[last]) FailInCode(last, "expected the end operation");
   for (size_t jump : jumps) {
@@ -282,7 +283,7 @@ void Reader::CheckOperand(char kind, int64_t operand, size_t at) {
       count = program_.dtype_sets.size();
       defect = "dtype set index out of range";
       break;
-    default:  // 'J'; CheckCode also checks that an instruction begins there
+    default:  // 'J'; CheckCode also checks that an instruction begins at the target
       if (operand <= static_cast<int64_t>(at)) FailInCode(at, "backward jump");
       count = program_.code.size();
       defect = "jump target out of range";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launch program: bytecode of a launch plan, which checks arguments and computes the launch grid.
 //
-// `tvm_ffi.codegen` writes programs (codegen/_check_program.py has the same table of operations);
-// LaunchCall interprets them.  The machine has 64-bit registers and tensor slots.  An instruction
-// is an operation and its operands, all 64-bit words.  Jumps go forward only, so every program
-// ends.  A program may come from an untrusted file: reading it checks every index.
+// `tvm_ffi.codegen` writes launch programs (codegen/_check_program.py has the same table of
+// operations); LaunchCall interprets them.  The interpreter has 64-bit registers and tensor slots.
+// An instruction is an operation and its operands, all 64-bit words.  Jumps go forward only, so
+// every launch program ends.  A launch program may come from an untrusted file, so the reader
+// checks every index.
 //
 // All numbers are little-endian; a string is a u64 length and bytes.
 //
@@ -12,10 +13,12 @@
 //   messages         u64 count, then each: kind u32 (0 TypeError, 1 ValueError, 2 RuntimeError)
 //                    and a string with placeholders such as {got}
 //   dtype sets       u64 count, then each: u64 count and for each code u8, bits u8, lanes u16
-//   missing          u64 count of message indices u32: by the number of arguments that were passed
-//   too many         message indices u32: for one argument passed, and for several
+//   missing          u64 count of message indices u32: the message for too few arguments, indexed
+//                    by the number of arguments that were passed
+//   too many         two message indices u32 for too many arguments: one passed, several passed
 //   first tensor     u32 index of the argument on whose device the kernel runs, or 0xffffffff
-//   no variant       message index u32 or 0xffffffff; no image: message index u32
+//   no variant       message index u32, or 0xffffffff, if no variant's condition holds; message
+//                    index u32 if no image fits the device
 //   results          u64 count, then each: u64 count of extent registers u32; dtype set u32;
 //                    register u32 with the index in the set, or 0xffffffff
 //   variants         u64 count, then each:
@@ -44,7 +47,8 @@
 namespace tvm::ffi::extra::cuda {
 
 // Operations and the kinds of their operands: V register, T tensor, A argument, F message, D dtype
-// set, N number, J jump target.  The first V of an arithmetic operation is its result.
+// set, N number, J jump target.  The first V of an arithmetic operation is its result.  The comment
+// after an operation explains its N operands and names the failed condition for each F operand.
 // ORDER launch-operations.
 #define TVM_FFI_LAUNCH_OPERATIONS(OPERATION)                     \
   OPERATION(kEnd, "")                                            \
@@ -103,42 +107,43 @@ const char* OperandsOf(Operation operation);
 
 constexpr uint32_t kNone = 0xffffffff;
 
-// An error that a program can raise.
+// An error that a launch program can raise.
 struct LaunchFailure {
   uint32_t kind;        // 0 TypeError, 1 ValueError, 2 RuntimeError
   std::string message;  // with placeholders such as {got}
 };
 
-// A tensor that the plan allocates and returns.
+// A result tensor that a launch plan allocates and returns.
 struct LaunchResult {
   std::vector<uint32_t> extent_registers;
   uint32_t dtype_set;       // index in LaunchProgram::dtype_sets
-  uint32_t dtype_register;  // holds the index in the set; kNone for a set of one dtype
+  uint32_t dtype_register;  // holds the dtype's index in the set; kNone for a set of one dtype
 };
 
 // ORDER launch-argument-kinds.
 enum class LaunchArgumentKind : uint32_t { kRegister, kFloat32, kTensor, kWorkspace };
 
-// An argument of a kernel.
+// An argument of a kernel, and the slot of the interpreter that has its value.
 struct LaunchArgument {
   LaunchArgumentKind kind;
-  uint32_t index;  // of a tensor for kTensor, else of a register
+  uint32_t index;  // index of a tensor for kTensor, else of a register
 };
 
-// One kernel of a launch plan with the condition that selects it.
+// A launch variant: one kernel of a launch plan, which may be compiled for several dtypes, and the
+// condition that selects the variant.
 struct LaunchVariant {
-  std::vector<uint32_t> images;      // indices of images with the kernels; at least one
-  std::vector<std::string> kernels;  // symbols; several if dtypes select the kernel
-  uint32_t kernel_register;          // holds the index of the kernel; kNone for a single kernel
-  uint32_t condition;                // code address; kNone for no condition
-  uint32_t condition_result;         // register; 0 is false
-  uint32_t fields_start;             // address of the code that computes the launch fields
+  std::vector<uint32_t> images;      // indices of the images that contain the kernels; not empty
+  std::vector<std::string> kernels;  // symbols; several if the dtypes of tensors select one
+  uint32_t kernel_register;          // register with the index of the kernel; kNone for one kernel
+  uint32_t condition;                // code address of the condition; kNone if there is none
+  uint32_t condition_result;         // register with the result; 0 is false
+  uint32_t fields_start;             // code address of the computation of the launch fields
   std::array<uint32_t, kNumLaunchFields> field_registers;
   uint32_t flags;  // 1 cluster, 2 cooperative, 4 programmatic
   std::vector<LaunchArgument> arguments;
 };
 
-// Move-only: quick checks point to the dtype sets.
+// A launch program in memory.  It is move-only, because its quick checks point to its dtype sets.
 struct LaunchProgram {
   LaunchProgram() = default;
   LaunchProgram(LaunchProgram&&) = default;
@@ -146,13 +151,13 @@ struct LaunchProgram {
 
   uint32_t num_arguments, num_results, num_registers;
   std::vector<LaunchFailure> failures;
-  std::vector<std::vector<DLDataType>> dtype_sets;  // none is empty
-  // Indices in `failures`:
-  std::vector<uint32_t> missing_failures;       // by the number of arguments passed
+  std::vector<std::vector<DLDataType>> dtype_sets;  // no set is empty
+  // The error messages of the call itself, as indices in `failures`:
+  std::vector<uint32_t> missing_failures;       // indexed by the number of arguments passed
   uint32_t too_many_singular, too_many_plural;  // for one argument passed, for several
-  uint32_t no_variant_failure;                  // kNone: no_image_failure is raised instead
+  uint32_t no_variant_failure;                  // if no condition holds; kNone: no_image_failure
   uint32_t no_image_failure;
-  uint32_t first_tensor;  // argument whose device the launch uses; kNone: the current device
+  uint32_t first_tensor;  // the launch uses this argument's device; kNone: the current device
   std::vector<LaunchResult> results;
   std::vector<LaunchVariant> variants;  // at least one
   std::vector<int64_t> code;
@@ -160,13 +165,13 @@ struct LaunchProgram {
   static constexpr size_t kBlock = 4;  // registers and tensors are cleared in blocks
   std::vector<int64_t> initial;        // initial register values, padded to whole blocks
   QuickChecks quick;
-  size_t max_kernel_arguments = 0;  // over all variants
+  size_t max_kernel_arguments = 0;  // maximum over all launch variants
   size_t num_words = 0;  // scratch words per call: registers, tensors, argument slots and addresses
 
   uint32_t NumTensors() const { return num_arguments + num_results; }
 };
 
-// Reads and checks a program and builds its fast path.
+// Reads and validates a launch program, and builds its fast path.
 //
 // Fails: ValueError "corrupt launch program at byte N of M: ...".  Uses memory in proportion to the
 //        number of bytes.

@@ -11,7 +11,7 @@ namespace tvm::ffi::extra::cuda {
 namespace {
 
 constexpr std::string_view kMagic = "TVMFFICU";
-constexpr uint32_t kOneImage = 1, kPlans = 2;  // format versions
+constexpr uint32_t kOneImage = 1, kPlans = 2;  // versions of the saved format
 
 class Writer {
  public:
@@ -41,7 +41,8 @@ class Reader {
     if (std::optional<uint64_t> value = bytes_.TakeNumber(width)) return *value;
     Fail(position(), std::string(field) + " truncated");
   }
-  // Reads the number of elements of at least `min_bytes` each; checked before memory is allocated.
+  // Reads the number of elements that follow, each of at least `min_bytes`.  Fails if the remaining
+  // bytes are too few, before memory for the elements is allocated.
   size_t Count(size_t min_bytes, const char* elements) {
     size_t begin = position();
     uint64_t count = Number(8, elements);
@@ -166,7 +167,7 @@ SavedModule DecodeModule(std::string_view bytes) {
   SavedModule module;
   uint64_t version = ReadVersion(&in);
   ReadImages(version, &in, &module);
-  size_t count = in.Count(40, "kernels");  // each has five u64 lengths or counts
+  size_t count = in.Count(40, "kernels");  // each kernel has five u64 lengths or counts
   for (size_t i = 0; i < count; ++i) module.kernels.push_back(ReadKernel(&in));
   count = version == kOneImage ? 0 : in.Count(32, "launch plans");
   for (size_t i = 0; i < count; ++i) module.plans.push_back(ReadPlan(&in));

@@ -34,7 +34,7 @@ namespace tvm::ffi::extra::cuda {
 
 struct SavedImage {
   ImageFormat format;
-  std::string architecture;  // such as "sm_90a"; "" if unknown
+  std::string architecture;  // GPU architecture such as "sm_90a"; "" if unknown
   std::string content;
 };
 
@@ -44,12 +44,12 @@ struct SavedModule {
   std::vector<SavedPlan> plans;
 };
 
-// Writes version 1 if the module has one image without architecture and no plans, so that older
-// runtimes can read it.
+// Encodes a module.  Writes format version 1 if the module has one image without architecture and
+// no launch plans, so that older runtimes can read the result.
 std::string EncodeModule(const SavedModule& module);
 
-// Fails: ValueError "corrupt saved CUDA module at byte N of M: ...".
-// Uses memory in proportion to the number of bytes.
+// Decodes a saved module.  Fails: ValueError "corrupt saved CUDA module at byte N of M: ...". Uses
+// memory in proportion to the number of bytes.
 SavedModule DecodeModule(std::string_view bytes);
 
 }  // namespace tvm::ffi::extra::cuda

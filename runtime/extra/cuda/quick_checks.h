@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quick checks: the first checks of a launch program as tables, with a result of pass or fail.
+// Quick checks: the first checks of a launch program as tables, whose result is pass or fail.
 //
-// Rare valid arguments also fail.  After a failure the program runs from its beginning; it accepts
-// the arguments or raises the error.
+// A quick check also fails for some rare valid arguments.  After a failure, the launch program runs
+// from its first instruction and either accepts the arguments or raises the error.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_QUICK_CHECKS_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_QUICK_CHECKS_H_
 
@@ -16,7 +16,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// The arguments of a call, and the tensors and registers of the machine.
+// The arguments of a call, and the tensor slots and registers of the launch program's interpreter.
 struct CallState {
   const TVMFFIAny* args;
   int32_t num_args;
@@ -40,8 +40,8 @@ struct TensorCheck {
   struct Extent {
     int32_t axis;
     bool is_constant;         // compare with `constant`, else with `value_register`
-    uint32_t value_register;  // holds the extent
-    uint32_t known_register;  // 1 if `value_register` has a value, else 0
+    uint32_t value_register;  // register with the extent
+    uint32_t known_register;  // register with 1 if `value_register` has a value, else 0
     int64_t constant;
   };
   static constexpr int32_t kAny = -1;
@@ -51,11 +51,11 @@ struct TensorCheck {
   int32_t ndim = kAny, device_type = kAny, device_id = kAny;
   bool is_compact = false;
   bool has_address = false;            // data pointer is not null and aligned for the dtype
-  uint64_t alignment = 1;              // further alignment of the data in bytes
-  const DLDataType* dtypes = nullptr;  // borrowed from the program; nullptr for any dtype
+  uint64_t alignment = 1;              // required alignment of the data in bytes
+  const DLDataType* dtypes = nullptr;  // borrowed from the launch program; nullptr: any dtype
   size_t num_dtypes = 0;
-  bool is_variable = false;     // tensors with the same dtype variable have the same dtype
-  uint32_t dtype_register = 0;  // holds 1 + index of the dtype; 0 if not yet known
+  bool is_variable = false;     // true if tensors must share a dtype, see dtype_register
+  uint32_t dtype_register = 0;  // register with 1 + index of the shared dtype; 0 before the first
   std::vector<Extent> extents;  // every axis is less than `ndim`
 
   bool Passes(const CallState& call) const {
@@ -114,11 +114,11 @@ struct NumberCheck {
   Omission omission;
   bool is_float = false;                       // stored as a double
   bool takes_int = false, takes_bool = false;  // accepted types; a float parameter converts them
-  bool is_truth = false;                       // stored as 0 or 1
+  bool is_truth = false;                       // the truth value is stored, as 0 or 1
   int64_t min = INT64_MIN, max = INT64_MAX;
-  bool is_bound = false;        // the number must equal the value of a name
-  uint32_t value_register = 0;  // of the name
-  uint32_t known_register = 0;  // 1 if `value_register` has a value, else 0
+  bool is_bound = false;        // the number must equal a named value, such as `n`
+  uint32_t value_register = 0;  // register of the named value
+  uint32_t known_register = 0;  // register with 1 if `value_register` has a value, else 0
 
   bool Passes(const CallState& call) const {
     bool is_omitted = omission.IsOmitted(call, argument);
@@ -151,7 +151,7 @@ struct NumberCheck {
 };
 
 struct QuickChecks {
-  // Two tensors that must be on the same device; passes if one is None.
+  // Two tensors that must be on the same device; the check passes if one of them is None.
   struct SameDevice {
     uint32_t first, second;  // indices of the tensors
   };
@@ -159,7 +159,7 @@ struct QuickChecks {
   std::vector<TensorCheck> tensors;
   std::vector<NumberCheck> numbers;
   std::vector<SameDevice> same_devices;
-  uint32_t end = 0;          // code address at which the program continues after a pass
+  uint32_t end = 0;          // code address at which the launch program continues after a pass
   bool is_complete = false;  // true if no check follows at `end`
 
   bool Pass(const CallState& call) const {

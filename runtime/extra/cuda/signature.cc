@@ -12,7 +12,7 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// Names of launch fields; the second group is used by TVM's code generators.
+// A name of one or more launch fields.  TVM's code generators use the second group of names.
 struct LaunchFieldName {
   std::string_view name;
   uint8_t first;
@@ -124,7 +124,7 @@ const LaunchFieldName& FindLaunchField(const SavedKernel& kernel, std::string_vi
                    "with .x, .y or .z, or dynamicSharedMemory");
 }
 
-// The launch fields that a kernel sets; setting a field twice is an error.
+// The launch fields that the strings of a kernel set; setting a field twice is an error.
 class LaunchFields {
  public:
   explicit LaunchFields(const SavedKernel& kernel) : kernel_(kernel) {}
@@ -233,8 +233,8 @@ const char* SchemaOf(const LaunchParameter& parameter) {
   return R"({"type":"Variant","args":[{"type":"int"},{"type":"ffi.Array","args":[{"type":"int"}]}]})";
 }
 
-// Returns the signature as text, which enables keyword arguments; "" unless all parameters have
-// distinct names.  "gridDim.x" becomes gridDim_x.
+// Returns the signature as text for the metadata, which enables keyword arguments; "" unless all
+// parameters have distinct names.  "gridDim.x" becomes gridDim_x.
 std::string SignatureText(const Signature& signature) {
   std::vector<std::string> names, listed;
   for (const Parameter& parameter : signature.parameters) {

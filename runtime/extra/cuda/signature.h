@@ -3,8 +3,7 @@
 //
 //   parameters      "x: float32*", "n: int32"; the name is optional
 //   launch          "gridDim", "blockDim.x", "dynamicSharedMemory": launch fields that callers
-//   pass,
-//                   one argument each, after the arguments of the kernel
+//                   pass, one argument each, after the arguments of the kernel
 //   fixed           launch fields with fixed values
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_SIGNATURE_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_SIGNATURE_H_
@@ -25,10 +24,10 @@ enum LaunchField : uint8_t { kGrid = 0, kBlock = 3, kCluster = 6, kSharedMemory 
 constexpr size_t kNumLaunchFields = 10;
 using LaunchValues = std::array<uint32_t, kNumLaunchFields>;
 
-// The description of a kernel in a saved module.
+// A kernel in the form that saved modules contain: its signature as strings.
 struct SavedKernel {
-  std::string name;    // of the function
-  std::string symbol;  // of the kernel in the image
+  std::string name;    // of the function in the module
+  std::string symbol;  // of the kernel in the device image
   std::vector<std::string> parameters;
   std::vector<std::string> launch;
   std::vector<std::pair<std::string, uint64_t>> fixed;
@@ -37,10 +36,10 @@ struct SavedKernel {
 enum class ParameterKind : uint8_t { kPointer, kSigned, kUnsigned, kBool, kFloat32, kFloat64 };
 
 struct Parameter {
-  std::string name;  // may be empty
+  std::string name;  // "" for a parameter without a name
   std::string type;
   ParameterKind kind;
-  uint8_t bits = 0;                 // width of an integer
+  uint8_t bits = 0;                 // width of an integer parameter
   bool is_compact = false;          // "float32[]": the tensor must be compact
   std::optional<DLDataType> dtype;  // element type of a pointer; nullopt for "void*"
 };
@@ -56,7 +55,7 @@ struct Signature {
   SavedKernel kernel;
   std::vector<Parameter> parameters;
   std::vector<LaunchParameter> launch;
-  LaunchValues fixed;  // fixed values; elsewhere the defaults: extents 1, no shared memory
+  LaunchValues fixed;  // the fixed fields; for all others the default: extent 1, no shared memory
   bool has_cluster = false;
 
   size_t NumArguments() const { return parameters.size() + launch.size(); }
@@ -68,7 +67,8 @@ struct Signature {
   std::string Metadata() const;
 };
 
-// Fails: ValueError that names the kernel and the invalid parameter or launch field.
+// Parses the strings of a kernel.  Fails: ValueError that names the kernel and the invalid
+// parameter or launch field.
 Signature ReadSignature(SavedKernel kernel);
 
 }  // namespace tvm::ffi::extra::cuda

@@ -14,7 +14,8 @@ inline bool IsEmpty(const DLTensor& tensor) {
   return std::any_of(tensor.shape, tensor.shape + tensor.ndim, [](int64_t e) { return e == 0; });
 }
 
-// Returns true for a row-major tensor without gaps; strides of extents of 1 do not matter.
+// Returns true for a row-major tensor without gaps.  The stride of a dimension with extent 1 does
+// not matter.
 inline bool IsCompact(const DLTensor& tensor) {
   uint64_t step = 1;  // unsigned: extents from callers may overflow
   if (tensor.strides == nullptr) return true;
@@ -46,7 +47,7 @@ inline uintptr_t AddressOf(const DLTensor& tensor) {
   return reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(tensor.byte_offset);
 }
 
-// Returns the address modulo a power of two.
+// Returns the data address modulo `alignment`, which must be a power of two.
 inline uint64_t MisalignmentOf(const DLTensor& tensor, uint64_t alignment) {
   return AddressOf(tensor) & (alignment - 1);
 }

@@ -15,7 +15,8 @@ namespace {
 
 Any ParseText(const String& text) { return json::Parse(text); }
 
-// Narrows `indent` to int.  All negative values mean the same: line breaks without indentation.
+// Writes a value as JSON text.  All negative values of `indent` mean line breaks without
+// indentation.
 String ToText(const Any& value, const Optional<int64_t>& indent) {
   if (!indent.has_value()) return json::Stringify(value);
   if (*indent > std::numeric_limits<int>::max()) {

@@ -44,8 +44,8 @@ Any GetItem(const TableObj* table, const Any& key) {
   return table->at(key);
 }
 
-// Returns the object for missing keys, which is looked up once.  A guarded static would deadlock: a
-// user may replace ffi.GetInvalidObject by a function that calls this one.
+// Returns the sentinel object for missing keys, which is looked up once.  A static variable with a
+// guard would deadlock: a user may replace ffi.GetInvalidObject by a function that calls this one.
 const Any& MissingSentinel() {
   static std::atomic<const Any*> missing{nullptr};
   const Any* known = missing.load(std::memory_order_acquire);

@@ -41,7 +41,7 @@ struct SystemModules {
 
 Module SystemLibraryModule(const std::string& prefix) {
   if (std::optional<Module> known = SystemModules::Global().Find(prefix)) return *known;
-  // Without the lock: loaders of embedded modules are third-party code.
+  // Load the library without the lock: loaders of embedded modules are third-party code.
   LoadedLibrary loaded = LoadLibrary(OpenSystemLibrary(prefix));
   return SystemModules::Global().Add(prefix, loaded);
 }
@@ -54,7 +54,7 @@ void SystemLib(PackedArgs args, Any* result) {
   *result = SystemLibraryModule(args.size() < 1 ? "" : args[0].cast<std::string>());
 }
 
-// Modules that are kept alive until they are removed from this set.
+// Modules that the process keeps alive until ffi.ModuleGlobalsRemove removes them from this set.
 struct PinnedModules {
   std::mutex mutex;
   std::unordered_set<Module, ObjectPtrHash, ObjectPtrEqual> modules;
@@ -70,8 +70,8 @@ void Pin(const Module& module) {
   PinnedModules::Global().modules.insert(module);
 }
 
-// The caller's reference outlives this call, so the module is not destroyed under the lock; its
-// destructor may run third-party code.
+// Removes a module from the set.  The caller's reference outlives this call, so the module's
+// destructor, which may run third-party code, does not run under the lock.
 void Unpin(const Module& module) {
   std::lock_guard<std::mutex> lock(PinnedModules::Global().mutex);
   PinnedModules::Global().modules.erase(module);
@@ -101,9 +101,9 @@ void RegisterModuleFunctions() {
       .def_method("ffi.ModuleClearImports", &ModuleObj::ClearImports)
       .def("ffi.ModuleGlobalsAdd", &Pin)
       .def("ffi.ModuleGlobalsRemove", &Unpin)
-      // Not part of the ABI, so not under its prefix `ffi.`.
+      // Not part of the ABI, so the name does not have the prefix `ffi.`.
       .def_method("pytvmffi.ModuleSaveToBytes", &ModuleObj::SaveToBytes)
-      // The metadata of the module itself, without attached metadata.
+      // Returns the metadata of the module itself and ignores attached metadata.
       .def("pytvmffi.ModuleGetOwnFunctionMetadata",
            [](Module module, const String& name) { return module->GetFunctionMetadata(name); })
       .def("pytvmffi.ModuleDescribeFunction",

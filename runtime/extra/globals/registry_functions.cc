@@ -74,13 +74,15 @@ String MetadataOfGlobal(const StringArgument& name) {
   });
 }
 
-// A snapshot of the names: called with -1 it returns the number of names, with i the i-th name.
+// A snapshot of the global function names, as a function: called with -1, it returns the number of
+// names; called with i, the i-th name.
 class NameLister {
  public:
   void operator()(PackedArgs args, Any* rv) const {
     if (args.size() != 1 || args[0].type_index() != kTVMFFIInt) {
-      TVM_FFI_THROW(TypeError)
-          << "the list of global function names takes one int, -1 for the count";
+      TVM_FFI_THROW(TypeError) << "ffi.FunctionListGlobalNamesFunctor: expected one int argument, "
+                                  "the index of a name or "
+                                  "-1 for the number of names";
     }
     auto i = args[0].cast<int64_t>();
     auto count = static_cast<int64_t>(names_.size());
@@ -142,7 +144,8 @@ int32_t AllocateType(const StringArgument& key, int32_t parent_index) {
   return type_index;
 }
 
-// Sentinels are compared by address, so there is one immortal object for each.
+// Returns a sentinel object.  Sentinels are compared by address, so there is one immortal object
+// for each of them.
 template <int kWhich>
 ObjectRef Sentinel() {
   static const auto* sentinel = new ObjectRef(make_object<Object>());

@@ -38,14 +38,14 @@ bool Contains(const SequenceObj* sequence, const Any& value) {
   return false;
 }
 
-// Checks the index before the iterator arithmetic, which may overflow.
+// Inserts an element.  Checks the index before the iterator arithmetic, which may overflow.
 void Insert(List<Any> list, int64_t i, const Any& value) {
   auto size = static_cast<int64_t>(list.size());
   if (i < 0 || i > size) ffi::detail::ThrowInsertBounds(i, size);
   list.insert(list.begin() + i, value);
 }
 
-// A negative index counts from the end of the list at the time of the call.
+// Removes and returns an element.  A negative index counts from the end of the list.
 Any Pop(List<Any> list, int64_t i) {
   auto size = static_cast<int64_t>(list.size());
   if (i < 0 && i >= -size) i += size;
@@ -54,7 +54,7 @@ Any Pop(List<Any> list, int64_t i) {
   return element;
 }
 
-// `replacement` may be the list itself.
+// Replaces the elements start ... stop - 1.  `replacement` may be the list itself.
 void ReplaceSlice(List<Any> list, int64_t start, int64_t stop, const List<Any>& replacement) {
   int64_t size = static_cast<int64_t>(list.size());
   if (start < 0 || stop < start || stop > size) ffi::detail::ThrowEraseRange(start, stop, size);

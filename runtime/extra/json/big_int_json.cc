@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BigInt in JSON graphs: decimal text.  Its length is limited, because reading and writing take
-// quadratic time and graphs may be untrusted.
+// BigInt in JSON graphs: decimal text.  The number of digits is limited, because conversion from
+// and to decimal takes quadratic time and graphs may be untrusted.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/reflection/registry.h>
 

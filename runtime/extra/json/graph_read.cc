@@ -28,7 +28,7 @@ namespace {
   TVM_FFI_UNREACHABLE();
 }
 
-// A defect of a node.  GraphReader adds the index of the node to the message.
+// The exception for an invalid node.  GraphReader adds the index of the node to its message.
 struct BadNode {
   std::string reason;
 };
@@ -49,7 +49,7 @@ bool IsBase64(const String& text) {
              "0123456789+/") == std::string_view::npos;
 }
 
-// One entry of "nodes".
+// A node of the graph: one element of the JSON array "nodes".
 class Node {
  public:
   explicit Node(const Any& description) {
@@ -136,13 +136,13 @@ class LeafReader {
   }
 };
 
-// Returns the hook "__data_from_json__" of the type, or None.
+// Returns the hook "__data_from_json__" of the type; None if the type has no such hook.
 AnyView FromJsonHook(int32_t type_index) {
   static const reflection::TypeAttrColumn hooks("__data_from_json__");
   return hooks[type_index];
 }
 
-// Returns true if the data of the node are the fields of an object.
+// Returns true if the data of the node is a JSON object with the fields of an FFI object.
 bool HasFields(const Node& node) {
   switch (node.type_index()) {
     case kTVMFFIStr:
@@ -195,10 +195,10 @@ class GraphReader {
   enum class State : char { kUntouched, kOpen, kBuilt };
   // A node whose children are being built.
   struct Open {
-    int64_t index;  // of the node
+    int64_t index;  // index of the node
     Node node;
-    std::vector<int64_t> children;  // indices of nodes
-    size_t next;                    // position in `children`
+    std::vector<int64_t> children;  // node indices of the children
+    size_t next;                    // index in `children` of the next child to build
   };
 
   // Builds the value of the node, or pushes the node if it has children.
@@ -245,7 +245,8 @@ class GraphReader {
     } catch (const HookError& hook_error) {
       throw hook_error.error;
     } catch (const Error& error) {
-      // Not defects of the node: a pending exception of the host language, and lack of memory.
+      // Rethrow errors that an invalid node does not cause: a pending exception of the host
+      // language, and lack of memory.
       if (error.kind() == "EnvErrorAlreadySet" || error.kind() == "MemoryError") throw;
       throw Error(
           "ValueError",
@@ -346,7 +347,7 @@ class GraphReader {
     if (hook != nullptr) return CallHook(node, hook.cast<Function>());
     if (detail::IsObjectInstance<EnumObj>(node.type_index())) return LeafReader::ReadEnum(node);
     ObjectPtr<Object> object = CreateEmptyObject(node.type());
-    // Types without a creator, such as plain values, have already failed in CreateEmptyObject.
+    // The type has a creator: for other types, such as plain values, CreateEmptyObject has thrown.
     json::Object fields = node.Fields();
     reflection::ForEachFieldInfo(
         node.type(), [&](const TVMFFIFieldInfo* field) { SetField(node, fields, field, object); });
@@ -358,7 +359,7 @@ class GraphReader {
     try {
       return hook(data);
     } catch (const Error& error) {
-      // Errors from hooks of built-in types are defects of the node.
+      // Hooks of built-in types throw only for an invalid node; report such an error as one.
       if (node.type_index() < kTVMFFIDynObjectBegin) throw;
       throw HookError{error};
     }

@@ -158,7 +158,8 @@ class GraphWriter {
     }
   }
 
-  // Returns the data of an object.  `indices` has one index per field that is not inline, in order.
+  // Returns the JSON data of an object.  `indices` has one node index per field that is not inline,
+  // in the order of the fields.
   static json::Object DataOfFields(const Any& value, const json::Array& indices) {
     json::Object data;
     int64_t next = 0;

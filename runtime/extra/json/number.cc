@@ -10,7 +10,7 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Returns true if a number outside the range of double is too large, false if it is too small.
+// Returns true if a number outside the range of double is too large, false if it is too close to 0.
 //
 // text  the number without a sign
 bool IsAboveOne(std::string_view text) {
@@ -20,7 +20,7 @@ bool IsAboveOne(std::string_view text) {
   if (mark != std::string_view::npos) {
     std::string_view digits = text.substr(mark + (text[mark + 1] == '+' ? 2 : 1));
     std::errc code = std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec;
-    // An exponent beyond int64 decides alone: no mantissa in memory has that many digits.
+    // An exponent that does not fit int64 decides alone: no text in memory has that many digits.
     if (code != std::errc()) return digits[0] != '-';
   }
   auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));

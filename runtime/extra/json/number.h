@@ -15,13 +15,13 @@ enum class JsonNumberError { kNone, kNotANumber, kTooLarge };
 // Returns true for characters that may occur in a number.
 bool IsJsonNumberCharacter(char c);
 
-// Stores the number as an int64 or a correctly rounded double.  Accepts the numbers of RFC 8259 and
-// the forms 01, +1, .5 and 1., but not NaN and Infinity.
+// Parses a number and stores it as an int64 or a correctly rounded double.  Accepts the numbers of
+// RFC 8259 and the forms 01, +1, .5 and 1., but not NaN and Infinity.
 JsonNumberError ParseJsonNumber(std::string_view text, Any* value);
 
 void AppendJsonNumber(int64_t value, std::string* out);
-// Appends 17 significant digits, which are read back as the same double, and a decimal point or
-// exponent, so that the text is not read back as an integer.
+// Appends a number with 17 significant digits, which are read back as the same double, and with a
+// decimal point or exponent, so that the text is not read back as an integer.
 void AppendJsonNumber(double value, std::string* out);
 
 }  // namespace tvm::ffi::extra

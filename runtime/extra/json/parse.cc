@@ -21,7 +21,7 @@ struct SyntaxError {
   size_t position;
 };
 
-// "MESSAGE: line 1 column 2 (char 1)"
+// Returns the message of a syntax error with its position: "MESSAGE: line 1 column 2 (char 1)".
 std::string Describe(const SyntaxError& error, std::string_view text) {
   std::string_view before = text.substr(0, error.position);
   auto line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -57,12 +57,12 @@ class Parser {
   }
 
  private:
-  // A container that is being read.  Its elements, or alternately its keys and values, are in
-  // values_ from `begin` to the end.
+  // A JSON array or object that is being read.  Its elements, or alternately its keys and values,
+  // are in values_ from index `begin` to the end.
   struct Open {
     bool is_object;
     size_t begin;
-    size_t position;  // of its bracket
+    size_t position;  // offset of its opening bracket in the text
   };
 
   // Reads a scalar, or the start of a container.  Returns true if the value is complete.
@@ -114,7 +114,7 @@ class Parser {
     return true;
   }
 
-  // Replaces the children of the innermost container in values_ by the container.
+  // Ends the innermost container: replaces its children at the end of values_ by the container.
   void Leave() {
     Open container = open_.back();
     open_.pop_back();
@@ -195,7 +195,7 @@ class Parser {
     }
   }
 
-  // Advances to a quotation mark or backslash.
+  // Skips the plain characters of a string up to a quotation mark or backslash.
   void SkipPlainCharacters(size_t quote) {
     while (position_ < text_.size()) {
       char c = text_[position_];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SeededHash: a hash of values with a random seed per process, consistent with AnyEqual.  For
-// tables inside the runtime, so that an attacker cannot choose colliding keys.
+// SeededHash: a hash of values with a random seed per process, consistent with AnyEqual.  Hash
+// tables inside the runtime use it, so that an attacker cannot choose colliding keys.
 // docs/design/hash-flooding.md
 #ifndef TVM_FFI_RUNTIME_EXTRA_JSON_SEEDED_HASH_H_
 #define TVM_FFI_RUNTIME_EXTRA_JSON_SEEDED_HASH_H_

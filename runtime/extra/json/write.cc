@@ -107,7 +107,8 @@ class Writer {
     open_.push_back(std::move(container));
   }
 
-  // Among the containers that can be written, only a List can contain itself.
+  // Throws if the List is being written already.  Of the containers that can be written, only a
+  // List can contain itself.
   void CheckNoCycle(const Object* list) const {
     for (const Open& container : open_) {
       if (container.object == list) {
@@ -121,7 +122,7 @@ class Writer {
     Open& container = open_.back();
     if (container.AtEnd()) {
       char bracket = container.is_map ? '}' : ']';
-      open_.pop_back();  // before StartLine: the bracket is indented like its container
+      open_.pop_back();  // before StartLine: the closing bracket is indented like the container
       StartLine();
       out_ += bracket;
       return;
@@ -169,7 +170,8 @@ struct IndentOf0112 {
 };
 static_assert(sizeof(IndentOf0112) == 8, "layout of published binaries");
 
-// json::Stringify(const Any&, Optional<int>) under the mangled name that those binaries import.
+// json::Stringify(const Any&, Optional<int>) under the mangled name that binaries of ABI levels
+// 0.1.11 and 0.1.12 import.
 TVM_FFI_DLL String StringifyOf0112(const Any& value, const IndentOf0112* indent) __asm__(
     "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE");
 

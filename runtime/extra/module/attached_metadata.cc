@@ -11,8 +11,9 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Entries by module address.  A weak reference keeps the memory of a destroyed module allocated, so
-// no other module can have its address until the entry is removed.
+// The attached metadata of all modules, by module address.  Each entry has a weak reference, which
+// keeps the memory of a destroyed module allocated, so no other module can have its address until
+// the entry is removed.
 class Table {
  public:
   static Table& Global() {

@@ -15,11 +15,11 @@ struct AttachedMetadata {
   Optional<String> doc;
 };
 
-// Replaces the metadata attached to a function before; a value without fields removes it.
+// Attaches metadata to a function and replaces earlier metadata; empty `metadata` removes it.
 void AttachMetadata(const Module& module, const String& name, AttachedMetadata metadata);
 
-// Returns a value without fields for a function without attached metadata.  Costs one atomic read
-// in a process that never attaches metadata.
+// Returns the metadata attached to a function; empty if there is none.  Costs one atomic read in a
+// process that never attaches metadata.
 AttachedMetadata FindAttachedMetadata(const ModuleObj* module, const String& name);
 
 }  // namespace tvm::ffi::extra

@@ -32,14 +32,14 @@ class ByteReader {
   // Ends the input `size` bytes after the cursor; `size` is at most num_left().
   void Truncate(size_t size) { bytes_ = bytes_.substr(0, position_ + size); }
 
-  // Returns nullopt if fewer than `width` bytes are left.
+  // Returns the next integer of `width` bytes, or nullopt if fewer bytes are left.
   std::optional<uint64_t> TakeNumber(size_t width) {
     if (num_left() < width) return std::nullopt;
     uint64_t value = LittleEndian(bytes_, position_, width);
     position_ += width;
     return value;
   }
-  // Skips the text and returns true if it is next in the input.
+  // Skips `text` and returns true if the remaining input begins with it.
   bool TakeIf(std::string_view text) {
     if (bytes_.substr(position_, text.size()) != text) return false;
     position_ += text.size();

@@ -23,7 +23,7 @@ struct ModuleObj::InternalUnsafe {
   // Returns a function of the imports, else a global function.  The module caches the first result
   // forever, because generated code caches it too.
   static Function LookupFromImports(ModuleObj* module, const String& name);
-  // Registers the fields of the type.
+  // Registers the fields of ffi.Module.
   static void RegisterType();
 };
 
@@ -59,7 +59,8 @@ auto QueryDepthFirst(std::vector<Module> stack, Query&& query) -> decltype(query
   return decltype(query(nullptr))();
 }
 
-// Returns the result of the module, or, if it finds none and query_imports is true, of its imports.
+// Returns the result of query(module) or, if that is empty and query_imports is true, the first
+// result for the imports of the module.
 template <typename Query>
 auto QueryWithImports(ModuleObj* module, bool query_imports, Query&& query)
     -> decltype(query(nullptr)) {
@@ -119,7 +120,8 @@ Function ModuleObj::InternalUnsafe::LookupFromImports(ModuleObj* module, const S
                                 << " in the imported modules or global registry.";
   }
   std::lock_guard<std::mutex> lock(ImportsMutex());
-  // Another thread may have been faster: there is one answer for all.
+  // If another thread has cached a function for this name since, return that one, so that all
+  // callers get the same function.
   if (std::optional<Function> cached = module->import_lookup_cache_.Get(name)) return *cached;
   module->import_lookup_cache_.Set(name, *found);
   return *found;
@@ -127,7 +129,8 @@ Function ModuleObj::InternalUnsafe::LookupFromImports(ModuleObj* module, const S
 
 namespace {
 
-// Locks, because another thread may import concurrently and replace or extend the array.
+// Getter of the field with the imports.  Takes the lock, because another thread may import
+// concurrently and replace or extend the array.
 int GetImports(void* field, TVMFFIAny* result) {
   TVM_FFI_SAFE_CALL_BEGIN();
   std::lock_guard<std::mutex> lock(ImportsMutex());

@@ -16,7 +16,7 @@ namespace {
 
 using reflection::CallFieldSetter;
 
-// A set of field positions.  Types with up to 64 fields need no allocation.
+// A set of indices of fields.  Types with up to 64 fields need no allocation.
 class FieldSet {
  public:
   explicit FieldSet(size_t num_fields) : more_(num_fields > 64 ? num_fields : 0) {}
@@ -78,7 +78,7 @@ class AutoInit {
     fields_.push_back(field);
   }
 
-  // Returns the position of the sentinel, or the number of arguments.
+  // Returns the index of the KWARGS sentinel, or the number of arguments if there is no sentinel.
   static int FindKwargs(PackedArgs args) {
     static const auto* sentinel =
         new ObjectRef(Function::GetGlobalRequired("ffi.GetKwargsObject")().cast<ObjectRef>());
@@ -124,7 +124,8 @@ class AutoInit {
       }
     }
   }
-  // An error of a default factory passes unchanged; only errors of the setter name the field.
+  // Sets the default of a field.  An error of a default factory passes unchanged; an error of the
+  // setter is replaced by one that names the field.
   void SetDefault(const Object* object, size_t field) const {
     const TVMFFIFieldInfo& info = fields_[field];
     AnyView value = AnyView::CopyFromTVMFFIAny(info.default_value_or_factory);
@@ -174,9 +175,9 @@ class AutoInit {
 
   const TypeInfo* type_;
   extra::MakeEmptyObject make_;          // null: use CreateEmptyObject
-  size_t size_;                          // of an object, for make_
+  size_t size_;                          // size of an object in bytes, for make_
   std::vector<TVMFFIFieldInfo> fields_;  // fields of ancestors first
-  std::vector<size_t> positional_;       // positions in fields_; fields without a default first
+  std::vector<size_t> positional_;       // indices in fields_; fields without a default first
 };
 
 // Registers the automatic constructor, unless the type cannot create empty objects.

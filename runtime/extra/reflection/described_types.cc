@@ -59,7 +59,8 @@ void DeleteNow(void* handle, int flags) {
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) detail::AlignedFree(object);
 }
 
-// The deleter in the object header.  Objects that are linked by fields may form long chains.
+// The deleter in the object header.  It defers deeply nested releases, because objects that are
+// linked by fields may form long chains.
 void Delete(void* handle, int flags) { detail::NestedRelease::Release(handle, flags, &DeleteNow); }
 
 ObjectPtr<Object> NewObject(int32_t type_index, size_t total_size) {
@@ -81,7 +82,8 @@ ObjectRef CopyObject(const Object* from, int32_t type_index, size_t total_size) 
   return copy;
 }
 
-// Registers the hooks of the type.  The caller must have registered the fields before.
+// Registers creation, copy and automatic constructor of a type.  The caller must have registered
+// the fields before.
 void RegisterDescribedType(int64_t index, int64_t total_size) {
   int32_t type_index = extra::RegisteredType(index)->type_index;
   if (total_size < static_cast<int64_t>(sizeof(TVMFFIObject)) || total_size > INT32_MAX) {

@@ -44,7 +44,7 @@ int64_t MakeFieldGetter(int64_t type_index) {
   return reinterpret_cast<int64_t>(getter);
 }
 
-// Converts a value to the type of the field; *out receives an owned value.
+// The host's function that converts a value to the type of a field; *out receives an owned value.
 using FConvert = int (*)(void* converter, const TVMFFIAny* value, TVMFFIAny* out);
 
 Function MakeFieldSetter(int64_t type_index, int64_t converter, int64_t convert) {

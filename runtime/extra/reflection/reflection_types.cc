@@ -20,7 +20,8 @@ AttachFieldFlag Ignored() { return AttachFieldFlag::SEqHashIgnore(); }
 
 void RegisterEnums() {
   EnsureTypeAttrColumn(type_attr::kEnumState);
-  // Enum definitions build the state, so its fields are not constructor parameters.
+  // Enum definitions create EnumState objects and fill them, so its fields are not constructor
+  // parameters.
   ObjectDef<EnumStateObj>()
       .def(init<>())
       .def_ro("entries", &EnumStateObj::entries, init(false))
@@ -29,7 +30,7 @@ void RegisterEnums() {
   ObjectDef<EnumObj>(init(false))
       .def_ro("_int_index", &EnumObj::_int_index, Ignored(), "Canonical integer index.")
       .def_ro("_str_index", &EnumObj::_str_index, "Canonical string index.");
-  // `value` is another name of the index.
+  // The field `value` of an integer or string enum is another name of its index.
   ObjectDef<IntEnumObj>(init(false))
       .def_ro("value", &IntEnumObj::_int_index, init(false), Ignored());
   ObjectDef<StrEnumObj>(init(false))

@@ -12,7 +12,7 @@
 
 namespace tvm::ffi::extra {
 
-// Returns the type info; throws ValueError if no type has the index.
+// Returns the type info of a type index; throws ValueError if no type has the index.
 inline const TypeInfo* RegisteredType(int64_t index) {
   if (!runtime::IsRegisteredType(index)) {
     TVM_FFI_THROW(ValueError) << "no type is registered with index " << index;
@@ -20,7 +20,7 @@ inline const TypeInfo* RegisteredType(int64_t index) {
   return TVMFFIGetTypeInfo(static_cast<int32_t>(index));
 }
 
-// Returns a new object of the type with empty fields.
+// A function that returns a new object of the type with empty fields.
 //
 // size  the size of the object in bytes, including the header
 using MakeEmptyObject = ObjectPtr<Object> (*)(int32_t type_index, size_t size);

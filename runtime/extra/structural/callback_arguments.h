@@ -8,7 +8,7 @@
 
 namespace tvm::ffi::extra {
 
-// Pairs of a type index and the function to call for values of that type.
+// The callbacks of a visit: pairs of a type index and the function to call for values of that type.
 using CallbackList = Array<Tuple<int, Function>>;
 
 inline WalkOrder ToWalkOrder(int order) {
@@ -30,13 +30,14 @@ Any CallInDefRegion(const Traverser& traverser, int kind, const Function& callba
   if (kind < kTVMFFIDefRegionKindNone || kind > kTVMFFIDefRegionKindSimple) {
     TVM_FFI_THROW(ValueError) << "the definition region kind must be 0, 1 or 2, got " << kind;
   }
-  if (callback == nullptr) TVM_FFI_THROW(ValueError) << "callback is None";
+  if (callback == nullptr)
+    TVM_FFI_THROW(ValueError) << "definition region: expected a callback function, got None";
   return traverser->WithDefRegionKind(static_cast<TVMFFIDefRegionKind>(kind),
                                       [&] { return callback(); });
 }
 
-// Copy hook of visitors and mutators, which cannot be copied: their type does not describe the
-// state of the enclosing C++ object.
+// Copy hook of visitors and mutators.  They cannot be copied, because the registered fields of
+// their type do not include the state of the C++ object.
 inline ObjectRef RefuseCopy(const Object* object) {
   TVM_FFI_THROW(TypeError) << "Type `" << object->GetTypeKey() << "` does not support copy";
   TVM_FFI_UNREACHABLE();

@@ -30,7 +30,7 @@ MutateOutcome Replacement(ObjectPtr<ObjectType>&& object) {
   return UnchangedOr<Any>(ObjectRef(ObjectPtr<Object>(std::move(object))));
 }
 
-// ---- Sequences --------------------------------------------------------------------------------
+// ---- Mutation of sequences --------------------------------------------------------------------
 
 ObjectPtr<ArrayObj> CopyOf(const ArrayObj* array) {
   return ArrayObj::CopyFrom(static_cast<int64_t>(array->size()), array);
@@ -51,13 +51,13 @@ MutateOutcome MutateSequence(StructuralMutatorObj* mutator, AnyView value) noexc
     const auto* sequence = snapshot.Or(owner).template as<SequenceObj>();
     ObjectPtr<SequenceObj> copy;
     for (size_t i = 0; i < sequence->size(); ++i) {
-      Any element = sequence->begin()[i];  // a reference: a callback may remove it from a List
+      Any element = sequence->begin()[i];  // owned: a callback may remove the element from a List
       MutateOutcome outcome = mutator->MutateExpected(element);
       if (outcome.is_err()) return outcome;
       UnchangedOr<Any> result = std::move(outcome).value();
       if (result.UnchangedOrSameAs(element)) continue;
       if (copy == nullptr) copy = CopyOf(sequence);
-      // The List may have grown since it was copied.
+      // A callback may have appended to the List since it was copied.
       if (i < copy->size()) {
         copy->SetItemAfterCheck(static_cast<int64_t>(i), std::move(result).ValueUnchecked());
       }
@@ -66,7 +66,7 @@ MutateOutcome MutateSequence(StructuralMutatorObj* mutator, AnyView value) noexc
   });
 }
 
-// Replaces *child by the result of its mutation; leaves it unchanged on failure.
+// Replaces *child by the result of its mutation; leaves *child unchanged if the mutation fails.
 MutateOutcome MutateChild(StructuralMutatorObj* mutator, Any* child) {
   MutateOutcome outcome = mutator->MutateExpected(*child, InplaceMode::kAllow);
   if (outcome.is_err()) return outcome;
@@ -87,8 +87,8 @@ MutateOutcome MutateArrayInPlace(StructuralMutatorObj* mutator, AnyView value) n
   });
 }
 
-// Moves each element out of the list during its mutation, so that it has no other owner and
-// callbacks cannot release it.
+// Moves each element out of the list while the element is mutated, so that the element has no other
+// owner and callbacks cannot release it.
 MutateOutcome MutateListInPlace(StructuralMutatorObj* mutator, AnyView value) noexcept {
   if (!value.as<Object>()->unique()) return MutateSequence<ListObj>(mutator, value);
   Any owner(value);
@@ -106,9 +106,9 @@ MutateOutcome MutateListInPlace(StructuralMutatorObj* mutator, AnyView value) no
   });
 }
 
-// ---- Tables -----------------------------------------------------------------------------------
+// ---- Mutation of maps -------------------------------------------------------------------------
 
-// Returns the iterator over `copy` that corresponds to `position` in `from`.
+// Returns the iterator over `copy`, a copy of `from`, that corresponds to `position` in `from`.
 MapBaseObj::iterator SamePosition(const MapBaseObj* copy, const MapBaseObj* from,
                                   MapBaseObj::iterator position) {
   MapBaseObj::iterator target = copy->begin();
@@ -139,7 +139,7 @@ MutateOutcome MutateMap(StructuralMutatorObj* mutator, AnyView value) noexcept {
   });
 }
 
-// Mutates a copy, because callbacks may change the Dict itself.
+// Iterates over a copy of the Dict and mutates that copy, because callbacks may change the Dict.
 MutateOutcome MutateDict(StructuralMutatorObj* mutator, AnyView value) noexcept {
   return CatchAsExpected([&] {
     Any copy = extra::CopyTable(Any(value));
@@ -168,8 +168,8 @@ MutateOutcome MutateMapInPlace(StructuralMutatorObj* mutator, AnyView value) noe
   });
 }
 
-// Moves each value out of the dict during its mutation, as MutateListInPlace does, and finds its
-// pair again by the key.
+// Moves each value out of the dict while the value is mutated, as MutateListInPlace does with
+// elements.  Afterwards finds the pair again by its key, because callbacks may change the dict.
 MutateOutcome MutateDictInPlace(StructuralMutatorObj* mutator, AnyView value) noexcept {
   if (!value.as<Object>()->unique()) return MutateDict(mutator, value);
   Any owner(value);
@@ -191,7 +191,7 @@ MutateOutcome MutateDictInPlace(StructuralMutatorObj* mutator, AnyView value) no
   });
 }
 
-// ---- Leaves -----------------------------------------------------------------------------------
+// ---- Mutation of leaves -----------------------------------------------------------------------
 
 MutateOutcome KeepLeaf(StructuralMutatorObj* /*mutator*/, AnyView /*value*/) noexcept {
   return KeepUnchanged();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EqualPath: conversion of the stack to access paths.
+// EqualPath: conversion of the stack of structural equality to the access paths of a mismatch.
 #include "structural/equal_path.h"
 
 #include "structural/rules.h"

@@ -20,28 +20,29 @@ namespace tvm::ffi::extra {
 
 class EqualPath {
  public:
-  // A pair of values whose children are being compared.
+  // A pair of values whose children are being compared.  The kind determines the children: elements
+  // of sequences, pairs of maps, fields of objects, or the calls of an equality hook.
   struct Frame {
     enum class Kind : uint8_t { kItems, kPairs, kFields, kHook };
     Kind kind;
-    TVMFFISEqHashKind structural_kind;  // kFields, kHook: of the type
+    TVMFFISEqHashKind structural_kind;  // kFields and kHook: structural kind of the type
     TVMFFIDefRegionKind region;         // the definition region that contains the values
-    FieldCursor fields;                 // kFields: the current field
+    FieldCursor fields;                 // kFields: cursor at the current field
     size_t next;                        // kItems, kPairs: number of children entered
     size_t num_identity_keys;           // EqualWalk::num_identity_keys_ when the frame was pushed
     Any lhs;
     Any rhs;
-    const SeqBaseObj* lhs_items = nullptr;  // kItems: the values or copies of them
+    const SeqBaseObj* lhs_items = nullptr;  // kItems: the sequences, or their copies
     const SeqBaseObj* rhs_items = nullptr;
-    size_t extras_begin = 0;  // extras_ from here on belong to this frame
+    size_t extras_begin = 0;  // index in extras_ of the state of this frame
   };
-  // Additional state of frames of kPairs and kHook.
+  // Additional state of a frame of kind kPairs or kHook.
   struct Extra {
-    Snapshot lhs;                     // kPairs: of the left table
-    Snapshot rhs;                     // kPairs: of the right table
-    MapBaseObj::iterator position{};  // kPairs: in the left table
-    // kPairs: the key on the right, if it may be another object than the key on the left.  kHook:
-    // the name of the field.
+    Snapshot lhs;                     // kPairs: copy of the left map, if needed
+    Snapshot rhs;                     // kPairs: copy of the right map, if needed
+    MapBaseObj::iterator position{};  // kPairs: current pair of the left map
+    // kPairs: the right map's key of the current pair, if it may be another object than the left
+    // map's key.  kHook: the field name that the hook passed.
     Any key_or_name{};
   };
 
@@ -49,7 +50,7 @@ class EqualPath {
   Frame& back() { return frames_.back(); }
   Extra& ExtraOf(const Frame& frame) { return extras_[frame.extras_begin]; }
   Extra& last_extra() { return extras_.back(); }
-  // The tables to read for a frame of kPairs: the values or copies of them.
+  // Return the maps to read for a frame of kind kPairs: its values, or the copies of them.
   const Any& LhsOf(const Frame& frame) const {
     return extras_[frame.extras_begin].lhs.Or(frame.lhs);
   }
@@ -62,7 +63,7 @@ class EqualPath {
     frames_.push_back(std::move(frame));
     frames_.back().extras_begin = extras_.size();
   }
-  // Adds state to the innermost frame.
+  // Adds the additional state of the innermost frame.
   void AddExtra(Extra&& extra) { extras_.push_back(std::move(extra)); }
   void Pop() {
     extras_.resize(frames_.back().extras_begin);
@@ -80,7 +81,7 @@ class EqualPath {
   std::optional<String> FieldNameOf(const Frame& frame) const;
 
   std::vector<Frame> frames_;
-  std::vector<Extra> extras_;  // in the order of the frames
+  std::vector<Extra> extras_;  // in the order of the frames that they belong to
 };
 
 }  // namespace tvm::ffi::extra

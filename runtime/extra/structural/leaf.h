@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural equality and hash of leaves, shapes and tensors, which the walks do not enter.  Equal
-// values have equal hashes, except small and heap Bytes of the same content.
+// Structural equality and hash of values without children: leaves (numbers, strings, bytes, ...),
+// shapes and tensors.  Equal values have equal hashes, except small and heap Bytes of the same
+// content.
 #ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_LEAF_H_
 #define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_LEAF_H_
 
@@ -10,7 +11,7 @@
 
 namespace tvm::ffi::extra {
 
-// ---- Leaves: plain values, text, integers -------------------------------------------------------
+// ---- Hash and equality of leaves: plain values, text, integers ----------------------------------
 
 inline bool IsLeaf(int32_t type_index) {
   return type_index < kTVMFFIStaticObjectBegin || type_index == kTVMFFIStr ||
@@ -22,7 +23,8 @@ inline bool IsNaN(const Any& value) {
   return data->type_index == kTVMFFIFloat && data->v_float64 != data->v_float64;
 }
 
-// Returns the hash of a leaf as a map key, which depends on its bits.
+// Returns the hash of a leaf that is a map key.  It depends on the bits of the payload, so the
+// hashes of different NaNs differ.
 inline uint64_t HashOfKey(const Any& leaf) {
   const TVMFFIAny* data = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(leaf);
   auto type_index = static_cast<uint64_t>(data->type_index);
@@ -48,7 +50,8 @@ inline uint64_t HashOfLeaf(const Any& leaf) {
 
 bool AreBigIntsEqual(const Any& lhs, const Any& rhs);
 
-// Compares two values of which at least one is a leaf, or whose types differ.
+// Returns true if two values are equal.  At least one of them must be a leaf, or their types must
+// differ.
 inline bool AreLeavesEqual(const Any& lhs, const Any& rhs) {
   if (lhs.type_index() == kTVMFFIBigInt && rhs.type_index() == kTVMFFIBigInt) {
     return AreBigIntsEqual(lhs, rhs);
@@ -56,7 +59,7 @@ inline bool AreLeavesEqual(const Any& lhs, const Any& rhs) {
   return AnyEqual()(lhs, rhs) || (IsNaN(lhs) && IsNaN(rhs));
 }
 
-// ---- Shapes and tensors -------------------------------------------------------------------------
+// ---- Hash and equality of shapes and tensors ----------------------------------------------------
 
 bool AreShapesEqual(const Any& lhs, const Any& rhs);
 

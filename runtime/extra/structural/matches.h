@@ -19,7 +19,8 @@ namespace tvm::ffi::extra {
 
 class StructuralMatches {
  public:
-  // Returns whether the two are matched with each other, or nullopt if neither is matched.
+  // Returns true if the objects are matched with each other, false if one is matched with a third
+  // object, and nullopt if neither is matched.
   std::optional<bool> AreMatched(const Object* lhs, const Object* rhs) const;
   // Matches two objects, neither of which may be matched already.
   void Match(const Any& lhs, const Any& rhs);
@@ -29,9 +30,9 @@ class StructuralMatches {
   }
   void RememberEqual(const Any& lhs, const Any& rhs);
 
-  // Return the key on one side that corresponds to a key on the other side: the object that it is
-  // matched with, else the object itself, or nullptr if this side has matched that object with
-  // another one.
+  // Return the map key on one side that corresponds to the key `lhs` or `rhs` on the other side:
+  // the object with which the key is matched; the key itself if it is not matched; or nullptr if no
+  // key can correspond, because the key was matched as an object of the other side.
   const Object* RhsOf(const Object* lhs) const { return Partner(rhs_of_, lhs_of_, lhs); }
   const Object* LhsOf(const Object* rhs) const { return Partner(lhs_of_, rhs_of_, rhs); }
 
@@ -45,11 +46,11 @@ class StructuralMatches {
   struct HashObjects {
     size_t operator()(const Objects& objects) const;
   };
-  // A pair in order of insertion.  Owns the objects, so that no other objects get their addresses.
+  // A pair of objects.  The entry owns both objects, so that no other objects get their addresses.
   struct LogEntry {
     Any lhs;
     Any rhs;
-    bool is_match;  // false: the objects are equal but not matched
+    bool is_match;  // true: matched; false: only found equal
   };
 
   static const Object* Partner(const Partners& partners, const Partners& back,

@@ -4,8 +4,8 @@
 
 namespace tvm::ffi::extra {
 
-// The message is contract.  Structural equality raises it as well, although it names
-// StructuralHash.
+// The error message is part of the ABI contract.  Structural equality raises the error as well,
+// although the message names StructuralHash.
 void ThrowNoStructuralKind(const TypeInfo* type) {
   std::string key(type->type_key.data, type->type_key.size);
   const char* missing =

@@ -14,7 +14,7 @@
 
 namespace tvm::ffi::extra {
 
-// ---- Limits -----------------------------------------------------------------------------------
+// ---- Limits of depth and path length ----------------------------------------------------------
 
 inline constexpr WalkLimits kStructuralLimits{
     "", kMaxDepth, "the value is nested deeper than %zu levels, or contains itself",
@@ -22,10 +22,10 @@ inline constexpr WalkLimits kStructuralLimits{
     "the callback of a structural hook was called after the comparison or hash that it belonged "
     "to"};
 
-// The largest number of steps of an access path, whose release is recursive.
+// The largest number of steps of an access path.  Third-party code may release a path recursively.
 inline constexpr size_t kMaxPathLength = 10000;
 
-// ---- Types and fields ---------------------------------------------------------------------------
+// ---- Supported types and compared fields --------------------------------------------------------
 
 [[noreturn]] void ThrowNoStructuralKind(const TypeInfo* type);
 

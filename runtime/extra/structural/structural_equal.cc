@@ -50,18 +50,20 @@ class EqualWalk {
     return scope.End(false);
   }
 
-  // The paths to the first difference, after Equal returned false.
+  // The access paths to the first difference, after Equal returned false.
   const Optional<AccessPathPair>& mismatch() const { return mismatch_; }
 
  private:
-  // kPushed: a frame was pushed, whose children decide.
+  // Result of the comparison of two values.  kPushed: a frame was pushed for them, and the
+  // comparison of their children decides.
   enum class Outcome { kEqual, kDiffer, kPushed };
 
   using Frame = EqualPath::Frame;
   using Extra = EqualPath::Extra;
 
-  // Restores the state when a comparison ends, also if a hook or a getter throws.  Keeps the added
-  // matches only if the values are equal, and the mismatch only if they differ.
+  // Restores the stack and the definition region when a call of Equal ends, also if a hook or a
+  // field getter throws.  Keeps the added matches only if the values are equal, and the mismatch
+  // only if they differ.
   class Scope {
    public:
     explicit Scope(EqualWalk* walk)
@@ -93,7 +95,8 @@ class EqualWalk {
     Outcome outcome_ = Outcome::kPushed;
   };
 
-  // Compares two values, or pushes a frame for them.  Moves temporaries into the frame.
+  // Compares two values, or pushes a frame if their children must be compared.  Rvalue arguments
+  // are moved into the frame.
   template <typename Value>
   Outcome Enter(Value&& lhs, Value&& rhs) {
     int32_t type_index = lhs.type_index();
@@ -116,11 +119,11 @@ class EqualWalk {
     }
   }
 
-  // ---- The mismatch ---------------------------------------------------------------------------
+  // ---- Recording of the mismatch --------------------------------------------------------------
 
   Outcome Decide(bool is_equal) { return is_equal ? Outcome::kEqual : Differ(); }
 
-  // Records a mismatch at the current children of the frames.
+  // Records the access paths to the current children of the frames as the mismatch.
   Outcome Differ() {
     if (finds_mismatch_ && !mismatch_.has_value()) mismatch_ = path_.ToAccessPaths();
     return Outcome::kDiffer;
@@ -135,12 +138,13 @@ class EqualWalk {
     return Outcome::kDiffer;
   }
 
-  // ---- Sequences ------------------------------------------------------------------------------
+  // ---- Comparison of sequences ----------------------------------------------------------------
 
   template <typename Value>
   Outcome EnterItems(Value&& lhs, Value&& rhs) {
     if (matches_.AreKnownEqual(ObjectOf(lhs), ObjectOf(rhs))) return Outcome::kEqual;
-    // If the mismatch is wanted, an earlier element may be the first difference.
+    // Sequences of different sizes differ.  If the caller wants the first mismatch, the elements
+    // are compared nevertheless, because the mismatch may be in an element.
     if (!finds_mismatch_ && SizeOfSequence(lhs) != SizeOfSequence(rhs)) return Outcome::kDiffer;
     Push(Frame::Kind::kItems, std::forward<Value>(lhs), std::forward<Value>(rhs));
     Frame& frame = path_.back();
@@ -150,7 +154,7 @@ class EqualWalk {
   }
 
   Outcome StepItem(Frame* frame) {
-    // Read the sizes in each step: hooks may change a List.
+    // Read the sizes of the sequences in each step: hooks may change a List.
     const SeqBaseObj* lhs = frame->lhs_items;
     const SeqBaseObj* rhs = frame->rhs_items;
     while (frame->next < lhs->size() && frame->next < rhs->size()) {
@@ -167,7 +171,7 @@ class EqualWalk {
                                      : DifferAtMissing(missing, item);
   }
 
-  // ---- Maps -----------------------------------------------------------------------------------
+  // ---- Comparison of maps ---------------------------------------------------------------------
 
   template <typename Value>
   Outcome EnterPairs(Value&& lhs, Value&& rhs) {
@@ -175,7 +179,8 @@ class EqualWalk {
     if (!finds_mismatch_ && SizeOfTable(lhs) != SizeOfTable(rhs)) return Outcome::kDiffer;
     Push(Frame::Kind::kPairs, std::forward<Value>(lhs), std::forward<Value>(rhs));
     const Frame& frame = path_.back();
-    // Hooks may change a Dict during the walk.
+    // Always copy the left map, over which the frame iterates: hooks may change a Dict during the
+    // walk.
     path_.AddExtra({Snapshot::Always(frame.lhs), Snapshot(frame.rhs)});
     path_.last_extra().position = TableOf(path_.LhsOf(frame))->begin();
     return Outcome::kPushed;
@@ -201,12 +206,12 @@ class EqualWalk {
     return DifferAtMissing(AccessStep::MapItem(lhs_key), AccessStep::MapItemMissing(rhs_key));
   }
 
-  // Ends a frame of kPairs after all keys of the left map were found in the right map.
+  // Ends a frame of kind kPairs after all keys of the left map were found in the right map.
   Outcome LeavePairs(const Frame& frame) {
     const MapBaseObj* lhs = TableOf(path_.LhsOf(frame));
     const Any& rhs = path_.RhsOf(frame);
     if (lhs->size() == SizeOfTable(rhs)) return Leave();
-    // Copy the map: the hooks of keys may change it.
+    // Iterate over a copy of the right map: the hash and equality hooks of keys may change the map.
     Snapshot rhs_copy = Snapshot::Always(rhs);
     for (const MapBaseObj::KVType& pair : *TableOf(rhs_copy.Or(rhs))) {
       Any lhs_key = pair.first;
@@ -216,15 +221,15 @@ class EqualWalk {
       return DifferAtMissing(AccessStep::MapItemMissing(is_known ? lhs_key : pair.first),
                              AccessStep::MapItem(pair.first));
     }
-    path_.Pop();  // no key is missing: a hook has changed a Dict
+    path_.Pop();  // the sizes differ but all keys exist: a hook has changed a Dict
     return Differ();
   }
 
-  // Returns true if the key may be matched with another object.
+  // Returns true if the map key is an object, which may be matched with another object.
   static bool IsObjectKey(const Any& key) { return !IsLeaf(key.type_index()); }
   static Any ToKey(const Object* object) { return object != nullptr ? Any(object) : Any(); }
 
-  // ---- Objects --------------------------------------------------------------------------------
+  // ---- Comparison of objects ------------------------------------------------------------------
 
   template <typename Value>
   Outcome EnterObject(Value&& lhs, Value&& rhs) {
@@ -265,7 +270,8 @@ class EqualWalk {
     path_.AddExtra({});
     const Frame& frame = path_.back();
     region_ = ContentRegion(region_, frame.structural_kind);
-    // A hook may compare several alternatives: keep a mismatch only if the hook returns false.
+    // A hook may compare several alternatives, so keep the mismatch of a comparison inside the hook
+    // only if the hook returns false.
     Optional<AccessPathPair> before = mismatch_;
     mismatch_ = std::nullopt;
     bool is_equal = hook(ObjectOf(frame.lhs), ObjectOf(frame.rhs), for_hook_.Get()).cast<bool>();
@@ -282,7 +288,7 @@ class EqualWalk {
     return scope.End(Equal(Any(lhs), Any(rhs)));
   }
 
-  // ---- Frames ---------------------------------------------------------------------------------
+  // ---- Stack of frames ------------------------------------------------------------------------
 
   template <typename Value>
   void Push(Frame::Kind kind, Value&& lhs, Value&& rhs) {
@@ -324,7 +330,7 @@ class EqualWalk {
   EqualPath path_;
   ListCopies lists_;
   StructuralMatches matches_;
-  size_t num_identity_keys_ = 0;  // object keys that were compared by identity, not by match
+  size_t num_identity_keys_ = 0;  // number of object keys that were compared by identity
   Optional<AccessPathPair> mismatch_;
   TVMFFIDefRegionKind region_;  // the definition region of the next values
   bool skip_tensor_content_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural hash (StructuralHash::Hash).  The order of the steps is contract.  For an object:
+// Structural hash (StructuralHash::Hash).  The order of the steps is part of the ABI contract.  For
+// an object:
 //   1. Start with the hash of the type key.
 //   2. Combine the hashes of the fields, or call the hook of the type.
-//   3. For a variable inside a definition region, combine the next variable number; outside, use
-//   the
-//      address as the hash.  For a DAG node, combine the next node number.
+//   3. For a variable inside a definition region, combine the next variable number.  For a variable
+//      outside, use its address as the hash.  For a DAG node, combine the next node number.
 //   4. Store the hash, which is used wherever the object occurs again.
 #include <tvm/ffi/extra/structural_hash.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -52,22 +52,23 @@ class HashWalk {
   struct Frame {
     enum class Kind : uint8_t { kItems, kPairs, kFields };
     Kind kind;
-    TVMFFISEqHashKind structural_kind;  // kFields: of the type
+    TVMFFISEqHashKind structural_kind;  // kFields: structural kind of the type
     TVMFFIDefRegionKind region;         // the definition region that contains the value
     FieldCursor fields;                 // kFields: the current field
     size_t next;                        // next child: kItems: its position; kPairs: index in pairs_
-    size_t pairs_begin;                 // pairs_ from here on belong to this frame
+    size_t pairs_begin;                 // index in pairs_ of the first pair of this frame
     size_t num_skipped_keys;            // HashWalk::num_skipped_keys_ when the frame was pushed
-    uint64_t hash;                      // of the children so far
+    uint64_t hash;                      // hash of the type key and the children so far
     Any value;
-    const SeqBaseObj* items = nullptr;  // kItems: the value or a copy of it
+    const SeqBaseObj* items = nullptr;  // kItems: the sequence, or a copy of it
   };
   struct Pair {
     uint64_t key_hash;
     Any value;
   };
 
-  // Restores the state when a call of Hash ends, also if a hook or a getter throws.
+  // Restores the stack and the definition region when a call of Hash ends, also if a hook or a
+  // field getter throws.
   class Scope {
    public:
     explicit Scope(HashWalk* walk)
@@ -86,7 +87,8 @@ class HashWalk {
     TVMFFIDefRegionKind region_;
   };
 
-  // Returns the hash, or pushes a frame and returns nullopt.  Moves a temporary into the frame.
+  // Returns the hash of a value, or, if its children must be hashed first, pushes a frame and
+  // returns nullopt.  An rvalue argument is moved into the frame.
   template <typename Value>
   std::optional<uint64_t> Enter(Value&& value) {
     if (IsLeaf(value.type_index())) return HashOfLeaf(value);
@@ -111,7 +113,7 @@ class HashWalk {
     return hash != nullptr ? std::optional<uint64_t>(*hash) : std::nullopt;
   }
 
-  // ---- Containers -----------------------------------------------------------------------------
+  // ---- Hash of containers ---------------------------------------------------------------------
 
   template <typename Value>
   std::optional<uint64_t> EnterItems(Value&& value) {
@@ -137,21 +139,21 @@ class HashWalk {
         ++num_skipped_keys_;
       }
     }
-    // The order of insertion must not matter.
+    // Sort the pairs by the hash of the key, because the order of insertion must not matter.
     std::sort(pairs_.begin() + static_cast<ptrdiff_t>(frames_.back().pairs_begin), pairs_.end(),
               [](const Pair& a, const Pair& b) { return a.key_hash < b.key_hash; });
     return std::nullopt;
   }
 
-  // Returns the hash of a key, or nullopt for an object that was not hashed before, which is
-  // skipped.
+  // Returns the hash of a map key.  Returns nullopt for an object that was not hashed before; its
+  // pair is skipped.
   std::optional<uint64_t> FindKeyHash(const Any& key) const {
     if (IsLeaf(key.type_index())) return HashOfKey(key);
     return Find(object_hashes_, key);
   }
 
   std::optional<uint64_t> StepItem(Frame* frame) {
-    // Read the size in each step: hooks may change a List.
+    // Read the size of the sequence in each step: hooks may change a List.
     const SeqBaseObj* items = frame->items;
     while (frame->next < items->size()) {
       const Any& item = items->begin()[frame->next++];
@@ -183,7 +185,7 @@ class HashWalk {
            frame.num_skipped_keys == num_skipped_keys_;
   }
 
-  // ---- Objects --------------------------------------------------------------------------------
+  // ---- Hash of objects ------------------------------------------------------------------------
 
   template <typename Value>
   std::optional<uint64_t> EnterObject(Value&& value) {
@@ -227,7 +229,7 @@ class HashWalk {
     return Leave();
   }
 
-  // ---- Frames ---------------------------------------------------------------------------------
+  // ---- Stack of frames ------------------------------------------------------------------------
 
   template <typename Value>
   void Push(Frame::Kind kind, Value&& value, uint64_t hash) {

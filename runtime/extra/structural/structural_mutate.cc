@@ -13,10 +13,11 @@ namespace {
 using detail::StructuralCallbackTable;
 using extra::CallbackList;
 
-// Triples of a type index, a function, and true if the function takes the in-place mode.
+// The callbacks of a mutation: triples of a type index, the function to call for values of that
+// type, and true if the function takes the in-place mode as an argument.
 using MutateCallbackList = Array<Tuple<int, Function, bool>>;
 
-// The callback of the engine: looks up the function for the type of the value.
+// The callback that the mutation calls for each value: looks up the function for the value's type.
 class MutateCallback {
  public:
   explicit MutateCallback(const MutateCallbackList& callbacks) {

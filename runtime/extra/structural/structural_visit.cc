@@ -14,7 +14,7 @@ namespace {
 using detail::StructuralCallbackTable;
 using extra::CallbackList;
 
-// The callback of the engine: looks up the function for the type of the value.
+// The callback that the walk calls for each value: looks up the function for the value's type.
 class WalkCallback {
  public:
   WalkCallback(const CallbackList& callbacks, const CallbackList& callbacks_with_region) {

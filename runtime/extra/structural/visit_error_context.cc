@@ -19,7 +19,8 @@ using reflection::AccessKind;
 using reflection::AccessPath;
 using reflection::AccessStep;
 
-// A limit, because the number of paths can be exponential in the depth of shared objects.
+// The largest number of access paths to return.  The number of paths to an object can be
+// exponential in the depth of shared objects.
 constexpr size_t kMaxPaths = 4096;
 
 // Depth-first search with an explicit stack for paths that contain the objects of the pattern in
@@ -65,12 +66,12 @@ class PathSearch {
   // An object on the path from the root.
   struct Node {
     ObjectRef object;
-    Optional<AccessStep> step;      // from the previous node; empty at the root
-    Optional<AccessPath> path;      // from the root; computed on demand
+    Optional<AccessStep> step;      // access step from the previous node; empty at the root
+    Optional<AccessPath> path;      // access path from the root; computed on demand
     size_t matched;                 // number of pattern objects on the path up to this node
     std::vector<Child> children{};  // only objects
     size_t next_child = 0;
-    bool has_found = false;  // a path through this node was found
+    bool has_found = false;  // true if a path through this node was found
   };
 
   void Enter(ObjectRef object, size_t matched, Optional<AccessStep> step) {

@@ -14,7 +14,8 @@ namespace tvm::ffi::extra {
 
 enum class ChildKind { kNone, kElements, kPairs, kFields };
 
-// Returns kNone for values without children: plain values, strings, bytes, shapes, big integers.
+// Returns the kind of the value's children; kNone for values without children: plain values,
+// strings, bytes, shapes, big integers.
 ChildKind ChildKindOf(const Any& value);
 
 // Reads the children of one object, which it keeps alive.  The object may change between two calls:

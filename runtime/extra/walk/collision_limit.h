@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limit on colliding hash keys in untrusted input, against denial of service by hash flooding.
 //
-// The hash of keys is contract and has no seed, so an attacker can choose keys that collide; a
-// lookup takes one comparison per key with the same home slot.  Readers of untrusted keys reject
-// more collisions than ever occur by chance.  docs/design/hash-flooding.md
+// The hash of map keys is part of the ABI contract and has no seed, so an attacker can choose keys
+// that collide.  A lookup takes one comparison per key with the same home slot.  Readers of
+// untrusted keys therefore reject more collisions than ever occur by chance.
+// docs/design/hash-flooding.md
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_COLLISION_LIMIT_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_COLLISION_LIMIT_H_
 
@@ -18,7 +19,7 @@ namespace tvm::ffi::extra {
 inline constexpr size_t kMaxKeysPerSlot = 512;
 inline constexpr char kTooManyCollisions[] = "More than 512 keys have colliding hashes";
 
-// Counts keys by their home slot in a table with room for all of them.
+// Counts keys by their home slot in a hash table with room for all of the keys.
 class SlotCounts {
  public:
   explicit SlotCounts(size_t num_keys);
@@ -38,7 +39,7 @@ class SlotCounts {
 
   int shift_;
   std::vector<uint32_t> counts_;
-  std::vector<std::vector<Any>> distinct_;  // by slot
+  std::vector<std::vector<Any>> distinct_;  // the distinct keys of each slot
 };
 
 // Returns true if more than kMaxKeysPerSlot distinct keys among key_at(0) ... key_at(num_keys - 1)

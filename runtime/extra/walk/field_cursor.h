@@ -12,12 +12,12 @@ namespace tvm::ffi::extra {
 // of the skipped flags.
 class FieldCursor {
  public:
-  // For values without fields; Next and Current must not be called.
+  // Creates a placeholder for a value without fields; Next and Current must not be called.
   FieldCursor() = default;
   explicit FieldCursor(const TypeInfo* type, int64_t skipped_flags = 0)
       : type_(type), skipped_flags_(skipped_flags) {}
 
-  // Returns nullptr after the last field.
+  // Returns the next field, or nullptr after the last one.
   const TVMFFIFieldInfo* Next() {
     ++index_;
     for (; depth_ <= type_->type_depth; ++depth_, index_ = 0) {
@@ -42,7 +42,7 @@ class FieldCursor {
 
   const TypeInfo* type_ = nullptr;
   int64_t skipped_flags_ = 0;
-  int32_t depth_ = 1;  // of the type that declares the field; ffi.Object, at depth 0, has no fields
+  int32_t depth_ = 1;  // depth of the type that declares the field; ffi.Object, at 0, has none
   int32_t index_ = -1;
 };
 

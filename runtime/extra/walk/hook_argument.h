@@ -52,10 +52,10 @@ class HookArgument<kMethod> {
   }
 
  private:
-  // The state that the function shares with the walk.
+  // The state that the function passed to hooks shares with the walk.
   struct WalkLink {
     WalkLink(Walk* walk, RunningHooks* hooks) : walk(walk), hooks(hooks) {}
-    std::atomic<Walk*> walk;  // null: the walk has ended
+    std::atomic<Walk*> walk;  // null after the walk has ended
     RunningHooks* const hooks;
     const std::thread::id thread = std::this_thread::get_id();
   };

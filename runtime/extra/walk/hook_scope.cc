@@ -7,9 +7,9 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Up to this nesting, the stack is not checked.
+// The number of nested hooks up to which the machine stack is not checked.
 constexpr size_t kAlwaysAllowed = 16;
-// The limit on stacks whose size is unknown, such as coroutine stacks.
+// The largest number of nested hooks on a stack of unknown size, such as a coroutine stack.
 constexpr size_t kMaxOnUnknownStack = 128;
 
 bool HasStackForOneMore(size_t num_hooks) {

@@ -2,7 +2,7 @@
 // ObjectLock: the per-object lock for walks under free-threaded Python, where other threads may
 // change a value concurrently.
 //
-// With a GIL, nothing is locked, because the walking thread keeps the GIL.
+// Under Python with a GIL, nothing is locked, because the thread of the walk keeps the GIL.
 // docs/design/free-threading.md
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_LOCK_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_LOCK_H_

@@ -18,7 +18,8 @@ namespace tvm::ffi::extra {
 template <typename Value>
 class ObjectTable {
  public:
-  // Returns nullptr if the object is not in the table.  Borrowed until the table changes.
+  // Returns the value of the object, borrowed until the table changes; nullptr if the object is not
+  // in the table.
   const Value* Find(const Object* key) const {
     if (size_ == 0) return nullptr;
     const Slot& slot = slots_[SlotOf(key)];
@@ -82,7 +83,7 @@ class ObjectTable {
 class ObjectSet {
  public:
   bool Contains(const Object* object) const { return table_.Find(object) != nullptr; }
-  // Returns false if the object was already in the set.
+  // Adds the object; returns false if it was already in the set.
   bool Insert(const Object* object) {
     if (Contains(object)) return false;
     table_.Set(object, Nothing());

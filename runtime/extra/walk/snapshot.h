@@ -12,7 +12,7 @@
 
 namespace tvm::ffi::extra {
 
-// Return a shallow copy of a List, or of a Map or Dict.
+// Return a shallow copy: CopyList of a List, CopyTable of a Map or Dict.
 Any CopyList(const Any& list);
 Any CopyTable(const Any& table);
 

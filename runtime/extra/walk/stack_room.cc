@@ -36,7 +36,7 @@ StackRange QueryStackRange() {
 }  // namespace
 
 StackRoom NativeStackRoom() {
-  // Cached: for the main thread, the C library reads the range from a file.
+  // Cache the range of the thread: for the main thread, the C library reads it from a file.
   thread_local StackRange range{0, 0};
   thread_local bool is_known = false;
   if (!is_known) {
@@ -50,7 +50,8 @@ StackRoom NativeStackRoom() {
   return here - range.low < reserve ? StackRoom::kLow : StackRoom::kEnough;
 }
 
-// For other languages, which convert nested values recursively.
+// Registers a global function that reports a nearly full stack, for language bindings that convert
+// nested values recursively.
 void RegisterStackRoom() {
   reflection::GlobalDef().def("pytvmffi.StackIsLow",
                               [] { return NativeStackRoom() == StackRoom::kLow; });

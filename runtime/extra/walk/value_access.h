@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unchecked access to the object in a value.  The caller must have checked the type.
+// Unchecked access to the objects in values.  The caller must have checked the type of the value.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_VALUE_ACCESS_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_VALUE_ACCESS_H_
 

@@ -13,12 +13,12 @@
 
 namespace tvm::ffi::extra {
 
-// The default limit in levels; a level takes a few hundred bytes.
+// The default depth limit in levels; the walk needs a few hundred bytes per level.
 inline constexpr size_t kMaxDepth = size_t{1} << 20;
 
-// One constant per kind of walk.  Messages are printf formats.
+// The limits and error messages of one kind of walk.  Messages are printf formats.
 struct WalkLimits {
-  const char* service;  // prefix of the two messages that have a number
+  const char* service;  // prefix of too_deep and no_stack
   size_t max_depth = kMaxDepth;
   const char* too_deep = "maximum stack depth (%zu) exceeded";
   // For walks that call hooks (hook_scope.h, hook_argument.h); %zu is the number of

@@ -218,8 +218,9 @@ WRAPPER_COLD int launch_init_device_once(int device_id) {
 /* Return the initialized device of a launch; NULL on failure. */
 WRAPPER_HOT const launch_device* launch_device_of(int device_id) {
   if (device_id < 0 || device_id >= LAUNCH_MAX_DEVICES) {
-    wrapper_fail_numbers("ValueError", 2, "there is no cuda:", device_id, ": the most devices are ",
-                         LAUNCH_MAX_DEVICES, NULL, 0, NULL);
+    wrapper_fail_numbers("ValueError", 2, "there is no cuda:", device_id,
+                         ": the number of supported devices is ", LAUNCH_MAX_DEVICES, NULL, 0,
+                         NULL);
     return NULL;
   }
   if (__atomic_load_n(&launch_devices[device_id].capability, __ATOMIC_ACQUIRE) == 0 &&

@@ -467,7 +467,7 @@ def test_many_outputs_of_which_half_are_returned(library, function):
         ({"__function": "f", "__arguments": "text"}, "has no attributes __function and"),
         ({"__function": "f", "__arguments": np.zeros(1, np.int32)}, "has no attributes __func"),
         ({"__function": "f", "__arguments": np.zeros(2, np.int64)}, "has no attributes __func"),
-        ({"__function": "f", "__arguments": argument_codes(), "x": 1}, "the program was changed"),
+        ({"__function": "f", "__arguments": argument_codes(), "x": 1}, "XLA program was changed"),
         (
             {"__function": "f", "__arguments": argument_codes(0)},
             "__arguments does not fit the call",

@@ -180,7 +180,7 @@ REFUSED = [
     (
         "scale",
         lambda: (vector(device=(2, 300)), vector(device=(2, 300))),
-        "ValueError: there is no cuda:300: the most devices are 256",
+        "ValueError: there is no cuda:300: the number of supported devices is 256",
     ),
     (
         "scale",

@@ -71,13 +71,13 @@ def test_packed_functions():
 
 
 def test_packed_functions_check_their_arguments():
-    with pytest.raises(TypeError, match="takes a value"):
+    with pytest.raises(TypeError, match="testing.echo: expected a value"):
         testing.echo()
-    with pytest.raises(TypeError, match="takes a function"):
+    with pytest.raises(TypeError, match="testing.apply: expected a function"):
         testing.apply()
     with pytest.raises(TypeError, match="Cannot convert from type `int` to `Function`"):
         testing.apply(3)
-    with pytest.raises(TypeError, match="testing.apply takes a function, got None"):
+    with pytest.raises(TypeError, match="testing.apply: expected a function, got None"):
         testing.apply(None)
 
 

@@ -12,8 +12,8 @@ namespace tvm::ffi {
 namespace extra {
 namespace {
 
-// Readers take a snapshot and use it without the mutex, because they call the dynamic loader, which
-// may wait for a thread that needs the mutex.
+// The registered symbols.  Readers take a snapshot of the list and use it without the mutex,
+// because they call the dynamic loader, which may wait for a thread that needs the mutex.
 struct Table {
   std::mutex mutex;
   std::shared_ptr<const SymbolList> symbols = std::make_shared<SymbolList>();

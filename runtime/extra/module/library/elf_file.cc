@@ -85,7 +85,8 @@ size_t FileReader::Copy(size_t offset, void* out, size_t size) {
   return copied;
 }
 
-// Makes the page at `begin` the current one; it replaces the least recently used page.
+// Makes the page at the file offset `begin` current.  A page that is not cached replaces the least
+// recently used page.
 void FileReader::SwitchTo(size_t begin) {
   auto is_wanted = [&](const Page& page) { return page.size > 0 && page.begin == begin; };
   auto is_older = [](const Page& a, const Page& b) { return a.last_use < b.last_use; };
@@ -123,7 +124,7 @@ void ElfFile::ReadSegments() {
 }
 
 void ElfFile::ReadDynamicSection() {
-  const ElfW(Phdr)* last = nullptr;  // the loader uses the last one
+  const ElfW(Phdr)* last = nullptr;  // the loader uses the last PT_DYNAMIC
   for (const ElfW(Phdr) & segment : segments_) {
     if (segment.p_type == PT_DYNAMIC && segment.p_filesz > 0) last = &segment;
   }
@@ -146,7 +147,8 @@ void ElfFile::ReadDynamicSection() {
   }
 }
 
-// The last entry of a tag counts, as it does for the loader.
+// Stores an entry of the dynamic section.  Of several entries with the same tag, the last one
+// counts, as it does for the loader.
 void ElfFile::AddDynamicEntry(const ElfW(Dyn) & entry) {
   auto value = static_cast<size_t>(entry.d_un.d_val);
   if (entry.d_tag == DT_SYMTAB) dynamic_.symbol_table = value;
@@ -156,7 +158,8 @@ void ElfFile::AddDynamicEntry(const ElfW(Dyn) & entry) {
   if (entry.d_tag == DT_HASH) dynamic_.hash_table = value;
 }
 
-// Returns the PT_LOAD segment whose part of the file has all of the addresses, or nullptr.
+// Returns the PT_LOAD segment that maps all `size` bytes at the address from the file, or nullptr
+// if there is none.
 const ElfW(Phdr) * ElfFile::FindSegment(size_t address, size_t size) const {
   for (const ElfW(Phdr) & segment : segments_) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
@@ -178,7 +181,7 @@ size_t ElfFile::NumUndefinedSymbols() const {
   size_t offset = 0;
   uint32_t gnu[2] = {};   // number of buckets, index of the first symbol in the table
   uint32_t sysv[2] = {};  // number of buckets, number of symbols
-  // Linkers write 1 as the first index into a table without symbols.
+  // The GNU hash table of a library that defines no symbols has 1 as the index of the first symbol.
   if (FindInFile(dynamic_.gnu_hash_table, &offset) && file_.Read(offset, &gnu) && gnu[1] > 1) {
     return gnu[1];
   }

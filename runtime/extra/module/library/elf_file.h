@@ -31,16 +31,17 @@ class FileReader {
   FileReader(const FileReader&) = delete;
   FileReader& operator=(const FileReader&) = delete;
 
-  // In bytes; 0 for a path that is not a regular file.
+  // The size of the file in bytes; 0 for a path that is not a regular file.
   size_t size() const { return size_; }
   // The errno of the first failed read; 0 if none failed.
   int error() const { return error_; }
 
-  // Returns false and leaves *out untouched if the file ends within the value.
+  // Reads the value at the offset.  Returns false and leaves *out untouched if the file ends within
+  // the value.
   template <typename T>
   bool Read(size_t offset, T* out) {
     static_assert(sizeof(T) <= kMaxRead);
-    size_t begin = offset - current_->begin;  // huge if the page begins after the offset
+    size_t begin = offset - current_->begin;  // wraps to a huge value before the page
     if (begin < current_->size && sizeof(T) <= current_->size - begin) {
       std::memcpy(out, current_->bytes + begin, sizeof(T));
       return true;
@@ -59,8 +60,9 @@ class FileReader {
   std::string ReadString(size_t offset);
 
  private:
-  // A library needs few pages: those of the program headers, the dynamic section, the first symbols
-  // and their names.  Larger pages take longer to copy than they save.
+  // A cached page of the file.  The check of a library needs few pages: those of the program
+  // headers, the dynamic section, the first symbols and their names.  With larger pages, copying
+  // would take longer than the reads that they save.
   struct Page {
     static constexpr size_t kSize = 4096;
     size_t begin = 0, size = 0, last_use = 0;
@@ -87,7 +89,7 @@ class FileReader {
   Page* current_ = pages_.get();  // most reads are in the page of the previous read
 };
 
-// The entries of a dynamic section that locate the symbols.  All are 0 if absent.
+// The entries of a dynamic section that locate the symbols.  An absent entry is 0.
 struct DynamicSection {
   bool is_present = false;     // the file has a PT_DYNAMIC program header
   bool is_in_file = false;     // the section is inside the file's part of a segment
@@ -105,7 +107,7 @@ class ElfFile {
   explicit ElfFile(FileReader& file);
 
   FileReader& file() const { return file_; }
-  // True if the file begins with an ELF header.
+  // True if the file begins with a complete ELF header.
   bool is_elf() const { return is_elf_; }
   const ElfW(Ehdr) & header() const { return header_; }
   // The program headers; fewer than the header declares if the file ends within them, and empty for

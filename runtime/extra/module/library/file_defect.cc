@@ -34,7 +34,7 @@ std::string HeaderDefect(const ElfFile& elf) {
   return "";
 }
 
-// Returns SIZE_MAX for a range that no file can contain.
+// Returns the end of a range of bytes, or SIZE_MAX if offset + size overflows: no file contains it.
 size_t EndOf(size_t offset, size_t size) {
   size_t end = 0;
   return __builtin_add_overflow(offset, size, &end) ? SIZE_MAX : end;
@@ -59,8 +59,9 @@ std::string LengthDefect(const ElfFile& elf) {
          std::to_string(elf.file().size());
 }
 
-// Linkers write the section headers last, and the last one is never empty.  A download that set the
-// file's length first and was then interrupted leaves zeros there.
+// Checks that the last section header is not empty.  Linkers write the section headers at the end
+// of the file.  A download that set the file's length first and was then interrupted leaves zeros
+// there.
 std::string ZeroTailDefect(const ElfFile& elf) {
   const ElfW(Ehdr) & header = elf.header();
   if (!HasSectionHeaders(header)) return "";
@@ -71,8 +72,8 @@ std::string ZeroTailDefect(const ElfFile& elf) {
                             ", is empty, as after an interrupted download");
 }
 
-// The loader follows the dynamic section without checks, so it must be inside a segment and end
-// with DT_NULL.
+// Checks that the dynamic section is inside a segment and ends with DT_NULL, because the loader
+// follows it without checks.
 std::string DynamicSectionDefect(const ElfFile& elf) {
   const DynamicSection& dynamic = elf.dynamic();
   if (!dynamic.is_present) return "";  // the loader reports this case itself

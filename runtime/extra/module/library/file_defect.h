@@ -16,7 +16,8 @@ namespace tvm::ffi::extra {
 // the ELF header, the program headers and the last section header; never code, data or tables.
 std::string FindFileDefect(const ElfFile& elf);
 
-// Returns the sentence for damage that another reader found.
+// Returns the error message for a damaged file, with the advice to copy or build it again.
+// `damage` is the part that describes the damage.
 std::string DamagedFileMessage(const std::string& damage);
 
 }  // namespace tvm::ffi::extra

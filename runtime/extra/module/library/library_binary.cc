@@ -15,9 +15,9 @@
 namespace tvm::ffi::extra {
 namespace {
 
-constexpr size_t kWord = 8;  // bytes of an integer
+constexpr size_t kWord = 8;  // size of an integer in bytes
 
-// Returns true for UTF-8 text without NUL, since kinds are C strings.
+// Returns true for UTF-8 text without NUL, as the kind of a module must be: kinds are C strings.
 bool IsText(std::string_view text) {
   while (!text.empty()) {
     uint32_t code_point = 0;
@@ -43,7 +43,7 @@ class Reader {
     TVM_FFI_UNREACHABLE();
   }
 
-  // Reads the total and ends the input there.
+  // Reads the first field, the number of bytes that follow, and ends the input after them.
   void TakeTotal() {
     size_t available = bytes_.size();
     uint64_t total = TakeInteger("the number of bytes");
@@ -59,7 +59,8 @@ class Reader {
     Fail(Position(), std::string("the bytes end within ") + field);
   }
 
-  // Reads the number of the elements that follow, each of at least `size` bytes.
+  // Reads the number of elements that follow, each of at least `size` bytes.  Fails if the
+  // remaining bytes are too few.
   size_t TakeCount(const char* field, size_t size) {
     size_t begin = Position();
     uint64_t count = TakeInteger(field);
@@ -154,8 +155,8 @@ class Decoder {
     if (!entry->IsLibrary()) entry->payload = reader_.TakeText("the size of a payload");
   }
 
-  // Fills importers_first with a topological order: a depth-first search leaves a module after all
-  // of its imports.
+  // Fills importers_first with a topological order.  A depth-first search leaves a module after all
+  // of its imports, so the order is the reverse of leaving.
   void Sort() {
     state_.resize(result_.entries.size(), State::kNew);
     result_.importers_first.reserve(state_.size());
@@ -198,7 +199,7 @@ class Decoder {
   size_t imports_begin_ = 0;
   std::vector<State> state_;
   std::vector<std::pair<size_t, size_t>>
-      path_;  // modules on the search path, with their next import
+      path_;  // modules on the search path, each with its next import
 };
 
 }  // namespace

@@ -22,14 +22,14 @@ namespace tvm::ffi::extra {
 struct LibraryBinary {
   struct Entry {
     std::string_view kind;     // UTF-8, not empty, without NUL
-    std::string_view payload;  // may be empty
-    size_t first_import;       // begin of its range in `imports`
+    std::string_view payload;  // bytes for the loader; may be empty
+    size_t first_import;       // begin of the module's range in `imports`
     size_t end_import;         // end of that range, exclusive
     bool IsLibrary() const { return kind == "_lib"; }
   };
-  std::vector<Entry> entries;           // at least one
-  std::vector<size_t> imports;          // indices of entries; there is no cycle
-  std::vector<size_t> importers_first;  // all indices; importers precede their imports
+  std::vector<Entry> entries;           // one per module; at least one
+  std::vector<size_t> imports;          // indices of entries; the import graph has no cycle
+  std::vector<size_t> importers_first;  // indices of all entries; importers precede their imports
 };
 
 // Decodes the modules at the beginning of `bytes`; further bytes are ignored.  The result borrows

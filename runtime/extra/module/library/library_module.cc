@@ -17,7 +17,7 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Returns the data slot of a name in the library; nullptr if it has none.
+// Returns the address of the library's data symbol `symbol`; nullptr if the library lacks it.
 void** FindSlot(const Library& library, const std::string& symbol) {
   return static_cast<void**>(library.Find(symbol));
 }
@@ -29,7 +29,7 @@ void BindContextSymbols(const Library& library) {
   }
 }
 
-// A function at a library symbol.  It owns a reference to the module.
+// A function that calls a symbol of a library.  It owns a reference to the library's module.
 class LibraryFunctionObj : public FunctionObj {
  public:
   LibraryFunctionObj(Module module, void* symbol)
@@ -56,7 +56,7 @@ class LibraryModuleObj final : public ModuleObj {
   }
 
   ~LibraryModuleObj() {
-    // The slot may already belong to a later module over the same library.
+    // The context slot may already point at a later module over the same library.
     void* self = Address();
     if (context_slot_ != nullptr) {
       __atomic_compare_exchange_n(context_slot_, &self, nullptr, false, __ATOMIC_ACQ_REL,
@@ -99,8 +99,8 @@ class LibraryModuleObj final : public ModuleObj {
   }
 
  private:
-  // Returns the value of the library-context symbol: the address of the C++ object, which is 8
-  // bytes before the handle.
+  // Returns the value for the symbol `__tvm_ffi__library_ctx`: the address of the C++ object, which
+  // is 8 bytes before the object handle.
   void* Address() { return static_cast<ModuleObj*>(this); }
 
   // Calls a function that returns a string; returns nullopt if the library has no such symbol.
@@ -126,7 +126,8 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
     return {module, module};
   }
   std::string name = shared->Name();
-  // A loader of an embedded module may load libraries too, perhaps this one, without end.
+  // The loader of an embedded module may load libraries as well, even this one, which would recurse
+  // without end.
   if (NativeStackRoom() == StackRoom::kLow) {
     TVM_FFI_THROW(RuntimeError) << "Failed to load " << name
                                 << ": too many libraries load one another";

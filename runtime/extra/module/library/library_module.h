@@ -13,10 +13,11 @@
 namespace tvm::ffi::extra {
 
 struct LoadedLibrary {
-  // The module over the library's symbols: the last one if the embedded tree has several, nullopt
-  // if it has none.
+  // The module whose functions are the library's symbols.  An embedded module tree may contain
+  // several such modules, of which this is the last, or none (nullopt).
   std::optional<Module> library;
-  // The module that loading returns: the root of the embedded tree, or `library` without a tree.
+  // The module that loading the library returns: the root of the embedded module tree, or the
+  // module in `library` if the library embeds no tree.
   Module root;
 };
 
@@ -24,12 +25,12 @@ struct LoadedLibrary {
 // modules.  Runs third-party loaders.
 LoadedLibrary LoadLibrary(std::unique_ptr<Library> library);
 
-// Points the library's `__tvm_ffi__library_ctx` at this module, through which generated code looks
-// up its imports; it may have pointed at an earlier module of the same library.  Call this after
-// the whole load succeeded, so that a failed load does not replace the earlier module.
+// Points the library's `__tvm_ffi__library_ctx` at the loaded module, through which generated code
+// looks up its imports.  The symbol may have pointed at an earlier module of the same library. Call
+// this after the whole load succeeded, so that a failed load does not replace the earlier module.
 void FillContextSlot(const LoadedLibrary& loaded);
 
-// Returns Library::FunctionNames, or an empty array for a module of another class.
+// Returns the function names of a library module; an empty array for a module of another class.
 Array<String> LibraryFunctionNames(const Module& module);
 
 }  // namespace tvm::ffi::extra

@@ -12,10 +12,12 @@
 
 namespace tvm::ffi::extra {
 
-// Loads each module with the global function ffi.Module.load_from_bytes.KIND, connects the imports
-// and returns module 0.  `libraries` are the modules for the `_lib` entries, in order.
+// Loads each module of the tree with the global function ffi.Module.load_from_bytes.KIND, connects
+// the imports and returns module 0, the root.  `libraries` are the modules for the entries of kind
+// `_lib`, in order.
+//
 // Fails: RuntimeError if a loader is missing, before any loader is called; errors of loaders and of
-// ImportModule.  The modules loaded until then are released.
+//        ImportModule.  After a failure, the modules loaded so far are released.
 Module BuildModuleTree(const LibraryBinary& binary, const std::vector<Module>& libraries,
                        const std::string& library);
 

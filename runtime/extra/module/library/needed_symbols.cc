@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Load-time check of a library file (CheckLibraryFile): search for undefined ABI symbols.
 #include "module/library/needed_symbols.h"
 
 #include <dlfcn.h>
@@ -11,12 +12,12 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Bounds for damaged files; no library comes near the first.
+// Limits on the work for a damaged file.  No library needs nearly as many ABI symbols.
 constexpr size_t kMaxAbiSymbols = 10000;
 constexpr size_t kMaxMissing = 16;
 
-// Calls visit(index, name) for each strong undefined symbol until it returns false.  The name is ""
-// if its offset is outside the string table.
+// Calls visit(index, name) for each strong undefined symbol until `visit` returns false.  The name
+// is "" if its offset is outside the string table.
 template <typename Visit>
 void ForEachUndefined(const ElfFile& elf, Visit visit) {
   const DynamicSection& dynamic = elf.dynamic();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load-time check: undefined ABI symbols and damage of a library file.
+// Load-time check of a library file (CheckLibraryFile): undefined ABI symbols and damage.
 //
 // The check reads the file before the dynamic loader maps it and runs its initialisers.
 // docs/design/load-time-check.md
@@ -23,8 +23,9 @@ struct LibraryCheck {
   std::string defect;
 };
 
-// Reads the headers of the library and the undefined part of its symbol table.  The result is empty
-// for a file that cannot be opened or is not an ELF file: the loader reports those cases itself.
+// Checks a library file: reads its headers and the undefined part of its symbol table.  The result
+// is empty for a file that cannot be opened or is not an ELF file: the loader reports those cases
+// itself.
 LibraryCheck CheckLibraryFile(const std::string& path);
 
 }  // namespace tvm::ffi::extra

@@ -13,20 +13,20 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Clients are linked to this SONAME, so every copy of the runtime has it.
+// The SONAME of the runtime.  Clients are linked to it, so every copy of the runtime has it.
 constexpr const char* kSoname = "libtvm_ffi.so";
 
 // State of the scan of the loader's library list, to which new libraries are appended.
 struct ScanState {
   unsigned long long num_removed = 0;
   size_t num_libraries = 0;
-  uintptr_t warned_of[8] = {};  // load addresses of the first reported copies
+  uintptr_t warned_of[8] = {};  // load addresses of the first copies reported
   size_t num_warned = 0;
 };
 
 struct Search {
   ScanState* state;
-  uintptr_t own;     // load address of this library
+  uintptr_t own;     // load address of this runtime
   size_t position;   // in the loader's list
   char found[1024];  // path of the copy; "" if none was found
 };
@@ -60,8 +60,8 @@ bool HasRuntimeSoname(const dl_phdr_info& library) {
   return std::strcmp(reinterpret_cast<const char*>(strings + name), kSoname) == 0;
 }
 
-// Returns true for a copy that was not reported before.  The scan sees a library again after an
-// unload shortened the list.
+// Returns true for a copy that was not reported before.  The scan sees a library again if unloading
+// another library has shortened the loader's list.
 bool IsNew(ScanState* seen, uintptr_t address) {
   uintptr_t* end = seen->warned_of + seen->num_warned;
   if (std::find(seen->warned_of, end, address) != end) return false;
@@ -69,7 +69,8 @@ bool IsNew(ScanState* seen, uintptr_t address) {
   return true;
 }
 
-// Runs under the loader's lock, so it does not print.
+// Examines one library of the loader's list.  Runs under the loader's lock, so it does not print
+// the warning itself.
 int Look(dl_phdr_info* library, size_t /*size*/, void* data) {
   auto* search = static_cast<Search*>(data);
   ScanState* seen = search->state;
@@ -89,7 +90,7 @@ void WarnOfOtherRuntimes() noexcept {
   static std::mutex mutex;
   static ScanState seen;
   std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return;  // another thread scans; the next load finds what it misses
+  if (!lock.owns_lock()) return;  // another thread scans; the next load scans again
   static const uintptr_t own = OwnAddress();
   Search search{&seen, own, 0, {}};
   dl_iterate_phdr(&Look, &search);

@@ -34,7 +34,8 @@ class SharedLibrary final : public Library {
   std::string Name() const override { return path_; }
 
  private:
-  // Returns true also if the C library cannot tell which library defines an address.
+  // Returns true if this library defines the address, or if the C library cannot tell which library
+  // does.
   bool IsDefinedHere([[maybe_unused]] const void* address) const {
 #ifdef __GLIBC__
     link_map* library = nullptr;
@@ -77,7 +78,7 @@ std::string UndefinedSymbolIn(const std::string& reason) {
   TVM_FFI_UNREACHABLE();
 }
 
-// Throws one sentence about an ABI symbol that no loaded library defines.
+// Throws an error that names the ABI symbol that no loaded library defines.
 [[noreturn]] void ThrowMissingSymbol(const std::string& path, const std::string& symbol,
                                      const std::string& loader_message) {
   std::string file = loader_message.substr(0, loader_message.find(": undefined symbol"));
@@ -104,14 +105,16 @@ std::string LoaderMessage() {
 void* Open(const std::string& path) {
   // open() would stop at the NUL and open another file.
   if (path.find('\0') != std::string::npos) ThrowLoadError(path, "no file has a NUL in its name");
-  // A name without a slash is searched for by the loader, so its file is not known here.
+  // The loader searches its path for a name without a slash, so the file is not known here and not
+  // checked.
   LibraryCheck check;
   if (path.find('/') != std::string::npos) check = CheckLibraryFile(path);
   if (!check.defect.empty()) ThrowLoadError(path, check.defect);
   if (!check.missing_symbols.empty()) {
-    // A library that this one links to may define them.  With RTLD_NOW, the loader binds all
-    // symbols before it runs an initialiser, and fails if one is missing.  If it names a symbol
-    // outside the ABI first, the library is opened lazily below: it may never call that function.
+    // A library that this one links to may define the missing symbols.  With RTLD_NOW, the loader
+    // binds all symbols before it runs an initialiser, and fails if one is missing.  If the
+    // loader's message names a symbol outside the ABI, the library is opened lazily below: it may
+    // never call that function.
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
     std::string message = LoaderMessage(), symbol = UndefinedSymbolIn(message);
     if (IsAbiSymbol(symbol)) ThrowMissingSymbol(path, symbol, message);

@@ -11,7 +11,7 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Returns the size from the dynamic symbol table; 0 if it is unknown.
+// Returns the size of a symbol in the dynamic symbol table; 0 if it is unknown.
 size_t SizeOfSymbol([[maybe_unused]] const void* address, [[maybe_unused]] const char* symbol) {
 #ifdef __GLIBC__
   Dl_info found;

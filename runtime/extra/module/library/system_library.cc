@@ -12,8 +12,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// The symbol table.  Static initialisers register symbols, so it is created on first use; it is
-// never destroyed.
+// The table of registered symbols.  It is created on first use, because static initialisers
+// register symbols, and never destroyed.
 struct SystemSymbols {
   std::mutex mutex;
   std::unordered_map<std::string, void*> addresses;
@@ -33,7 +33,7 @@ struct SystemSymbols {
     for (const auto& entry : addresses) names.push_back(entry.first);
     return names;
   }
-  // Returns the previous address of the symbol, or nullptr.
+  // Registers a symbol.  Returns its previous address, or nullptr if it is new.
   void* Set(const char* symbol, void* address) {
     std::lock_guard<std::mutex> lock(mutex);
     auto [entry, is_new] = addresses.emplace(symbol, address);
