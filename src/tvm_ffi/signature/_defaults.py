@@ -14,8 +14,9 @@ __all__ = ["checked_default", "same_default"]
 
 _INT64 = (-(2**63), 2**63 - 1)
 _MAX_DEPTH = 20
-# Bound on comparisons of default elements with type alternatives: a base amount, and an amount per
-# element. The bound prevents denial of service: each alternative of a union visits the whole list.
+# Largest number of comparisons between the elements of a default and types: a base number, and a
+# number per element. The limit prevents denial of service, because each alternative of a union type
+# visits all elements of a list.
 _MAX_COMPARISONS, _COMPARISONS_PER_PART = 1000, 8
 _SEQUENCES = ("Array", "List", "list", "tuple", "ffi.Shape")
 
@@ -75,7 +76,7 @@ _NO_MATCH = object()
 
 
 class _DefaultConverter:
-    """Converts a default to a value type, with a bounded number of comparisons."""
+    """Converts a default to its declared `ValueType`, with a limited number of comparisons."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -88,7 +89,7 @@ class _DefaultConverter:
         origin, args = schema.origin, schema.args or ()
         if origin in ("Union", "Optional"):
             options = [*args, Schema("None")] if origin == "Optional" else args
-            # Prefer the exact class: `int | float` keeps 1 an int.
+            # Prefer the alternative with the default's class: with `int | float`, 1 stays an int.
             found = [self.value(option, default, depth + 1) for option in options]
             found = [value for value in found if value is not _NO_MATCH]
             exact = [value for value in found if type(value) is type(default)]
@@ -105,7 +106,7 @@ class _DefaultConverter:
             self._remaining += _COMPARISONS_PER_PART * len(default)
         self._remaining -= 1
         if self._remaining < 0:
-            raise ValueError(f"{self._where}: too many alternatives in its type")
+            raise ValueError(f"{self._where}: its type has too many alternatives")
 
     def _sequence(self, origin: str, args: tuple[Schema, ...], default: Any, depth: int) -> Any:
         if origin not in (*_SEQUENCES, "Any"):

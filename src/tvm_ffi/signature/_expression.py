@@ -39,7 +39,7 @@ class ExtentError(ValueError):
     Parameters
     ----------
     operation : Expression
-        The operation without a value.
+        The operation that failed.
     reason : {"zero", "overflow"}
         Division by zero, or a value that does not fit 64 bits.
     """
@@ -69,7 +69,7 @@ class Expression:
     def __post_init__(self) -> None:
         arity = FUNCTIONS.get(self.operator, 2 if self.operator in _PRECEDENCE else None)
         if arity is None:
-            raise ValueError(f"unknown operator {self.operator!r}")
+            raise ValueError(f"unknown operator {self.operator!r} in an extent")
         object.__setattr__(self, "operands", tuple(map(builtin_value, self.operands)))
         if len(self.operands) != arity:
             raise ValueError(f"{self.operator!r} takes {arity} operands, got {len(self.operands)}")
@@ -140,7 +140,7 @@ def apply(operator: str, left: Any, right: Any) -> Any:
 
 
 def extent_text(extent: Extent, precedence: int = 0) -> str:
-    """Return the text of an extent; `precedence` decides whether it needs brackets."""
+    """Return the text of an extent, in brackets if its operator is below `precedence`."""
     if not isinstance(extent, Expression):
         return str(extent)
     own = _PRECEDENCE.get(extent.operator)

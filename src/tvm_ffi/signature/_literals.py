@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of enum members and NumPy scalars to built-in int, float, str and bytes.
 
-Classes derived from these types override `repr` and `str`, so signatures store built-in values,
-which have a unique text form.
+Classes derived from these types may override `repr` and `str`. Signatures therefore store values of
+the built-in classes, which have a unique text form.
 """
 
 from __future__ import annotations
