@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extent names that the checks of a signature bind, for printers of checks."""
+"""Extent names that the checks of a signature bind; the C and LLVM printers use them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def extent_names(signature: Signature) -> list[str]:
 
 
 def may_be_unknown(signature: Signature, name: str) -> bool:
-    """Return True if a call may skip the first check that binds a name."""
+    """Return True if a call may skip the first check that binds a name, and leave it unbound."""
     first = next(check for check in checks(signature) if check.extent == name)
     return is_optional(first.parameter) or (first.kind == "integer" and is_unsigned(first))
 
 
 def is_unsigned(check: Check) -> bool:
-    """Return True if a check is about a uint64, which may exceed a signed 64-bit integer."""
+    """Return True if the parameter of a check is a uint64, which may exceed an int64."""
     return getattr(check.parameter.type, "dtype", "") == "uint64"
 
 

@@ -40,6 +40,7 @@ _INDEX = {
     "float": "kTVMFFIFloat",
     "int": "kTVMFFIInt",
 }
+# C conditions that compute an operation into the last operand, and are true on overflow.
 _OVERFLOWING = {
     "+": "__builtin_add_overflow({}, {}, &{})",
     "-": "__builtin_sub_overflow({}, {}, &{})",
@@ -47,6 +48,7 @@ _OVERFLOWING = {
     "//": "wrapper_divide({}, {}, &{}) != 0",
     "cdiv": "wrapper_divide_up({}, {}, &{}) != 0",
 }
+# C expressions of the operations that cannot overflow.
 _TOTAL = {
     "%": "wrapper_modulo({0}, {1})",
     "min": "wrapper_min({0}, {1})",
@@ -55,7 +57,7 @@ _TOTAL = {
 
 
 class CheckPrinter:
-    """Prints the checks of one function."""
+    """Prints the checks of a function's signature."""
 
     def __init__(self, signature: Signature, lines: Lines) -> None:
         self._signature, self._lines = signature, lines
@@ -69,7 +71,7 @@ class CheckPrinter:
         return local_name("arg", name, self._position(name))
 
     def given(self, name: str) -> str:
-        """Return the local flag that an optional argument is not None."""
+        """Return the local flag that is true if an optional argument is not None."""
         return local_name("has", name, self._position(name))
 
     def extent_name(self, name: str) -> str:
@@ -102,7 +104,7 @@ class CheckPrinter:
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
         names += [self.argument(parameter.name) for parameter in self._signature.parameters]
-        self._lines.add(*(f"(void){name};" for name in names))  # callees may not use all
+        self._lines.add(*(f"(void){name};" for name in names))  # no warnings about unused locals
 
     def _count(self) -> None:
         most = len(self._signature.parameters)
@@ -250,7 +252,7 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: str
     ) -> None:
-        """Print the lookup of a dtype in the list of a dtype variable."""
+        """Print the lookup of a dtype in the list of dtypes that a dtype variable allows."""
         known = self.dtype_name(variable)
         guard = self._guard(check).removesuffix(" && ")
         with self._lines.block(f"if ({guard})" if guard else ""):
@@ -284,7 +286,7 @@ class CheckPrinter:
         self._require(check, test, fail_with("strides", check.failures["layout"], name))
 
     def _writable(self, check: Check) -> None:
-        """Print nothing: native arguments have no read-only flag; the caller checks it."""
+        """Print nothing: native tensors have no read-only flag; the Python caller checks it."""
 
     def _extent(self, check: Check) -> None:
         name = self.argument(check.parameter.name)

@@ -48,7 +48,7 @@ TEXT = ir.LiteralStructType([PTR, I64])  # TVMFFIByteArray
 
 
 class Layout(NamedTuple):
-    """A struct of the ABI on targets with 64-bit addresses."""
+    """LLVM type and field names of an ABI struct, on targets with 64-bit addresses."""
 
     type: Any
     fields: tuple[str, ...]
@@ -63,8 +63,9 @@ def _layout(**fields: Any) -> Layout:
     return Layout(ir.LiteralStructType(list(fields.values())), tuple(fields))
 
 
+# TVMFFIAny.
 ANY = _layout(type_index=I32, small_size=I32, payload=I64)
-# The dtype's code, bits and lanes as one little-endian integer.
+# DLTensor; `dtype` is one little-endian integer with the code, the bits and the lanes.
 TENSOR = _layout(
     data=PTR,
     device_type=I32,
@@ -75,7 +76,7 @@ TENSOR = _layout(
     strides=PTR,
     byte_offset=I64,
 )
-CELL = _layout(data=PTR, size=I64)
+CELL = _layout(data=PTR, size=I64)  # TVMFFIByteArray in memory
 OBJECT_SIZE = 24  # bytes of the object header
 
 SAFE_CALL = ir.FunctionType(I32, [PTR, PTR, I32, PTR])
@@ -144,7 +145,7 @@ def _opaque(address: Any) -> Any:
 
 
 class Local:
-    """A variable of the function; without a value, it is uninitialized."""
+    """A local variable of an emitted function; uninitialized if no value is given."""
 
     def __init__(self, code: Code, type_: Any, value: Any) -> None:
         self._code, self.type = code, type_
@@ -201,7 +202,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return self.gep(base, indices, inbounds=True, source_etype=type_)
 
     def payload(self, value: Any, type_: Any, index: int = 0) -> Any:
-        """Return the payload of a `TVMFFIAny`."""
+        """Return the payload of a `TVMFFIAny`, or of element `index` of an array of them."""
         return self.load(self.field_at(value, ANY, "payload", index), typ=type_)
 
     def after_header(self, handle: Any) -> Any:
@@ -218,7 +219,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
     # ---- numbers ---------------------------------------------------------------------------
 
     def is_any(self, value: Any, numbers: Sequence[int]) -> Any:
-        """Return whether a value equals one of several numbers."""
+        """Return an i1: whether a value equals one of several numbers."""
         found = I1(0)
         for number in numbers:
             is_it = self.icmp_signed("==", value, value.type(number))
@@ -226,7 +227,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return found
 
     def all_of(self, conditions: Sequence[Any]) -> Any:
-        """Return whether all conditions hold; None if there are none."""
+        """Return an i1: whether all conditions hold; None without conditions."""
         found = None
         for condition in conditions:
             found = condition if found is None else self.and_(found, condition)

@@ -24,9 +24,9 @@ __all__ = ["JitModule", "export", "is_exported"]
 
 _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
-_engine: Any = None  # one per process; its libraries are released with their last reference
+_engine: Any = None  # LLVM engine of the process; it releases a library with its last reference
 _numbers = itertools.count()
-_kept_alive: list[Any] = []
+_kept_alive: list[Any] = []  # machine code that is never unloaded
 
 
 class JitModule(
@@ -63,7 +63,7 @@ class JitModule(
         return Function.__from_extern_c__(address, keep_alive_object=self._code)
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the function with this name, or None."""
+        """Return the function with this name; None if the module does not have it."""
         return self._functions.get(name)
 
     def function_names(self) -> tuple[str, ...]:
@@ -71,11 +71,11 @@ class JitModule(
         return self._names
 
     def find_function_doc(self, name: str) -> str | None:
-        """Return the documentation of a function, or None."""
+        """Return the documentation of a function; None if it has no documentation."""
         return self._metadata_string("doc", name)
 
     def find_function_metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata of a function, or None."""
+        """Return the metadata of a function; None if it has no metadata."""
         text = self._metadata_string("metadata", name)
         metadata: dict[str, Any] | None = None if text is None else json.loads(text)
         return metadata
@@ -176,13 +176,15 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
             tracker = library.link(_engine, f"tvm_ffi.{next(_numbers)}")
         except RuntimeError as error:
             missing = target.missing_functions(text, symbols)
-            problem = f"nothing here defines {', '.join(missing)}" if missing else str(error)
+            problem = (
+                f"this process does not define {', '.join(missing)}" if missing else str(error)
+            )
             raise ValueError(f"the module cannot be linked: {problem}") from error
     return _Code(tracker, names)
 
 
 def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
-    """Return True if returned values never need the code of these functions.
+    """Return True if values that these functions return never need their machine code.
 
     Wrappers return numbers, and tensors from other allocators.  Other functions, and functions that
     create objects, may return objects whose deleters are in the code.
@@ -192,6 +194,6 @@ def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
 
 
 def _is_description(name: str, names: list[str]) -> bool:
-    """Return True for functions with metadata or documentation, and for symbols of the loader."""
+    """Return True if a symbol is not for callers: it describes a function, or is for the loader."""
     described = (name.removeprefix(f"_{kind}_") for kind in ("metadata", "doc"))
     return name in _LIBRARY_NAMES or any(other != name and other in names for other in described)
