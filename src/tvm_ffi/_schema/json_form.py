@@ -55,7 +55,7 @@ def _groups(named_args: Any, make: type[SchemaT]) -> dict[str, tuple[Schema, ...
             f"named_args must be a map of names to type lists, got {type(named_args).__name__}"
         )
     if not all(isinstance(group, (list, tuple)) for group in named_args.values()):
-        raise TypeError("named_args must map names to type lists")
+        raise TypeError(f"named_args must map names to type lists, got {named_args!r}")
     return {
         name: tuple(schema_from_json(arg, make) for arg in group)
         for name, group in named_args.items()
@@ -85,7 +85,7 @@ def schema_to_json(schema: Schema, name_of: Callable[[str], str] = str) -> dict[
     return obj
 
 
-# ---- Metadata ------------------------------------------------------------------------------------
+# ---- Types in metadata ---------------------------------------------------------------------------
 
 
 def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:

@@ -54,7 +54,7 @@ class Tokens:
         return before
 
     def peek(self) -> str:
-        """Return the token after the current one."""
+        """Return the token after the current token, without moving."""
         return self._next()[1]
 
     def _next(self) -> tuple[int, str]:
@@ -78,7 +78,7 @@ class Tokens:
 
     def error(self, expected: str) -> ValueError:
         """Return the ValueError for an unexpected current token."""
-        got = repr(self.token) if self.token else "the end"
+        got = repr(self.token) if self.token else "the end of the text"
         return self.fault(self.position, f"expected {expected}, got {got[:_MAX_SHOWN]}")
 
     def fault(self, position: int, message: str) -> ValueError:

@@ -11,7 +11,7 @@ __all__ = ["extent_names", "is_unsigned", "may_be_unknown", "range_failure"]
 
 
 def extent_names(signature: Signature) -> list[str]:
-    """Return the names that extents and integers bind, in binding order."""
+    """Return the names that tensor extents and integer parameters bind, in binding order."""
     extents = [check.extent for check in checks(signature)]
     return list(dict.fromkeys(extent for extent in extents if isinstance(extent, str)))
 

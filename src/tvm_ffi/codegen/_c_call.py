@@ -96,7 +96,7 @@ class CallPrinter:
             found[callee] = f"{return_type(self._wrapper)} {callee}({', '.join(types) or 'void'});"
         return found
 
-    # ---- before the call -------------------------------------------------------------------
+    # ---- preparation of the callee's arguments ---------------------------------------------
 
     def _reject_nul(self) -> None:
         """Print a check that strings passed as ``const char*`` contain no NUL."""
@@ -165,7 +165,7 @@ class CallPrinter:
             return self._checks.argument(name)
         return self._tensors[name]
 
-    # ---- results that are tensors ----------------------------------------------------------
+    # ---- allocation of results -------------------------------------------------------------
 
     def _allocate(self) -> None:
         # Evaluate all extents before the first allocation: a failure has no tensor to release.
@@ -182,7 +182,7 @@ class CallPrinter:
                     self._release(earlier)
                     self._lines.add("return -1;")
                 self._lines.add(f"{local} = TVMFFITensorGetDLTensorPtr({local}_handle);")
-            self._lines.add(f"(void){local};")  # no warning if the callee does not take it
+            self._lines.add(f"(void){local};")  # avoids a warning about an unused variable
             earlier.append(f"{local}_handle")
 
     def _prototype(self, type_: TensorType, shape: list[str]) -> None:
@@ -244,7 +244,7 @@ class CallPrinter:
     def _release(self, handles: list[str]) -> None:
         self._lines.add(*(f"TVMFFIObjectDecRef({handle});" for handle in handles))
 
-    # ---- workspaces ------------------------------------------------------------------------
+    # ---- allocation of workspaces ----------------------------------------------------------
 
     def _workspaces(self) -> list[int]:
         arguments = enumerate(self._wrapper.arguments)
@@ -267,7 +267,7 @@ class CallPrinter:
         """Print the release of all workspaces."""
         self._release([f"workspace{i}_handle" for i in self._workspaces()])
 
-    # ---- the call --------------------------------------------------------------------------
+    # ---- call of the callee ----------------------------------------------------------------
 
     def _call(self) -> None:
         variable = {"value": "value", "status": "status", "error": "status"}.get(
@@ -366,7 +366,7 @@ class CallPrinter:
             return f"{given} ? &{local} : NULL"
         return local
 
-    # ---- after the call --------------------------------------------------------------------
+    # ---- return of results -----------------------------------------------------------------
 
     def _return(self) -> None:
         if self._number is not None:

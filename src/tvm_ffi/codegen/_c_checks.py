@@ -61,10 +61,10 @@ class CheckPrinter:
 
     def __init__(self, signature: Signature, lines: Lines) -> None:
         self._signature, self._lines = signature, lines
-        self._bound: set[str] = set()  # extents and dtype variables bound on every path
+        self._bound: set[str] = set()  # extents and dtype variables that every path binds
         self._temporaries = 0
 
-    # ---- names -----------------------------------------------------------------------------
+    # ---- names of locals -------------------------------------------------------------------
 
     def argument(self, name: str) -> str:
         """Return the local variable of an argument."""
@@ -104,7 +104,9 @@ class CheckPrinter:
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
         names += [self.argument(parameter.name) for parameter in self._signature.parameters]
-        self._lines.add(*(f"(void){name};" for name in names))  # no warnings about unused locals
+        self._lines.add(
+            *(f"(void){name};" for name in names)
+        )  # avoids warnings about unused locals
 
     def _count(self) -> None:
         most = len(self._signature.parameters)
@@ -124,7 +126,7 @@ class CheckPrinter:
         failure = fail(too_many_arguments(self._signature), got="num_args")
         self._lines.add(f"if (num_args > {most}) {failure}")
 
-    # ---- values ----------------------------------------------------------------------------
+    # ---- checks of values ------------------------------------------------------------------
 
     def _type(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
@@ -222,10 +224,10 @@ class CheckPrinter:
             condition += f"{' && ' if condition else ''}{name} <= (uint64_t)INT64_MAX"
         self._bind(check, str(check.extent), f"(int64_t){name}", condition)
 
-    # ---- tensors ---------------------------------------------------------------------------
+    # ---- checks of tensors -----------------------------------------------------------------
 
     def _guard(self, check: Check) -> str:
-        """Return the prefix of a condition on a tensor that may be None."""
+        """Return the C text ``x != NULL &&`` for an optional tensor x; empty for a required one."""
         name = self.argument(check.parameter.name)
         return f"{name} != NULL && " if is_optional(check.parameter) else ""
 
@@ -308,7 +310,7 @@ class CheckPrinter:
             self._lines.add(f"if ({got} != {expected}) {failure}")
 
     def _bind(self, check: Check, name: str, got: str, condition: str, axis: str = "") -> None:
-        """Print the binding of a name to its first value; later values must be equal."""
+        """Print the binding of an extent name to a value, or the comparison with its value."""
         known = self.extent_name(name)
         failure = fail(check.failures["differs"], axis=axis, expected=known, got=got)
         differs = f"{got} != {known}"
@@ -352,7 +354,7 @@ class CheckPrinter:
                 )
                 self._lines.add(failure)
 
-    # ---- expressions -----------------------------------------------------------------------
+    # ---- extent expressions ----------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> str:
         """Print the evaluation of an extent; return its variable or its constant."""
@@ -380,7 +382,7 @@ def _is_dtype(got: str, name: str) -> str:
 
 
 def _taken(type_name: str, value: str, type_: str) -> str:
-    """Return the C expression that reads an argument."""
+    """Return the C expression that reads a number from a `TVMFFIAny`."""
     if type_name == "float":
         return f"({type_})wrapper_float(&{value})"
     if type_name == "bool":

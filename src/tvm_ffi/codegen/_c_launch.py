@@ -132,7 +132,7 @@ class LaunchPrinter:
     # ---- selection of the launch variant -----------------------------------------------------
 
     def _conditions(self) -> None:
-        """Print the evaluation of each variant's condition."""
+        """Print the evaluation of the condition of each launch variant."""
         names = []
         for index, launch in enumerate(self._plan.launches):
             self._lines.add(f"bool condition{index} = true;")

@@ -55,7 +55,7 @@ def failed_status(wrapper: Wrapper) -> Failure:
 
 
 def operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
-    """Return the failures of evaluating an extent, with the same keys as in `Check.failures`."""
+    """Return the failures of evaluating an extent, by the names that `Check` documents."""
     failures = {}
     for operation in operations(extent):
         failures[f"zero {operation}"] = Failure(

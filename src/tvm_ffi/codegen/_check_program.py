@@ -53,7 +53,7 @@ __all__ = ["program_of"]
 _VERSION = 1
 _NONE = 0xFFFFFFFF
 _KINDS = ("TypeError", "ValueError", "RuntimeError")
-# Operations by code, in the same order as in the runtime (ORDER launch-operations).
+# Names of operations; the index is the operation's code (ORDER launch-operations).
 OPERATIONS = (
     *("end", "jump_if_missing", "jump_if_none", "jump_if_zero", "jump_if_negative"),
     *("jump_if_no_tensor", "constant", "tensor", "integer", "unsigned", "float", "pointer"),
@@ -193,7 +193,7 @@ class _Writer:
         # dtype variable -> register of the dtype's index plus 1, which is 0 if it is unbound
         self._variables: dict[str, int] = {}
         self._bound: set[str] = set()  # extent names that every path has bound
-        self._known: dict[Extent, int] = {}  # extent -> register, if already evaluated
+        self._known: dict[Extent, int] = {}  # extent -> register of its value
         self._results = [self._new_result(result) for result in plan.signature.results]
 
     def write(self) -> bytes:
@@ -237,7 +237,7 @@ class _Writer:
     def _position(self, name: str) -> int:
         return [parameter.name for parameter in self._signature.parameters].index(name)
 
-    # ---- values ------------------------------------------------------------------------------
+    # ---- checks of values --------------------------------------------------------------------
 
     def _type(self, check: Check) -> None:
         parameter, label = check.parameter, _Label()
@@ -326,7 +326,7 @@ class _Writer:
             self._extents[name] = self._out.register(), self._out.register()
         return self._extents[name]
 
-    # ---- tensors -----------------------------------------------------------------------------
+    # ---- checks of tensors -------------------------------------------------------------------
 
     def _ndim(self, check: Check) -> None:
         shape = check.tensor.shape or ()
@@ -388,7 +388,7 @@ class _Writer:
             "extent_equals", check.position, check.axis, value, check.failures["differs"]
         )
         self._out.bind(label)
-        self._known.clear()  # the jump may have skipped these evaluations
+        self._known.clear()  # at the label, these values may be missing
 
     def _alignment(self, check: Check) -> None:
         assert check.tensor.alignment is not None
@@ -399,7 +399,7 @@ class _Writer:
         failures = check.failures["null"], check.failures["alignment"]
         self._out.emit("address", check.position, *failures)
 
-    # ---- expressions -------------------------------------------------------------------------
+    # ---- extent expressions ------------------------------------------------------------------
 
     def _value(self, extent: Extent, failures: Mapping[str, Failure]) -> int:
         """Emit the evaluation of an extent unless it is in `_known`; return its register."""
@@ -426,7 +426,7 @@ class _Writer:
         where = f"{self._plan.name}(): "
         return self._value(extent, operation_failures(where, extent))
 
-    # ---- launches ----------------------------------------------------------------------------
+    # ---- launch variants ---------------------------------------------------------------------
 
     def _variant(self, launch: Launch) -> bytes:
         """Emit the sizes and arguments of a launch variant; return its row in the variant table."""

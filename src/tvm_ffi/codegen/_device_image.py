@@ -16,7 +16,7 @@ __all__ = ["DeviceImage"]
 
 _FORMATS = ("ptx", "cubin", "fatbin")
 _ARCHITECTURE = re.compile(r"sm_(\d{2,3})([af]?)")
-# ptxas records its command line in the cubin.
+# The option -arch in the command line that ptxas records in a cubin.
 _COMMAND = re.compile(rb"-arch[ =](sm_\d{2,3}[af]?)\b")
 
 

@@ -68,7 +68,7 @@ class Bound:
     failure: Failure
 
 
-# ---- launch sizes in a call ----------------------------------------------------------------------
+# ---- checks of launch sizes in a call ------------------------------------------------------------
 
 
 def device_parameter(signature: Signature) -> Parameter | None:
@@ -107,7 +107,7 @@ def fields(launch: Launch) -> dict[str, Extent]:
 
 
 def bounds(name: str, launch: Launch) -> list[Bound]:
-    """Return the limits on the sizes of a launch, in the order of their checks."""
+    """Return the limits on the launch sizes of a variant, in the order of their checks."""
     found = []
     for field, extent in fields(launch).items():
         group, _, axis = field.partition(".")
@@ -164,13 +164,15 @@ def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
     return Failure("RuntimeError", template)
 
 
-# ---- members of a launch plan --------------------------------------------------------------------
+# ---- checks of the members of a launch plan ------------------------------------------------------
 
 
 def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
     """Raise ValueError unless the members of a launch plan are consistent."""
     if not launches:
-        raise ValueError(f"{signature.name}: a launch plan needs at least one launch, got none")
+        raise ValueError(
+            f"{signature.name}: a launch plan needs at least one launch variant, got none"
+        )
     _check_signature(signature)
     bound = set(always_bound(signature))
     for launch in launches:
@@ -247,7 +249,7 @@ def _check_names(function: str, launch: Launch, bound: set[str]) -> None:
 
 
 def _check_constant(limit: Bound) -> None:
-    """Raise ValueError if a constant expression exceeds its limits."""
+    """Raise ValueError if a launch size is constant and exceeds its limits."""
     if any(True for _ in names_in(limit.extent)):
         return
     try:

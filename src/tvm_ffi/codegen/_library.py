@@ -75,7 +75,7 @@ def wrap_library(
     if output is None:
         return load_module(built)
     shutil.copyfile(built, output)
-    return load_module(Path(output).absolute())  # a name without a folder is searched elsewhere
+    return load_module(Path(output).absolute())  # the loader would search a bare name
 
 
 def _check_symbols(path: Path, wrappers: Sequence[Wrapper]) -> None:

@@ -144,7 +144,7 @@ class Wrapper:
 
     @property
     def results(self) -> dict[str, Result]:
-        """The results by name; unnamed results are ``result``, or ``result`` and their index."""
+        """The results by name; `result_names` gives names to unnamed results."""
         return dict(zip(result_names(self.signature), self.signature.results))
 
     def dtypes_of(self, callee: str) -> dict[str, str]:
@@ -267,7 +267,9 @@ def _check_signature(signature: Signature) -> None:
                 f"{signature.name}: duplicate name '{name}' among parameters and results"
             )
     if len(names) > _MAX_RESULTS:
-        raise ValueError(f"{signature.name}: a wrapper has at most {_MAX_RESULTS} results")
+        raise ValueError(
+            f"{signature.name}: expected at most {_MAX_RESULTS} results, got {len(names)}"
+        )
     bound = set(always_bound(signature))
     for name, result in zip(names, signature.results):
         _check_result(signature, name, result, bound)
@@ -310,7 +312,7 @@ def is_optional(parameter: Parameter) -> bool:
 
 
 def result_names(signature: Signature) -> list[str]:
-    """Return the names of results; unnamed ones are ``result``, or ``result`` and their index."""
+    """Return the names of results; without names ``result``, or ``result0``, ``result1`` ..."""
     if len(signature.results) == 1:
         return [signature.results[0].name or "result"]
     return [result.name or f"result{i}" for i, result in enumerate(signature.results)]
@@ -358,7 +360,7 @@ def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
     return found
 
 
-# ---- arguments -----------------------------------------------------------------------------------
+# ---- arguments of the callee ---------------------------------------------------------------------
 
 
 def _argument(signature: Signature, text: str) -> Argument:
@@ -456,7 +458,7 @@ def _check_field(
 def _extent_argument(signature: Signature, text: str) -> Argument:
     extent = parse_extent(text)
     if extent in (ELLIPSIS, ANY_EXTENT):
-        raise ValueError(f"{signature.name}: {text!r} is not an argument of a callee")
+        raise ValueError(f"{signature.name}: expected an argument of the callee, got {text!r}")
     bound = set(always_bound(signature))
     for name in names_in(extent):
         if name not in bound:

@@ -151,7 +151,7 @@ def _array_name(name: str, kind: str) -> str:
 
 
 def _rows(functions: Iterable[Wrapper | LaunchPlan]) -> str:
-    """Return the export rows of the library, see docs/design/export-rows.md."""
+    """Return the C definition of the export rows, see docs/design/export-rows.md."""
     rows = [
         f"    {{{literal(function.name)}, {literal(kind)}, {_array_name(function.name, kind)}}},\n"
         for function in functions

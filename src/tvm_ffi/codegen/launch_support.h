@@ -16,10 +16,10 @@
 
 enum {
   LAUNCH_MAX_DEVICES = 256,
-  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes of a block without a kernel attribute */
+  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes; more needs a kernel attribute */
   LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks; larger clusters need a kernel attribute */
-  LAUNCH_LOG_BYTES = 4096,                 /* log of the driver's PTX compiler */
-  LAUNCH_MESSAGE_BYTES = 1024              /* error message without the log */
+  LAUNCH_LOG_BYTES = 4096,                 /* size of the PTX compiler's log */
+  LAUNCH_MESSAGE_BYTES = 1024              /* size of an error message */
 };
 /* Driver constants: device, kernel and launch attributes; options of the PTX compiler. */
 enum {
@@ -100,14 +100,14 @@ static const char* const launch_driver_names[] = {"cuInit",
                                                   "cuLaunchKernel",
                                                   "cuLaunchKernelEx",
                                                   "cuThreadExchangeStreamCaptureMode"};
-enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers lack the other functions */
+enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers lack the last two functions */
 
 static pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int launch_is_open; /* 1 after `launch_driver` is filled in and the driver initialized */
 
 typedef struct {
-  void* context;  /* primary context, retained */
-  int device;     /* handle of the driver */
+  void* context;  /* primary context, never released */
+  int device;     /* CUdevice */
   int capability; /* compute capability, 90 for 9.0; 0 until the other members are set */
 } launch_device;
 static launch_device launch_devices[LAUNCH_MAX_DEVICES];
@@ -127,7 +127,7 @@ typedef struct {
   const char* name;
   void* handles[LAUNCH_MAX_DEVICES];
   unsigned allowed_bytes[LAUNCH_MAX_DEVICES]; /* bytes of dynamic shared memory */
-  bool has_clusters[LAUNCH_MAX_DEVICES];      /* large clusters are allowed */
+  bool has_clusters[LAUNCH_MAX_DEVICES];      /* of more than 8 blocks */
 } launch_kernel;
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -250,7 +250,7 @@ WRAPPER_HOT int launch_current_device(int* device_id) {
   return status == 0 ? 0 : launch_fail("cuCtxGetDevice", status, "", "");
 }
 
-/* ---- Images ---------------------------------------------------------------------------------- */
+/* ---- Selection of a device image ------------------------------------------------------------- */
 
 /* Return the rank of an image for a device; 0 if it cannot run there.  Machine code ranks above
  * PTX, which needs compilation, and newer code above older.  Code with the suffix `a` runs on
@@ -371,7 +371,7 @@ WRAPPER_COLD int launch_allow(launch_kernel* kernel, int device_id, unsigned byt
   return code;
 }
 
-/* ---- The launch ------------------------------------------------------------------------------ */
+/* ---- Kernel launch --------------------------------------------------------------------------- */
 
 WRAPPER_COLD int launch_fail_launch(const char* function, int status, const launch_kernel* kernel,
                                     int device_id, launch_numbers n) {

@@ -27,7 +27,7 @@ typedef struct {
   const char* text;
 } wrapper_row;
 
-/* ---- Strings --------------------------------------------------------------------------------- */
+/* ---- Strings in arguments -------------------------------------------------------------------- */
 
 enum { WRAPPER_NUMBER_SIZE = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
 
@@ -176,7 +176,7 @@ WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const
   return -1;
 }
 
-/* ---- Tensors --------------------------------------------------------------------------------- */
+/* ---- Tensors in arguments -------------------------------------------------------------------- */
 
 WRAPPER_COLD const DLTensor* wrapper_moved_tensor(const TVMFFIAny* value) {
   if (wrapper_index(value) != kTVMFFITensor) return NULL;
@@ -265,7 +265,7 @@ WRAPPER_HOT int64_t wrapper_min(int64_t left, int64_t right) { return left < rig
 
 WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > right ? left : right; }
 
-/* ---- Numbers and strings --------------------------------------------------------------------- */
+/* ---- Conversion of numbers and strings ------------------------------------------------------- */
 
 /* Read an unsigned 64-bit integer, which is a big integer from 2^63 on; return false for others. */
 WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {

@@ -116,7 +116,7 @@ def _optional(type_: Type) -> Type:
     return replace(type_, is_optional=True)
 
 
-# ---- jaxtyping -----------------------------------------------------------------------------------
+# ---- jaxtyping annotations -----------------------------------------------------------------------
 
 
 def _is_jaxtyping(annotation: Any) -> bool:
@@ -133,7 +133,8 @@ def _jaxtyping_tensor(annotation: Any) -> TensorType:
 def _jaxtyping_extent(token: str) -> Extent:
     if token == ELLIPSIS or token.startswith("*"):
         return ELLIPSIS
-    if token.startswith(("#", "_")):  # jaxtyping: broadcastable, unchecked
+    # jaxtyping marks broadcastable dimensions with #, unchecked dimensions with _.
+    if token.startswith(("#", "_")):
         return ANY_EXTENT
     _, _, token = token.rpartition("=")  # in `name=4`, jaxtyping ignores the name
     return parse_extent(token)

@@ -55,7 +55,7 @@ def same_default(left: Any, right: Any) -> bool:
         return False
     if isinstance(left, tuple):
         return len(left) == len(right) and all(map(same_default, left, right))
-    # `repr` distinguishes 0.0 from -0.0, and NaN has one representation.
+    # Compare floats by `repr`, which distinguishes 0.0 from -0.0 and is the same for all NaN.
     return repr(left) == repr(right) if isinstance(left, float) else bool(left == right)
 
 
@@ -84,7 +84,7 @@ class _DefaultConverter:
         self._counted: set[int] = set()  # ids of lists whose elements are included in `_remaining`
 
     def value(self, schema: Schema, default: Any, depth: int) -> Any:
-        """Return the default converted to the type, or `_NO_MATCH`."""
+        """Return a default converted to a type; `_NO_MATCH` if the type does not accept it."""
         self._count(default, depth)
         origin, args = schema.origin, schema.args or ()
         if origin in ("Union", "Optional"):
@@ -100,7 +100,7 @@ class _DefaultConverter:
 
     def _count(self, default: Any, depth: int) -> None:
         if depth > _MAX_DEPTH:
-            raise ValueError(f"{self._where}: nested deeper than {_MAX_DEPTH}")
+            raise ValueError(f"{self._where}: nested deeper than {_MAX_DEPTH} levels")
         if isinstance(default, (list, tuple)) and id(default) not in self._counted:
             self._counted.add(id(default))
             self._remaining += _COMPARISONS_PER_PART * len(default)

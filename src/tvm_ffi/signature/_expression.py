@@ -28,7 +28,7 @@ __all__ = [
 
 Extent = Union[int, str, "Expression"]
 
-FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # name -> number of arguments
+FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # function -> number of arguments
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _LIMITS = (-(2**63), 2**63 - 1)
 
@@ -79,7 +79,7 @@ class Expression:
                     f"an operand is an int, a name or an expression, got {type(operand).__name__}"
                 )
             if isinstance(operand, int) and not fits_64_bits(operand):
-                raise ValueError(f"{operand} does not fit 64 bits")
+                raise ValueError(f"operand {operand} does not fit 64 bits")
 
     def __str__(self) -> str:
         return extent_text(self)

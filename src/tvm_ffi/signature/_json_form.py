@@ -101,7 +101,7 @@ def _constant_to_json(value: Any) -> Any:
     return value
 
 
-# ---- reading -------------------------------------------------------------------------------------
+# ---- reading of JSON -----------------------------------------------------------------------------
 
 
 def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) -> DeclarationT:

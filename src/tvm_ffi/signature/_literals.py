@@ -21,7 +21,7 @@ _CONVERSIONS: dict[type, Callable[[Any], Any]] = {
 
 
 def builtin_value(value: Any) -> Any:
-    """Return a number, str or bytes as an instance of its built-in class, other values as is."""
+    """Return a number, str or bytes as an instance of its built-in class; other values as is."""
     for cls, convert in _CONVERSIONS.items():
         if isinstance(value, cls) and type(value) not in (cls, bool):
             return convert(value)

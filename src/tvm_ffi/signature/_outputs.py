@@ -140,6 +140,6 @@ def _evaluate(extent: Extent, values: Mapping[str, Any]) -> Any:
     if not isinstance(extent, Expression):
         return values[extent] if isinstance(extent, str) else extent
     if all(isinstance(value, int) for value in values.values()):
-        return evaluate(extent, values)  # checks overflow and division by zero
+        return evaluate(extent, values)  # raises on overflow and division by zero
     left, right = (_evaluate(operand, values) for operand in extent.operands)
     return apply(extent.operator, left, right)

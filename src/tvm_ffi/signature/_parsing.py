@@ -37,8 +37,8 @@ __all__ = ["parse_annotation", "parse_extent", "parse_signature"]
 
 DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
-_MAX_DEPTH = 50  # nested brackets and operations in extents and constants
-_MAX_DIGITS = 400  # of an integer
+_MAX_DEPTH = 50  # largest depth of nested brackets and operations
+_MAX_DIGITS = 400  # largest number of digits of an integer
 # Generic types such as `Array[int]`; any other name before a bracket is the dtype of a tensor.
 _GENERIC = {*INDEX_OF_WORD, *NUM_ARGS, *ORIGIN_OF_KEY.values(), "Callable"} - {"Tensor"}
 _CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
@@ -109,7 +109,7 @@ class _SignatureParser:
         except (TypeError, ValueError) as error:
             raise self._tokens.fault(position, str(error)) from None
 
-    # ---- signature and clauses --------------------------------------------------------------
+    # ---- parsing of signatures and clauses --------------------------------------------------
 
     def signature(self, make: type[DeclarationT]) -> DeclarationT:
         tokens = self._tokens
@@ -174,7 +174,7 @@ class _SignatureParser:
             raise self._tokens.fault(position, "expected a string")
         return text
 
-    # ---- parameters and results -------------------------------------------------------------
+    # ---- parsing of parameters and results --------------------------------------------------
 
     def _parameters(self) -> list[Parameter]:
         tokens = self._tokens
@@ -189,7 +189,7 @@ class _SignatureParser:
                         "'/' must follow the positional-only parameters and may occur once",
                     )
                 found = [_as_positional_only(parameter) for parameter in found]
-                kind = "positional "  # with a space: a second '/' is an error
+                kind = "positional "  # the space makes a second '/' an error
             elif tokens.accept("*") and tokens.token in (",", ")"):
                 if kind == "keyword-only" or tokens.token == ")":
                     raise tokens.fault(
@@ -247,7 +247,7 @@ class _SignatureParser:
             raise self._tokens.error(expected)
         return self._tokens.advance()
 
-    # ---- types ------------------------------------------------------------------------------
+    # ---- parsing of types -------------------------------------------------------------------
 
     def type_(self) -> Type:
         tokens = self._tokens
@@ -327,7 +327,7 @@ class _SignatureParser:
         self._tokens.expect("None")
         return True
 
-    # ---- extents ----------------------------------------------------------------------------
+    # ---- parsing of extents -----------------------------------------------------------------
 
     def _shape(self) -> list[Extent]:
         tokens = self._tokens
@@ -402,9 +402,11 @@ class _SignatureParser:
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise self._tokens.fault(self._tokens.position, f"nested deeper than {_MAX_DEPTH}")
+            raise self._tokens.fault(
+                self._tokens.position, f"nested deeper than {_MAX_DEPTH} levels"
+            )
 
-    # ---- constants --------------------------------------------------------------------------
+    # ---- parsing of constants ---------------------------------------------------------------
 
     def _constant(self) -> Any:
         tokens = self._tokens

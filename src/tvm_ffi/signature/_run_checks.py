@@ -38,7 +38,7 @@ def _raise(failure: Failure, **holes: object) -> None:
     raise _ERRORS[failure.error](failure.message(**holes))
 
 
-# ---- binding -------------------------------------------------------------------------------------
+# ---- argument binding ----------------------------------------------------------------------------
 
 
 def bind_arguments(
@@ -85,7 +85,7 @@ class _CallChecker:
         elif check.kind in ("range", "integer"):
             for number in self._integers.get(check.parameter.name, ()):
                 getattr(self, f"_{check.kind}")(check, number)
-        elif check.parameter.name in self._tensors:  # not if an optional tensor is None
+        elif check.parameter.name in self._tensors:  # an optional tensor that is None is not
             getattr(self, f"_{check.kind}")(check, self._tensors[check.parameter.name])
 
     def _type(self, check: Check) -> None:

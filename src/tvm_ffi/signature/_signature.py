@@ -93,7 +93,7 @@ class Signature(Declaration):
     def __repr__(self) -> str:
         return f"Signature.parse({str(self)!r})"
 
-    __hash__ = Declaration.__hash__  # otherwise `dataclass` generates another `__hash__`
+    __hash__ = Declaration.__hash__  # `dataclass` would replace an inherited `__hash__`
 
     def __str__(self) -> str:
         return signature_text(self)
@@ -190,7 +190,7 @@ class Signature(Declaration):
         """Return the `inspect.Signature` of the function; annotations are text."""
         return inspect_signature(self)
 
-    # ---- arguments --------------------------------------------------------------------------
+    # ---- argument checks --------------------------------------------------------------------
 
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Raise unless a call with these arguments fits the signature.

@@ -26,9 +26,9 @@ __all__ = [
     "unknown_dtype",
 ]
 
-ELLIPSIS = "..."  # any number of extents
-ANY_EXTENT = "_"  # one extent of any size
-_LARGEST_ALIGNMENT = 4096  # bytes: one memory page; no vector load or copy engine needs more
+ELLIPSIS = "..."  # in a shape: any number of dimensions
+ANY_EXTENT = "_"  # in a shape: one dimension of any extent
+_LARGEST_ALIGNMENT = 4096  # bytes in a memory page; no vector load or copy engine needs more
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
@@ -81,7 +81,7 @@ class TensorType:
         if self.shape is not None:
             shape = tuple(map(_checked_extent, self.shape))
             if shape.count(ELLIPSIS) > 1:
-                raise ValueError("a shape has at most one '...'")
+                raise ValueError(f"a shape has at most one '...', got {shape.count(ELLIPSIS)}")
             object.__setattr__(self, "shape", None if shape == (ELLIPSIS,) else shape)
 
     def _check_dtype(self) -> None:
@@ -233,7 +233,7 @@ def _checked_extent(extent: Extent) -> Extent:
     if isinstance(extent, int) and extent < 0:
         raise ValueError(f"an extent must be >= 0, got {extent}")
     if isinstance(extent, int) and not fits_64_bits(extent):
-        raise ValueError(f"{extent} does not fit 64 bits")
+        raise ValueError(f"extent {extent} does not fit 64 bits")
     if isinstance(extent, str) and extent != ELLIPSIS and _NAME.fullmatch(extent) is None:
         raise ValueError(f"an extent given as a str must be a name, got {extent!r}")
     return extent

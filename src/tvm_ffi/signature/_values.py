@@ -38,7 +38,7 @@ _TYPE_NAME_OF_KEY = {
     "ffi.BigInt": BIG_INT,
     "ffi.OpaquePyObject": "Python object",
 }
-_MAX_SHOWN = 8  # strides in a message
+_MAX_SHOWN = 8  # most strides that a message shows
 _COMPLEX = 5  # dtype code of complex numbers
 
 
@@ -91,7 +91,7 @@ def check_memory(value: Any, direction: str) -> None:
     _check_memory(value.obj if isinstance(value, ObjectRValueRef) else value, direction)
 
 
-# ---- tensors -------------------------------------------------------------------------------------
+# ---- properties of tensors -----------------------------------------------------------------------
 
 
 def dtype_of(tensor: Any) -> Any:

@@ -80,7 +80,7 @@ def test_each_combination_of_dtypes_has_a_callee():
         ("f(x: float)", {"arguments": ["int8 x"]}, "'x' cannot be converted to int8"),
         ("f(x: int)", {"arguments": ["int7 x"]}, "C has no integer type int7"),
         ("f(x: Tensor)", {"arguments": ["int8 x"]}, "'x' cannot be converted to int8"),
-        ("f(x: Tensor[n])", {"arguments": ["_"]}, "'_' is not an argument of a callee"),
+        ("f(x: Tensor[n])", {"arguments": ["_"]}, "expected an argument of the callee, got '_'"),
         ("f(x: Tensor)", {"arguments": ["float32 x"]}, "'x' cannot be converted to float32"),
         ("f(x: int)", {"arguments": ["float32 x"]}, "'x' cannot be converted to float32"),
         ("f(x: int)", {"arguments": ["uint8 -1"]}, "-1 does not fit uint8"),

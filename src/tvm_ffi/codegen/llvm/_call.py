@@ -87,7 +87,7 @@ class CallPrinter:
         value = self._call(calculated)
         self._return(value)
 
-    # ---- before the call -------------------------------------------------------------------
+    # ---- preparation of the callee's arguments ---------------------------------------------
 
     def _reject_nul(self) -> None:
         """Emit a check that strings passed as ``const char*`` contain no NUL."""
@@ -149,7 +149,7 @@ class CallPrinter:
             return self._checks.arguments[name].value
         return self._descriptions[name]
 
-    # ---- results that are tensors ----------------------------------------------------------
+    # ---- allocation of results -------------------------------------------------------------
 
     def _allocate(self) -> None:
         code = self._code
@@ -234,7 +234,7 @@ class CallPrinter:
         for handle in self._handles.values():
             self._code.runtime("TVMFFIObjectDecRef", handle.value)
 
-    # ---- workspaces ------------------------------------------------------------------------
+    # ---- allocation of workspaces ----------------------------------------------------------
 
     def _allocate_workspaces(self, calculated: Sequence[Any]) -> None:
         code = self._code
@@ -252,7 +252,7 @@ class CallPrinter:
         for handle, _ in self._workspaces.values():
             self._code.runtime("TVMFFIObjectDecRef", handle.value)
 
-    # ---- the call --------------------------------------------------------------------------
+    # ---- call of the callee ----------------------------------------------------------------
 
     def _call(self, calculated: Sequence[Any]) -> Local | None:
         """Emit the call; return the local with the returned number, or None."""
@@ -381,7 +381,7 @@ class CallPrinter:
         is_bool = value_type(parameter.type) == "bool"
         return code.trunc(local.value, I1) if is_bool else local.value
 
-    # ---- after the call --------------------------------------------------------------------
+    # ---- return of results -----------------------------------------------------------------
 
     def _return(self, value: Local | None) -> None:
         code, handles = self._code, [handle.value for handle in self._handles.values()]

@@ -75,7 +75,7 @@ class CheckPrinter:
     def __init__(self, signature: Signature, code: Code) -> None:
         self._signature, self._code = signature, code
         self._args, self._num_args = code.function.args[1:3]
-        self._bound: set[str] = set()  # extents and dtype variables bound on every path
+        self._bound: set[str] = set()  # extents and dtype variables that every path binds
         self.arguments: dict[str, Any] = {}  # parameter -> `Local` or `Text`
         self.given: dict[str, Local] = {}  # optional parameter -> flag: not None
         self.extents: dict[str, Local] = {}
@@ -114,7 +114,7 @@ class CheckPrinter:
     def _rare(self, condition: Any) -> Any:
         return self._code.if_then(condition, likely=False)
 
-    # ---- values ----------------------------------------------------------------------------
+    # ---- checks of values ------------------------------------------------------------------
 
     def _type(self, check: Check) -> None:
         parameter = check.parameter
@@ -244,7 +244,7 @@ class CheckPrinter:
         is_signed = not value_type(parameter.type).startswith("u")
         return (self._code.sext if is_signed else self._code.zext)(local.value, I64)
 
-    # ---- tensors ---------------------------------------------------------------------------
+    # ---- checks of tensors -----------------------------------------------------------------
 
     def _tensor(self, check: Check) -> Any:
         """Return the address of a DLTensor."""
@@ -358,7 +358,7 @@ class CheckPrinter:
             self._bind_here(check, name, got, axis)
 
     def _bind(self, check: Check, name: str, got: Any, condition: Any, axis: Any = None) -> None:
-        """Emit the binding of a name to its first value; later values must be equal."""
+        """Emit the binding of an extent name to a value, or the comparison with its value."""
         with self._code.where(condition):
             self._bind_here(check, name, got, axis)
         if condition is None:
@@ -412,7 +412,7 @@ class CheckPrinter:
                     fail(code, check.failures["null"])
                 fail(code, check.failures["alignment"], expected=alignment, got=rest)
 
-    # ---- expressions -----------------------------------------------------------------------
+    # ---- extent expressions ----------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> Any:
         """Emit the evaluation of an extent; return the value."""

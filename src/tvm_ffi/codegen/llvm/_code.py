@@ -77,7 +77,7 @@ TENSOR = _layout(
     byte_offset=I64,
 )
 CELL = _layout(data=PTR, size=I64)  # TVMFFIByteArray in memory
-OBJECT_SIZE = 24  # bytes of the object header
+OBJECT_SIZE = 24  # bytes of the header at the start of an object
 
 SAFE_CALL = ir.FunctionType(I32, [PTR, PTR, I32, PTR])
 # Runtime functions that generated code calls.
@@ -110,7 +110,7 @@ def constant(type_: Any, value: Any) -> Any:
     if type_ in (FLOAT, DOUBLE):
         value = ctypes.c_float(value).value if type_ == FLOAT else float(value)
         return ir.Constant(type_, value)
-    value = int(value) % 2**type_.width  # LLVM integers are signless
+    value = int(value) % 2**type_.width  # to the signed range, which llvmlite prints
     return ir.Constant(type_, value - 2**type_.width if value >= 2 ** (type_.width - 1) else value)
 
 
@@ -156,11 +156,11 @@ class Local:
 
     @property
     def value(self) -> Any:
-        """The current value, loaded at the insertion point."""
+        """The value of the variable, loaded at the insertion point of the builder."""
         return self._code.load(self.address, typ=self.type)
 
     def set(self, value: Any) -> None:
-        """Store a value at the insertion point."""
+        """Emit the store of a value at the insertion point of the builder."""
         self._code.store(value, self.address)
 
 
@@ -180,7 +180,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         with self.goto_block(entry):
             self.branch(self.block.function.basic_blocks[1])
 
-    # ---- memory ----------------------------------------------------------------------------
+    # ---- loads and addresses ---------------------------------------------------------------
 
     def field(self, base: Any, layout: Layout, name: str, index: Any = 0) -> Any:
         """Return the value of a struct's field; `index` selects an element of a struct array."""
@@ -206,7 +206,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return self.load(self.field_at(value, ANY, "payload", index), typ=type_)
 
     def after_header(self, handle: Any) -> Any:
-        """Return the address after an object's header."""
+        """Return the address of an object's data, which follows its header."""
         return self.element_at(I8, handle, OBJECT_SIZE)
 
     def array(self, type_: Any, values: Sequence[Any]) -> Any:
@@ -287,7 +287,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
             found.attributes.add("nounwind")
         return self.call(found, args)
 
-    # ---- return ----------------------------------------------------------------------------
+    # ---- result of the call ----------------------------------------------------------------
 
     def return_any(self, result: Any, type_index: int, payload: Any) -> None:
         """Emit the assignment of the call's result, and ``return 0``."""

@@ -49,7 +49,7 @@ def _check_names(module: Any, wrapper: Wrapper) -> None:
     kinds = ("", "_metadata_", "_doc_")
     for symbol in (f"__tvm_ffi_{kind}{wrapper.name}" for kind in kinds):
         if symbol in module.globals:
-            raise ValueError(f"the module has '{symbol}' already")
+            raise ValueError(f"the module already contains '{symbol}'")
 
 
 def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:

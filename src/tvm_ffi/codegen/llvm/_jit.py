@@ -42,7 +42,7 @@ class JitModule(
     the text formats.
     """
 
-    __module__ = "tvm_ffi.codegen.llvm"  # the public module
+    __module__ = "tvm_ffi.codegen.llvm"  # the public module of the class
 
     def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
         self._triple = target.triple_of(text)
@@ -122,7 +122,9 @@ def export(
     """Write modules to one library; see `tvm_ffi.codegen.llvm.export_library`."""
     for module in modules:
         if not isinstance(module, JitModule):
-            raise TypeError(f"expected a module that jit returned, got {type(module).__name__}")
+            raise TypeError(
+                f"expected a module that codegen.llvm.jit returned, got {type(module).__name__}"
+            )
     if not modules:
         raise ValueError("expected at least one module, got none")
     names = [name for module in modules for name in module.function_names()]
@@ -166,7 +168,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         code = target.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-            _engine._owned = True  # never released: functions may be called until the process ends
+            _engine._owned = True  # not released at exit, when functions may still be called
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in symbols.items():
             library.import_symbol(name, address)

@@ -29,10 +29,10 @@ from ._code import (
 from ._support_function import cold, hot, shared
 
 COMPLEX = 5  # dtype code of complex numbers
-PAIR = ir.LiteralStructType([I64, I1])  # result and overflow flag
+PAIR = ir.LiteralStructType([I64, I1])  # result of a division, overflow flag
 
 
-# ---- values ----------------------------------------------------------------------------------
+# ---- reading of values -----------------------------------------------------------------------
 
 
 @hot(I32, PTR)
@@ -47,7 +47,7 @@ def type_index(code: Code, value: Any) -> None:
             with gone:
                 index.set(I32(index_of("None")))
             with there:
-                index.set(code.element(I32, handle, 2))  # type_index follows the reference counts
+                index.set(code.element(I32, handle, 2))  # type_index in the object header
     code.ret(index.value)
 
 
@@ -147,7 +147,7 @@ def find_nul(code: Code, text: Any, size: Any) -> None:
     code.ret(I64(-1))
 
 
-# ---- tensors ---------------------------------------------------------------------------------
+# ---- reading of tensors ----------------------------------------------------------------------
 
 
 @cold(PTR, PTR)
@@ -172,7 +172,7 @@ def tensor_in(code: Code, value: Any) -> None:
 
 @cold(I1, PTR)
 def is_empty(code: Code, tensor: Any) -> None:
-    """Return whether a tensor has no elements."""
+    """Return whether a tensor has no elements, because an extent is 0."""
     shape = code.field(tensor, TENSOR, "shape")
     with code.each(code.field(tensor, TENSOR, "ndim")) as axis:
         is_nothing = code.icmp_signed("==", code.element(I64, shape, axis), I64(0))
@@ -256,7 +256,7 @@ def alignment_of(code: Code, dtype: Any) -> None:
     code.ret(code.zext(code.select(is_aligned, size, I32(1)), I64))
 
 
-# ---- extents -----------------------------------------------------------------------------------
+# ---- arithmetic of extents ---------------------------------------------------------------------
 
 
 def _rounded(code: Code, left: Any, right: Any, correction: int, signs: str) -> None:

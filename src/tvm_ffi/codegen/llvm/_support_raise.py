@@ -13,8 +13,8 @@ from ._code import ANY, CELL, I8, I32, I64, PTR, TENSOR, Code, Local, index_of, 
 from ._support import COMPLEX, content, parts_of_dtype, type_index
 from ._support_function import cold
 
-_NUMBER_SIZE = 24  # bytes for the text of a number
-_MAX_STRIDES = 8  # strides in a message
+_NUMBER_SIZE = 24  # bytes of a buffer for the text of a number
+_MAX_STRIDES = 8  # most strides that a message shows
 _FAILURE = I32(-1)
 
 
@@ -47,7 +47,7 @@ def number_text(code: Code, number: Any, buffer: Any) -> None:
 
 
 def _number_string(code: Code, number: Any) -> Any:
-    """Return the text of a number, in the function's stack frame."""
+    """Return the address of a number's text, which is in the emitted function's stack frame."""
     buffer = Local(code, ir.ArrayType(I8, _NUMBER_SIZE), None).address
     return number_text(code, code.as_int64(number), buffer)
 

@@ -30,7 +30,10 @@ __all__ = [
 ]
 
 LOCK = threading.RLock()
-_UNSET_TRIPLES = ("", "unknown-unknown-unknown")  # llvmlite's default triples
+_UNSET_TRIPLES = (
+    "",
+    "unknown-unknown-unknown",
+)  # triples of llvmlite modules whose triple is not set
 _HEADER = re.compile(r'^target (?:triple|datalayout) = "[^"\n]*"\n?', re.MULTILINE)
 _TRIPLE = re.compile(r'^target triple = "([^"\n]*)"', re.MULTILINE)
 _is_ready = False
