@@ -35,7 +35,7 @@ INDEX_OF_WORD = {
 # Number of type arguments of each container type; omitted type arguments are Any.
 NUM_ARGS = {"Array": 1, "List": 1, "list": 1, "Dict": 2, "Map": 2, "dict": 2}
 
-# Type keys of the origins that differ from their type key.
+# Type keys by Python type name (origin); all other origins are type keys themselves.
 _KEY_OF_ORIGIN = {
     "Array": "ffi.Array",
     "Callable": "ffi.Function",

@@ -75,7 +75,8 @@ def wrap_library(
     if output is None:
         return load_module(built)
     shutil.copyfile(built, output)
-    return load_module(Path(output).absolute())  # the loader would search a bare name
+    # Load by an absolute path: the loader searches a bare file name in system folders.
+    return load_module(Path(output).absolute())
 
 
 def _check_symbols(path: Path, wrappers: Sequence[Wrapper]) -> None:

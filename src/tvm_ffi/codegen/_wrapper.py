@@ -56,7 +56,7 @@ __all__ = [
     "result_names",
 ]
 
-_MAX_RESULTS = 64  # as WRAPPER_MAX_RESULTS in wrapper_support.h
+_MAX_RESULTS = 64  # the same as WRAPPER_MAX_RESULTS in wrapper_support.h
 _RETURNS = ("void", "value", "status", "error")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
 _ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+|float32|float64)\s+)?(?P<text>.*)", re.DOTALL)

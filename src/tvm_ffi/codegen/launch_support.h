@@ -41,7 +41,7 @@ enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_IS_COOPERATIVE = 2, LAUNCH_IS_PROGRAMMATIC
 /* Sizes of a launch, passed by value so that they stay in registers. */
 typedef struct {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x, cluster_y, cluster_z;
-  unsigned bytes; /* of dynamic shared memory */
+  unsigned bytes; /* dynamic shared memory of a block */
 } launch_numbers;
 
 /* `CUlaunchAttribute` of the driver. */
@@ -127,7 +127,7 @@ typedef struct {
   const char* name;
   void* handles[LAUNCH_MAX_DEVICES];
   unsigned allowed_bytes[LAUNCH_MAX_DEVICES]; /* bytes of dynamic shared memory */
-  bool has_clusters[LAUNCH_MAX_DEVICES];      /* of more than 8 blocks */
+  bool has_clusters[LAUNCH_MAX_DEVICES];      /* clusters above 8 blocks are allowed */
 } launch_kernel;
 
 /* ---- Errors ---------------------------------------------------------------------------------- */

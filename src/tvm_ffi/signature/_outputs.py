@@ -101,7 +101,7 @@ class _Bindings:
             raise OutputError(f"{where} must have dtype {' or '.join(allowed)}, got {given}")
 
     def spec_of(self, where: str, type_: TensorType) -> TensorSpec:
-        """Return shape and dtype of an output."""
+        """Return shape and dtype of an output, computed from the bound extents and dtypes."""
         dtype = self._dtypes.get(type_.variable) if type_.variable else type_.dtype
         if not isinstance(dtype, str):
             raise OutputError(f"the signature does not say which dtype {where} has")

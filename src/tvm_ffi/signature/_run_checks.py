@@ -172,7 +172,7 @@ class _CallChecker:
             self._bind(check, check.extent, got, axis)
             return
         if not self._extents.keys() >= set(names_in(check.extent)):
-            return  # the name is bound only by an optional tensor that is None
+            return  # only an optional tensor that is None binds a name in the extent
         try:
             expected = evaluate(check.extent, self._extents)
         except ExtentError as error:

@@ -74,7 +74,7 @@ class CallPrinter:
         self._descriptions: dict[str, Any] = {}  # result -> address of its DLTensor
         # position of a workspace argument -> object handle, aligned address
         self._workspaces: dict[int, tuple[Local, Local]] = {}
-        self._number: Local | None = None  # numeric result that the callee writes
+        self._number: Local | None = None  # local for a number that the callee writes
 
     def print(self) -> None:
         """Emit allocation, call and return."""

@@ -110,7 +110,8 @@ def constant(type_: Any, value: Any) -> Any:
     if type_ in (FLOAT, DOUBLE):
         value = ctypes.c_float(value).value if type_ == FLOAT else float(value)
         return ir.Constant(type_, value)
-    value = int(value) % 2**type_.width  # to the signed range, which llvmlite prints
+    # Convert to the signed range: LLVM IR prints integer constants as signed numbers.
+    value = int(value) % 2**type_.width
     return ir.Constant(type_, value - 2**type_.width if value >= 2 ** (type_.width - 1) else value)
 
 

@@ -196,6 +196,6 @@ def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
 
 
 def _is_description(name: str, names: list[str]) -> bool:
-    """Return True if a symbol is not for callers: it describes a function, or is for the loader."""
+    """Return True if a symbol is not for callers: metadata, documentation, or module loading."""
     described = (name.removeprefix(f"_{kind}_") for kind in ("metadata", "doc"))
     return name in _LIBRARY_NAMES or any(other != name and other in names for other in described)

@@ -158,7 +158,7 @@ def _can_be_internal(definition: Any) -> bool:
         or definition.name.startswith("llvm.")
     ):
         return False
-    # not in a COMDAT group, of which a linker keeps one definition
+    # Definitions in a COMDAT group remain external, because a linker keeps one of each group.
     return " comdat" not in str(definition).partition("{")[0]
 
 
