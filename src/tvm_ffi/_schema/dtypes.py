@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dtype names, as `tvm_ffi.dtype` prints them, and the dtypes that C numbers have."""
+"""Dtype names, as `tvm_ffi.dtype` prints them: valid names, and dtypes of C number types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_dtype_name(name: str) -> bool:
 
 
 def is_scalar_dtype(name: str) -> bool:
-    """Return True if a C number type has this dtype; ``bool`` parameters are Python values."""
+    """Return True if a dtype is that of a C integer, ``float`` or ``double``; ``bool`` is not."""
     return _SCALAR.fullmatch(name) is not None
 
 

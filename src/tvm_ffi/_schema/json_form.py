@@ -4,7 +4,7 @@
     {"type": NAME, "args": [...], "named_args": {NAME: [...]}, "fallback": {...}}
 
 Only ``type`` is required. A function type has the groups ``return`` and ``params`` in
-``named_args``; early libraries put both into ``args``, the result first.
+``named_args``; in metadata of early ABI levels, ``args`` has both, the result first.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ def schema_from_json(obj: Any, make: type[SchemaT]) -> SchemaT:
     Raises
     ------
     TypeError
-        If a member has the wrong type.
+        If a member of the JSON object has the wrong type.
     ValueError
-        If the number of arguments is wrong.
+        If a type has the wrong number of type arguments.
     """
     if not (isinstance(obj, dict) and "type" in obj):
         raise TypeError(f"expected schema dict with 'type' key, got {type(obj).__name__}")
     name, args = obj["type"], obj.get("args")
     if not isinstance(name, str):
-        raise TypeError("schema type must be a string")
+        raise TypeError(
+            f"member 'type' of a type schema must be a string, got {type(name).__name__}"
+        )
     return make(
         ORIGIN_OF_JSON_NAME.get(name, name),
-        # Skip C++ non-type template arguments: numbers and strings.
+        # Skip numbers and strings, which are C++ template arguments other than types.
         tuple(schema_from_json(arg, make) for arg in args if isinstance(arg, dict))
         if isinstance(args, (list, tuple))
         else None,
@@ -49,9 +51,11 @@ def schema_from_json(obj: Any, make: type[SchemaT]) -> SchemaT:
 
 def _groups(named_args: Any, make: type[SchemaT]) -> dict[str, tuple[Schema, ...]]:
     if not isinstance(named_args, dict):
-        raise TypeError("named_args must be a map of names to type lists")
+        raise TypeError(
+            f"named_args must be a map of names to type lists, got {type(named_args).__name__}"
+        )
     if not all(isinstance(group, (list, tuple)) for group in named_args.values()):
-        raise TypeError("named_args must map names to type lists")
+        raise TypeError(f"named_args must map names to type lists, got {named_args!r}")
     return {
         name: tuple(schema_from_json(arg, make) for arg in group)
         for name, group in named_args.items()
@@ -81,13 +85,13 @@ def schema_to_json(schema: Schema, name_of: Callable[[str], str] = str) -> dict[
     return obj
 
 
-# ---- Metadata ------------------------------------------------------------------------------------
+# ---- Types in metadata ---------------------------------------------------------------------------
 
 
 def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
     """Return the type in the metadata of a field or function; None if there is none.
 
-    An unreadable type does not make the field or function unusable, so it also gives None.
+    The result is also None if the type is unreadable: the field or function remains usable.
     ``type_schema`` is JSON text if native code registered it, and a dict if Python did.
     """
     try:
@@ -98,7 +102,7 @@ def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
 
 
 def declared_function(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
-    """Return the function type in metadata; None if it does not declare at least the result."""
+    """Return the type in a function's metadata; None unless it declares at least the result."""
     schema = declared_type(metadata, make)
     if schema is None or schema.origin != "Callable" or schema.named_args is None:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of types in Python, in type keys and in JSON.
+"""Type names: Python names such as ``str``, type keys such as ``ffi.String``, C++ names in JSON.
 
-Types that have a Python name go by that name, all others by their type key.
+The *origin* of a `Schema` is the Python name of its type, or the type key if there is none.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = [
     "key_of_origin",
 ]
 
-ANY, UNION_LIKE, NO_TYPE = -1, -2, -3  # pseudo type indices of origins that are not one native type
+ANY, UNION_LIKE, NO_TYPE = -1, -2, -3  # pseudo type indices, used in INDEX_OF_WORD
 
-# Origins that are not a single native type.
+# Pseudo type indices of the origins that are not a single native type.
 INDEX_OF_WORD = {
     "Any": ANY,
     "Optional": UNION_LIKE,
@@ -32,10 +32,10 @@ INDEX_OF_WORD = {
     "list": NO_TYPE,
     "tuple": NO_TYPE,
 }
-# Number of type arguments of containers; omitted arguments are Any.
+# Number of type arguments of each container type; omitted type arguments are Any.
 NUM_ARGS = {"Array": 1, "List": 1, "list": 1, "Dict": 2, "Map": 2, "dict": 2}
 
-# Origins that differ from their type key.
+# Type keys by Python type name (origin); all other origins are type keys themselves.
 _KEY_OF_ORIGIN = {
     "Array": "ffi.Array",
     "Callable": "ffi.Function",
@@ -49,7 +49,7 @@ _KEY_OF_ORIGIN = {
     "dtype": "DataType",
     "str": "ffi.String",
 }
-# Python names of native types, several of which may share one.
+# Python names by type key; several native types may share one Python name.
 ORIGIN_OF_KEY = {
     **{key: origin for origin, key in _KEY_OF_ORIGIN.items()},
     "DLTensor*": "Tensor",
@@ -60,7 +60,7 @@ ORIGIN_OF_KEY = {
     "ffi.SmallBytes": "bytes",
     "ffi.SmallStr": "str",
 }
-# Python names of the type names in JSON, which are C++ names.
+# Python names by type name in JSON, where types have C++ names.
 ORIGIN_OF_JSON_NAME = {
     **ORIGIN_OF_KEY,
     "Tuple": "tuple",
@@ -83,7 +83,7 @@ def key_of_origin(origin: str) -> str:
 
 
 def json_name(origin: str) -> str:
-    """Return the C++ name of an origin, as the metadata of libraries has it."""
+    """Return the C++ name of an origin, which library metadata contains."""
     return {"tuple": "Tuple", "Union": "Variant"}.get(origin) or key_of_origin(origin)
 
 
@@ -93,7 +93,7 @@ def is_known(origin: str, find_type: Callable[[str], object]) -> bool:
     Parameters
     ----------
     origin : str
-        The name.
+        The origin of a schema.
     find_type : callable
         Returns None for type keys that are not registered.
     """

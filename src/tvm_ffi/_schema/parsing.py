@@ -21,22 +21,22 @@ __all__ = ["Tokens", "TypeParser", "parse_type"]
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
-# Annotations use Shape for ffi.Shape.
+# Annotations contain ``Shape`` for the type key ``ffi.Shape``.
 _ORIGIN_OF_NAME = {**ORIGIN_OF_JSON_NAME, "Shape": "ffi.Shape"}
-_MAX_DEPTH = 100  # nested brackets
-_MAX_SHOWN = 40  # characters of the text in a message
+_MAX_DEPTH = 100  # largest number of nested brackets
+_MAX_SHOWN = 40  # characters of the parsed text that an error message quotes
 _SPACE = re.compile(r"\s*")
 
 
 class Tokens:
-    """Tokenizer: names, numbers, ``...`` and single characters; the current token is `token`.
+    """Tokenizer of annotations: names, numbers, ``...`` and single characters.
 
     Attributes
     ----------
     token : str
-        Empty at the end of the text.
+        The current token; empty at the end of the text.
     position : int
-        Offset of the token in the text.
+        Offset of the current token in the text, in characters.
     """
 
     _TOKEN = re.compile(r"[^\W\d]\w*(?:(?:\.|::)\w+)*\*?|\.\.\.|\d+|[^\s\w]")
@@ -48,13 +48,13 @@ class Tokens:
         self.advance()
 
     def advance(self) -> str:
-        """Move to the next token; return the previous one."""
+        """Move to the next token; return the token before it."""
         before = self.token
         self.position, self.token = self._next()
         return before
 
     def peek(self) -> str:
-        """Return the token after the current one."""
+        """Return the token after the current token, without moving."""
         return self._next()[1]
 
     def _next(self) -> tuple[int, str]:
@@ -65,24 +65,24 @@ class Tokens:
         return position, "" if found is None else found[0]
 
     def accept(self, token: str) -> bool:
-        """Move to the next token if the current one equals `token`; return whether it did."""
+        """Return True and move to the next token if the current token equals `token`."""
         if self.token != token:
             return False
         self.advance()
         return True
 
     def expect(self, token: str) -> None:
-        """Move to the next token; raise ValueError unless the current one equals `token`."""
+        """Move to the next token; raise ValueError unless the current token equals `token`."""
         if not self.accept(token):
             raise self.error(repr(token))
 
     def error(self, expected: str) -> ValueError:
         """Return the ValueError for an unexpected current token."""
-        got = repr(self.token) if self.token else "the end"
+        got = repr(self.token) if self.token else "the end of the text"
         return self.fault(self.position, f"expected {expected}, got {got[:_MAX_SHOWN]}")
 
     def fault(self, position: int, message: str) -> ValueError:
-        """Return the ValueError for a problem at a position of the text."""
+        """Return the ValueError that reports `message` at an offset in the text."""
         text = self.text
         if len(text) > _MAX_SHOWN:
             start = max(0, min(position, len(text) - 1) - _MAX_SHOWN // 2)
@@ -96,7 +96,7 @@ def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
     Raises
     ------
     ValueError
-        If the text is not a type; the message contains the position.
+        If the text is not a type; the message contains the offset of the error.
     """
     tokens = Tokens(text)
     schema = TypeParser(tokens, make).type_()
@@ -106,7 +106,7 @@ def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
 
 
 class TypeParser(Generic[SchemaT]):
-    """Recursive-descent parser that starts at the current token."""
+    """Recursive-descent parser of types; it starts at the current token of a `Tokens`."""
 
     def __init__(self, tokens: Tokens, make: type[SchemaT]) -> None:
         self._tokens, self._make = tokens, make

@@ -28,7 +28,8 @@ class TypePrinter:
         Maps an origin to the printed name.  ``Optional`` and ``Union`` are printed with ``|``
         unless they are renamed.
     wider : callable, optional
-        Maps an origin to the schema of all values that convert to it; None if there are no others.
+        Maps an origin to the schema of all values that convert to its type, which is printed
+        instead of the type; None if no other values convert.
     """
 
     __slots__ = ("_find_type", "_name_of", "_wider")
@@ -42,7 +43,7 @@ class TypePrinter:
         self._find_type, self._name_of, self._wider = find_type, name_of, wider
 
     def text(self, schema: Schema, seen: frozenset[str] = frozenset()) -> str:
-        """Return a type as an annotation; `seen` contains the origins being widened."""
+        """Return a type as an annotation; `seen` contains origins that are already widened."""
         if schema.fallback is not None and not is_known(schema.origin, self._find_type):
             return self.text(schema.fallback, seen)
         if self._wider is not None and schema.origin not in seen:

@@ -16,7 +16,8 @@ __all__ = ["Schema"]
 class Schema:
     """A declared type; `tvm_ffi.core.TypeSchema` documents the members.
 
-    `origin_type_index` is used by subclasses that look up registered types; it is -3 here.
+    `origin_type_index` is `NO_TYPE` in this class; a subclass that looks up registered types sets
+    it to the type index of the origin.
     """
 
     origin: str
@@ -28,9 +29,12 @@ class Schema:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.origin, str) and self.origin):
-            raise ValueError("schema type must be a nonempty string")
+            raise ValueError(f"schema type must be a nonempty string, got {self.origin!r}")
         if self.fallback is not None and not isinstance(self.fallback, Schema):
-            raise TypeError("schema fallback must be a TypeSchema instance")
+            raise TypeError(
+                f"fallback of schema {self.origin!r} must be a TypeSchema, "
+                f"got {type(self.fallback).__name__}"
+            )
         if self.args is not None:
             self.args = _schemas(self.args, "schema arguments must be TypeSchema instances")
         if self.named_args is not None:
@@ -44,27 +48,29 @@ class Schema:
         """Check the number of arguments; add Any for omitted arguments of a container."""
         count = len(self.args or ())
         if self.origin == "Optional" and count != 1:
-            raise ValueError("Optional must have exactly one argument")
+            raise ValueError(f"Optional must have exactly one type argument, got {count}")
         if self.origin == "Union" and count < 2:
-            raise ValueError("Union must have at least two arguments")
+            raise ValueError(f"Union must have at least two type arguments, got {count}")
         wanted = NUM_ARGS.get(self.origin, count)
         if count not in (0, wanted):
             plural = "s" if wanted > 1 else ""
-            raise ValueError(f"{self.origin} must have 0 or {wanted} argument{plural}")
+            raise ValueError(
+                f"{self.origin} must have 0 or {wanted} type argument{plural}, got {count}"
+            )
         if count < wanted:
             self.args = tuple(type(self)("Any") for _ in range(wanted))
         elif self.args is None and self.origin != "tuple":
             self.args = ()
 
     def _name_the_groups(self) -> None:
-        """Convert the positional form of a function type to named groups."""
+        """Convert ``args`` of a function type, result first, to the groups in ``named_args``."""
         if self.args and self.named_args is None:
             result, params = self.args[:1], self.args[1:]
             self.named_args = {"return": result, "params": params} if params else {"return": result}
         elif self.args or (self.named_args or {}).keys() - {"return", "params"}:
-            raise ValueError("Callable uses only named return and params groups")
+            raise ValueError("Callable has only the groups 'return' and 'params' in named_args")
         elif self.named_args is not None and len(self.named_args.get("return", ())) != 1:
-            raise ValueError("Callable return group must contain exactly one type")
+            raise ValueError("group 'return' of Callable must contain exactly one type")
         self.args = ()
 
 
@@ -73,13 +79,13 @@ def _schemas(args: Any, complaint: str) -> tuple[Schema, ...]:
         args = tuple(args) if isinstance(args, Iterable) else (args,)
     for arg in args:
         if not isinstance(arg, Schema):
-            raise TypeError(complaint)
+            raise TypeError(f"{complaint}, got {type(arg).__name__}")
     return args  # type: ignore[no-any-return]
 
 
 def _groups(named_args: Any) -> dict[str, tuple[Schema, ...]]:
     if not (isinstance(named_args, dict) and all(isinstance(name, str) for name in named_args)):
-        raise TypeError("named_args must be a map of names to type lists")
+        raise TypeError(f"named_args must be a map of names to type lists, got {named_args!r}")
     complaint = "named_args values must be lists of type schemas"
     if not all(isinstance(group, (list, tuple)) for group in named_args.values()):
         raise TypeError(complaint)

@@ -5,7 +5,8 @@
 >>> source = codegen.c.wrapper("scale(x: float32*[n], y: out float32*[n], n: int32, a: float32)")
 
 `wrap_library` wraps functions of an existing library, and `LaunchPlan` describes the launch of GPU
-kernels.  `tvm_ffi.codegen.llvm`, which is not imported here, writes LLVM IR instead of C.
+kernels.  `tvm_ffi.codegen.llvm` writes LLVM IR instead of C.  It is imported separately, because it
+needs llvmlite.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extent names that the checks of a signature bind, for printers of checks."""
+"""Extent names that the checks of a signature bind; the C and LLVM printers use them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["extent_names", "is_unsigned", "may_be_unknown", "range_failure"]
 
 
 def extent_names(signature: Signature) -> list[str]:
-    """Return the names that extents and integers bind, in binding order."""
+    """Return the names that tensor extents and integer parameters bind, in binding order."""
     extents = [check.extent for check in checks(signature)]
     return list(dict.fromkeys(extent for extent in extents if isinstance(extent, str)))
 
 
 def may_be_unknown(signature: Signature, name: str) -> bool:
-    """Return True if a call may skip the first check that binds a name."""
+    """Return True if a call may skip the first check that binds a name, and leave it unbound."""
     first = next(check for check in checks(signature) if check.extent == name)
     return is_optional(first.parameter) or (first.kind == "integer" and is_unsigned(first))
 
 
 def is_unsigned(check: Check) -> bool:
-    """Return True if a check is about a uint64, which may exceed a signed 64-bit integer."""
+    """Return True if the parameter of a check is a uint64, which may exceed an int64."""
     return getattr(check.parameter.type, "dtype", "") == "uint64"
 
 

@@ -27,7 +27,7 @@ from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["CallPrinter"]
 
-# Names of parameters and locals in generated wrappers.
+# Names of parameters and locals in generated wrappers; a callee with such a name needs an alias.
 _LOCAL = re.compile(
     r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|index|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|(?:out|workspace)\d+\w*"
@@ -35,13 +35,13 @@ _LOCAL = re.compile(
 
 
 class CallPrinter:
-    """Prints the call of the callee, after the checks."""
+    """Prints the code after the checks: allocations, the call of the callee, and the return."""
 
     def __init__(
         self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines, *, is_declared: bool
     ) -> None:
         self._wrapper, self._checks, self._lines = wrapper, checks, lines
-        # a header declares the callees, possibly with other const qualifiers
+        # True if a header declares the callees, possibly with other const qualifiers
         self._is_declared = is_declared
         self._tensors = {
             name: f"out{i}"
@@ -51,7 +51,7 @@ class CallPrinter:
 
     @property
     def _number(self) -> Result | None:
-        """The result that is a number, or None."""
+        """The result that is a number; None if all results are tensors."""
         results = self._wrapper.results.values()
         return next((result for result in results if not isinstance(result.type, TensorType)), None)
 
@@ -96,7 +96,7 @@ class CallPrinter:
             found[callee] = f"{return_type(self._wrapper)} {callee}({', '.join(types) or 'void'});"
         return found
 
-    # ---- before the call -------------------------------------------------------------------
+    # ---- preparation of the callee's arguments ---------------------------------------------
 
     def _reject_nul(self) -> None:
         """Print a check that strings passed as ``const char*`` contain no NUL."""
@@ -105,14 +105,14 @@ class CallPrinter:
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # the callee also gets the size
+                continue  # the callee also takes the size, so it can find NUL bytes
             local = self._checks.argument(name)
             position = f"wrapper_find_nul({local})"
             failure = fail(nul_in_text(self._wrapper, name), got=position)
             self._lines.add(f"if ({position} >= 0) {failure}")
 
     def _calculate(self, position: int, argument: Argument) -> None:
-        """Print the evaluation of an argument, and the check that the conversion is exact."""
+        """Print the evaluation of a callee argument, and the check that its C type can hold it."""
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:
             return
@@ -135,7 +135,7 @@ class CallPrinter:
             self._lines.add(f"if ({' || '.join(tests)}) {failure}")
 
     def _strides(self, names: Iterable[str]) -> None:
-        """Print local arrays of strides; a compact tensor may have none."""
+        """Print local arrays of strides, because `strides` of a compact tensor may be NULL."""
         passed = {a.source for a in self._wrapper.arguments if a.kind == "strides"}
         for name in names:
             if name in passed:
@@ -165,7 +165,7 @@ class CallPrinter:
             return self._checks.argument(name)
         return self._tensors[name]
 
-    # ---- results that are tensors ----------------------------------------------------------
+    # ---- allocation of results -------------------------------------------------------------
 
     def _allocate(self) -> None:
         # Evaluate all extents before the first allocation: a failure has no tensor to release.
@@ -182,7 +182,7 @@ class CallPrinter:
                     self._release(earlier)
                     self._lines.add("return -1;")
                 self._lines.add(f"{local} = TVMFFITensorGetDLTensorPtr({local}_handle);")
-            self._lines.add(f"(void){local};")  # some callees do not use it
+            self._lines.add(f"(void){local};")  # avoids a warning about an unused variable
             earlier.append(f"{local}_handle")
 
     def _prototype(self, type_: TensorType, shape: list[str]) -> None:
@@ -244,7 +244,7 @@ class CallPrinter:
     def _release(self, handles: list[str]) -> None:
         self._lines.add(*(f"TVMFFIObjectDecRef({handle});" for handle in handles))
 
-    # ---- workspaces ------------------------------------------------------------------------
+    # ---- allocation of workspaces ----------------------------------------------------------
 
     def _workspaces(self) -> list[int]:
         arguments = enumerate(self._wrapper.arguments)
@@ -267,7 +267,7 @@ class CallPrinter:
         """Print the release of all workspaces."""
         self._release([f"workspace{i}_handle" for i in self._workspaces()])
 
-    # ---- the call --------------------------------------------------------------------------
+    # ---- call of the callee ----------------------------------------------------------------
 
     def _call(self) -> None:
         variable = {"value": "value", "status": "status", "error": "status"}.get(
@@ -294,7 +294,7 @@ class CallPrinter:
                 self._lines.add("return -1;" if is_raised else failure)
 
     def _dispatch(self, assign: str) -> None:
-        """Print a switch over the callees: one index for each combination of dtypes."""
+        """Print a switch that selects the callee by the index of the combination of dtypes."""
         index = ""
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
             variable_index = self._checks.dtype_name(name)
@@ -315,7 +315,7 @@ class CallPrinter:
         )
 
     def _value(self, position: int, argument: Argument, dtypes: Mapping[str, str]) -> str:
-        """Return the expression of one argument."""
+        """Return the C expression of a callee argument."""
         if argument.kind == "constant":
             return f"({self._type_of(argument, dtypes)}){number(argument.number)}"
         if argument.kind == "null":
@@ -366,7 +366,7 @@ class CallPrinter:
             return f"{given} ? &{local} : NULL"
         return local
 
-    # ---- after the call --------------------------------------------------------------------
+    # ---- return of results -----------------------------------------------------------------
 
     def _return(self) -> None:
         if self._number is not None:
@@ -395,5 +395,5 @@ class CallPrinter:
 
 
 def local_callee(callee: str) -> str:
-    """Return the name of a callee in wrappers: the function itself, or its alias."""
+    """Return the name by which wrappers call a callee: its name, or its alias."""
     return f"call_{callee}" if _LOCAL.fullmatch(callee) else callee

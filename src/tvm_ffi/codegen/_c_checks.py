@@ -40,6 +40,7 @@ _INDEX = {
     "float": "kTVMFFIFloat",
     "int": "kTVMFFIInt",
 }
+# C conditions that compute an operation into the last operand, and are true on overflow.
 _OVERFLOWING = {
     "+": "__builtin_add_overflow({}, {}, &{})",
     "-": "__builtin_sub_overflow({}, {}, &{})",
@@ -47,6 +48,7 @@ _OVERFLOWING = {
     "//": "wrapper_divide({}, {}, &{}) != 0",
     "cdiv": "wrapper_divide_up({}, {}, &{}) != 0",
 }
+# C expressions of the operations that cannot overflow.
 _TOTAL = {
     "%": "wrapper_modulo({0}, {1})",
     "min": "wrapper_min({0}, {1})",
@@ -55,21 +57,21 @@ _TOTAL = {
 
 
 class CheckPrinter:
-    """Prints the checks of one function."""
+    """Prints the checks of a function's signature."""
 
     def __init__(self, signature: Signature, lines: Lines) -> None:
         self._signature, self._lines = signature, lines
-        self._bound: set[str] = set()  # extents and dtype variables bound on every path
+        self._bound: set[str] = set()  # extents and dtype variables that every path binds
         self._temporaries = 0
 
-    # ---- names -----------------------------------------------------------------------------
+    # ---- names of locals -------------------------------------------------------------------
 
     def argument(self, name: str) -> str:
         """Return the local variable of an argument."""
         return local_name("arg", name, self._position(name))
 
     def given(self, name: str) -> str:
-        """Return the local flag that an optional argument is not None."""
+        """Return the local flag that is true if an optional argument is not None."""
         return local_name("has", name, self._position(name))
 
     def extent_name(self, name: str) -> str:
@@ -102,7 +104,9 @@ class CheckPrinter:
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
         names += [self.argument(parameter.name) for parameter in self._signature.parameters]
-        self._lines.add(*(f"(void){name};" for name in names))  # callees may not use all
+        self._lines.add(
+            *(f"(void){name};" for name in names)
+        )  # avoids warnings about unused locals
 
     def _count(self) -> None:
         most = len(self._signature.parameters)
@@ -122,7 +126,7 @@ class CheckPrinter:
         failure = fail(too_many_arguments(self._signature), got="num_args")
         self._lines.add(f"if (num_args > {most}) {failure}")
 
-    # ---- values ----------------------------------------------------------------------------
+    # ---- checks of values ------------------------------------------------------------------
 
     def _type(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
@@ -220,10 +224,10 @@ class CheckPrinter:
             condition += f"{' && ' if condition else ''}{name} <= (uint64_t)INT64_MAX"
         self._bind(check, str(check.extent), f"(int64_t){name}", condition)
 
-    # ---- tensors ---------------------------------------------------------------------------
+    # ---- checks of tensors -----------------------------------------------------------------
 
     def _guard(self, check: Check) -> str:
-        """Return the prefix of a condition on a tensor that may be None."""
+        """Return the C text ``x != NULL &&`` for an optional tensor x; empty for a required one."""
         name = self.argument(check.parameter.name)
         return f"{name} != NULL && " if is_optional(check.parameter) else ""
 
@@ -250,7 +254,7 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: str
     ) -> None:
-        """Print the lookup of a dtype in the list of a dtype variable."""
+        """Print the lookup of a dtype in the list of dtypes that a dtype variable allows."""
         known = self.dtype_name(variable)
         guard = self._guard(check).removesuffix(" && ")
         with self._lines.block(f"if ({guard})" if guard else ""):
@@ -284,7 +288,7 @@ class CheckPrinter:
         self._require(check, test, fail_with("strides", check.failures["layout"], name))
 
     def _writable(self, check: Check) -> None:
-        """Print nothing: native arguments have no read-only flag; the caller checks it."""
+        """Print nothing: native tensors have no read-only flag; the Python caller checks it."""
 
     def _extent(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
@@ -306,7 +310,7 @@ class CheckPrinter:
             self._lines.add(f"if ({got} != {expected}) {failure}")
 
     def _bind(self, check: Check, name: str, got: str, condition: str, axis: str = "") -> None:
-        """Print the binding of a name to its first value; later values must be equal."""
+        """Print the binding of an extent name to a value, or the comparison with its value."""
         known = self.extent_name(name)
         failure = fail(check.failures["differs"], axis=axis, expected=known, got=got)
         differs = f"{got} != {known}"
@@ -350,7 +354,7 @@ class CheckPrinter:
                 )
                 self._lines.add(failure)
 
-    # ---- expressions -----------------------------------------------------------------------
+    # ---- extent expressions ----------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> str:
         """Print the evaluation of an extent; return its variable or its constant."""
@@ -378,7 +382,7 @@ def _is_dtype(got: str, name: str) -> str:
 
 
 def _taken(type_name: str, value: str, type_: str) -> str:
-    """Return the C expression that reads an argument."""
+    """Return the C expression that reads a number from a `TVMFFIAny`."""
     if type_name == "float":
         return f"({type_})wrapper_float(&{value})"
     if type_name == "bool":

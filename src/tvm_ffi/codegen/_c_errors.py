@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """C statements that raise errors: message templates and the values of their placeholders.
 
-Each is one call of a cold support function with constants, so a check that passes costs only its
-comparison.
+Each statement is one call of a cold support function with constants, so a check that passes costs
+only its comparison.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _BYTES_PER_WORD, _WORDS_PER_LINE = 8, 4
 
 
 class Images:
-    """The distinct device images of all launch plans of a file."""
+    """The distinct device images of all launch plans of a C file."""
 
     def __init__(self, plans: Iterable[LaunchPlan]) -> None:
         all_images = (
@@ -48,7 +48,7 @@ class Images:
         return self._images.index(image)
 
     def __str__(self) -> str:
-        """Return the definitions of the images."""
+        """Return the C definitions of the images."""
         text = "".join(map(_image_definition, range(len(self._images)), self._images))
         rows = [
             f"    {{launch_bytes_{i}, {int(image.format == 'ptx')}, {image.generation[0]}, "
@@ -60,7 +60,7 @@ class Images:
 
 def _image_definition(index: int, image: DeviceImage) -> str:
     """Return an image as an array of integers, which compiles faster than a string literal."""
-    # At least one NUL follows the content, as PTX needs.
+    # Pad with at least one NUL byte, because the driver expects PTX to end with NUL.
     content = image.content + b"\0" * (_BYTES_PER_WORD - len(image.content) % _BYTES_PER_WORD)
     numbers = [
         f"0x{int.from_bytes(content[at : at + _BYTES_PER_WORD], 'little'):x}u"
@@ -78,7 +78,7 @@ def _character(text: str) -> str:
 
 
 class LaunchPrinter:
-    """Prints the code of a launch plan after the checks."""
+    """Prints the code of a launch plan that follows the checks of its arguments."""
 
     def __init__(
         self, plan: LaunchPlan, checks: CheckPrinter, lines: Lines, images: Images
@@ -86,7 +86,7 @@ class LaunchPrinter:
         self._plan, self._checks, self._lines, self._images = plan, checks, lines, images
 
     def definitions(self) -> str:
-        """Return the kernel tables of all launch variants."""
+        """Return the C definitions of the kernel tables, one table for each launch variant."""
         found = []
         for index, launch in enumerate(self._plan.launches):
             rows = [
@@ -112,7 +112,7 @@ class LaunchPrinter:
             with self._lines.block("" if self._is_single else f"if (selected == {index})"):
                 _VariantPrinter(self._plan, launch, self._checks, self._lines).print()
         if not self._is_single:
-            self._lines.add("return -1; /* a launch was selected above */")
+            self._lines.add("return -1; /* unreachable: a launch variant was selected above */")
 
     @property
     def _is_single(self) -> bool:
@@ -132,7 +132,7 @@ class LaunchPrinter:
     # ---- selection of the launch variant -----------------------------------------------------
 
     def _conditions(self) -> None:
-        """Print the evaluation of each variant's condition."""
+        """Print the evaluation of the condition of each launch variant."""
         names = []
         for index, launch in enumerate(self._plan.launches):
             self._lines.add(f"bool condition{index} = true;")
@@ -150,7 +150,7 @@ class LaunchPrinter:
         return self._checks.expression(extent, operation_failures(f"{self._plan.name}(): ", extent))
 
     def _device(self) -> None:
-        """Print the lookup of the launch device."""
+        """Print the lookup of the device on which the kernel runs."""
         first = device_parameter(self._plan.signature)
         if first is None:
             self._lines.add("int device_id = 0;")
@@ -184,7 +184,7 @@ class LaunchPrinter:
         self._lines.add(f"if (kernel == NULL) return launch_fail_image({', '.join(texts)});")
 
     def _offset(self, launch: Launch) -> str:
-        """Return the offset of the kernel that the dtypes select, as a C expression."""
+        """Return the C expression of the table offset of the kernel that the dtypes select."""
         index = ""
         for name, dtypes in self._plan.signature.dtype_variables.items():
             variable_index = self._checks.dtype_name(name)
@@ -193,7 +193,7 @@ class LaunchPrinter:
 
 
 class _VariantPrinter(CallPrinter):
-    """Prints the launch of one variant; its allocations are on the device of the launch."""
+    """Prints the launch of one launch variant; memory is allocated on the launch device."""
 
     def __init__(
         self, plan: LaunchPlan, launch: Launch, checks: CheckPrinter, lines: Lines
@@ -231,7 +231,7 @@ class _VariantPrinter(CallPrinter):
         )
 
     def _bounded(self, bound: Bound) -> str:
-        """Print the range check of a number; return its variable."""
+        """Print the evaluation and range check of a launch size; return its C expression."""
         failures = operation_failures(f"{self._wrapper.name}(): ", bound.extent)
         value = self._checks.expression(bound.extent, failures)
         if not isinstance(bound.extent, int):

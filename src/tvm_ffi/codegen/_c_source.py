@@ -53,7 +53,7 @@ class Lines:
 
 
 def literal(text: str | bytes) -> str:
-    """Return a C string literal; octal escapes have a fixed length, hexadecimal ones do not."""
+    """Return a C string literal with octal escapes; the length of hexadecimal ones is not fixed."""
     encoded = text.encode("utf-8") if isinstance(text, str) else text
     return '"' + "".join(map(_escaped, encoded)) + '"'
 
@@ -79,7 +79,7 @@ def number(value: Any, dtype: str = "int64") -> str:
         return _float(value)
     if dtype == "uint64":
         return f"UINT64_C({value})"
-    # INT64_MIN has no literal: C would negate a positive number.
+    # C has no literal for INT64_MIN: it would negate a positive number that is too large.
     return "INT64_MIN" if value == -(2**63) else f"INT64_C({value})"
 
 

@@ -33,7 +33,7 @@ def argument_type(
     wrapper, argument
         The wrapper, and one of the callee's arguments.
     dtypes : mapping
-        Dtypes of the dtype variables that have only one.
+        Dtypes by dtype variable, for the variables with one dtype in all calls of the callee.
     is_declared : bool
         Whether a header declares the callee, possibly without const qualifiers.
     """

@@ -19,7 +19,7 @@ __all__ = [
 
 
 def nul_in_text(wrapper: Wrapper, name: str) -> Failure:
-    """Return the failure for a NUL in a C string; got, the index of the NUL."""
+    """Return the failure for a NUL in a C string; ``{got}`` is the index of the NUL."""
     where = f"{wrapper.name}() argument '{name}': "
     return Failure(
         "ValueError", f"{where}expected a string without NUL bytes, got one at index {{got}}"
@@ -27,13 +27,13 @@ def nul_in_text(wrapper: Wrapper, name: str) -> Failure:
 
 
 def does_not_fit(function: str, argument: Argument) -> Failure:
-    """Return the failure for an argument that does not fit its integer type; got."""
+    """Return the failure for an argument that does not fit its integer type; ``{got}`` is it."""
     template = f"{function}(): {argument} = {{got}} does not fit {argument.dtype}"
     return Failure("ValueError", template)
 
 
 def negative_workspace(function: str, argument: Argument) -> Failure:
-    """Return the failure for a workspace of negative size; got, the bytes."""
+    """Return the failure for a workspace of negative size; ``{got}`` is the size in bytes."""
     return Failure("ValueError", f"{function}(): {argument} must have >= 0 bytes, got {{got}}")
 
 
@@ -43,19 +43,19 @@ def result_prefix(function: str, name: str) -> str:
 
 
 def negative_extent(where: str, axis: int) -> Failure:
-    """Return the failure for a result with a negative extent; got, the extent."""
+    """Return the failure for a result with a negative extent; ``{got}`` is the extent."""
     return Failure("ValueError", f"{where}shape[{axis}] must be >= 0, got {{got}}")
 
 
 def failed_status(wrapper: Wrapper) -> Failure:
-    """Return the failure for a nonzero status of the callee; got, the status."""
+    """Return the failure for a nonzero status of the callee; ``{got}`` is the status."""
     callees = dict.fromkeys(wrapper.callees.values())
     template = f"{wrapper.name}() failed: {' or '.join(callees)} returned {{got}}"
     return Failure("RuntimeError", template)
 
 
 def operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
-    """Return the failures of evaluating an extent, with the same keys as in `Check.failures`."""
+    """Return the failures of evaluating an extent, by the names that `Check` documents."""
     failures = {}
     for operation in operations(extent):
         failures[f"zero {operation}"] = Failure(

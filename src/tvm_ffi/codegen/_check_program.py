@@ -2,7 +2,7 @@
 """Check programs: launch plans as instructions for the interpreter in the runtime's CUDA modules.
 
 ``runtime/extra/cuda/launch_program.h`` describes the byte format and each operation. The checks,
-their order and their messages come from `tvm_ffi.signature` and `_launch_checks`, as in generated
+their order and their messages come from `tvm_ffi.signature` and `_launch_checks`, as for generated
 C.
 """
 
@@ -53,7 +53,7 @@ __all__ = ["program_of"]
 _VERSION = 1
 _NONE = 0xFFFFFFFF
 _KINDS = ("TypeError", "ValueError", "RuntimeError")
-# ORDER launch-operations, as in the runtime.
+# Names of operations; the index is the operation's code (ORDER launch-operations).
 OPERATIONS = (
     *("end", "jump_if_missing", "jump_if_none", "jump_if_zero", "jump_if_negative"),
     *("jump_if_no_tensor", "constant", "tensor", "integer", "unsigned", "float", "pointer"),
@@ -75,7 +75,7 @@ _ARITHMETIC = {
     "min": "minimum",
     "max": "maximum",
 }
-# Operation, and whether to swap the operands.
+# Comparison operator -> operation, and True if its operands are swapped.
 _COMPARISONS = {
     "<": ("less", False),
     ">": ("less", True),
@@ -84,8 +84,9 @@ _COMPARISONS = {
     "==": ("equal", False),
     "!=": ("not_equal", False),
 }
+# Flags of the operations `integer` and `float`: accepted types of an argument.
 _ACCEPTED = {"int": 1, "bool": 2}
-# ORDER launch-argument-kinds.
+# Kinds of kernel arguments, as in the runtime (ORDER launch-argument-kinds).
 _REGISTER, _FLOAT32, _TENSOR, _WORKSPACE = range(4)
 _NUMBERS = {"size": "size", "ndim": "num_dims", "device": "device_number"}
 _AXES = {"shape": "extent", "strides": "stride"}
@@ -99,7 +100,7 @@ def program_of(plan: LaunchPlan, images: Sequence[DeviceImage]) -> bytes:
     plan : LaunchPlan
         The launch plan.
     images : sequence of DeviceImage
-        All images of the module, in order.
+        All device images of the module; the check program refers to them by index.
     """
     return _Writer(plan, images).write()
 
@@ -112,7 +113,7 @@ class _Label:
 
 
 class _Assembler:
-    """Instructions, and the tables that their operands refer to."""
+    """The instructions of a check program, and the tables that their operands refer to."""
 
     def __init__(self) -> None:
         self.code: list[int] = []
@@ -126,11 +127,11 @@ class _Assembler:
         return self.num_registers - 1
 
     def failure(self, failure: Failure) -> int:
-        """Return the table index of a failure."""
+        """Return the index of a failure in the table of failures."""
         return self._failures.setdefault(failure, len(self._failures))
 
     def dtypes(self, names: tuple[str, ...]) -> int:
-        """Return the table index of a set of dtypes."""
+        """Return the index of a set of dtypes in the table of dtype sets."""
         return self._dtypes.setdefault(names, len(self._dtypes))
 
     def emit(self, name: str, *operands: int | Failure | _Label) -> None:
@@ -172,7 +173,7 @@ class _Assembler:
 
 
 class _ResultRow(NamedTuple):
-    """A result: registers of its extents, its dtypes, and the register of the dtype index."""
+    """A row of the result table: extent registers, dtypes, and the register of the dtype index."""
 
     extents: tuple[int, ...]
     dtypes: tuple[str, ...]
@@ -186,16 +187,17 @@ class _Writer:
         self._plan, self._images = plan, images
         self._signature = plan.signature
         self._out = _Assembler()
-        self._values: dict[str, int] = {}  # registers of parameters other than tensors
-        # name -> register of the value, register of the flag that it is bound
+        self._values: dict[str, int] = {}  # parameter (not a tensor) -> register
+        # extent name -> register of its value, register of the flag that it is bound
         self._extents: dict[str, tuple[int, int]] = {}
-        self._variables: dict[str, int] = {}  # registers; index of the dtype plus 1, 0 if unbound
-        self._bound: set[str] = set()  # extents bound on every path so far
-        self._known: dict[Extent, int] = {}  # expressions evaluated in this section
+        # dtype variable -> register of the dtype's index plus 1, which is 0 if it is unbound
+        self._variables: dict[str, int] = {}
+        self._bound: set[str] = set()  # extent names that every path has bound
+        self._known: dict[Extent, int] = {}  # extent -> register of its value
         self._results = [self._new_result(result) for result in plan.signature.results]
 
     def write(self) -> bytes:
-        """Return the program."""
+        """Return the bytes of the check program."""
         for variable in self._signature.dtype_variables:
             self._variables[variable] = self._out.register()
         for check in checks(self._signature):
@@ -225,7 +227,7 @@ class _Writer:
             _NONE if no_variant is None else out.failure(no_variant),
             out.failure(no_image_failure(name, launches)),
         )
-        # Encode these first: they may add failures and registers to the tables.
+        # Encode the results before the tables: a result may add a row to the table of dtype sets.
         results, code = self._result_table(), _counted(map(_int64, out.code))
         num_results = len(self._signature.results)
         head = struct.pack("<4I", _VERSION, count, num_results, out.num_registers)
@@ -235,7 +237,7 @@ class _Writer:
     def _position(self, name: str) -> int:
         return [parameter.name for parameter in self._signature.parameters].index(name)
 
-    # ---- values ------------------------------------------------------------------------------
+    # ---- checks of values --------------------------------------------------------------------
 
     def _type(self, check: Check) -> None:
         parameter, label = check.parameter, _Label()
@@ -301,7 +303,7 @@ class _Writer:
         name, label = check.parameter.name, _Label()
         is_unsigned = getattr(check.parameter.type, "dtype", "") == "uint64"
         if is_optional(check.parameter):
-            # A default binds the name, None does not; both omit the argument.
+            # An omitted argument binds the name if its default is an integer, not if it is None.
             if check.parameter.default in (EMPTY, None):
                 self._out.emit("jump_if_missing", check.position, label)
             self._jump_if_given_none(check, label)
@@ -324,7 +326,7 @@ class _Writer:
             self._extents[name] = self._out.register(), self._out.register()
         return self._extents[name]
 
-    # ---- tensors -----------------------------------------------------------------------------
+    # ---- checks of tensors -------------------------------------------------------------------
 
     def _ndim(self, check: Check) -> None:
         shape = check.tensor.shape or ()
@@ -360,7 +362,7 @@ class _Writer:
         self._out.emit("layout", check.position, check.failures["layout"])
 
     def _writable(self, check: Check) -> None:
-        """Emit nothing: native arguments have no read-only flag; the caller checks it."""
+        """Emit nothing: native tensors have no read-only flag; the Python caller checks it."""
 
     def _extent(self, check: Check) -> None:
         extent, failure = check.extent, check.failures["differs"]
@@ -386,7 +388,7 @@ class _Writer:
             "extent_equals", check.position, check.axis, value, check.failures["differs"]
         )
         self._out.bind(label)
-        self._known.clear()  # the jump skips these values
+        self._known.clear()  # at the label, these values may be missing
 
     def _alignment(self, check: Check) -> None:
         assert check.tensor.alignment is not None
@@ -397,10 +399,10 @@ class _Writer:
         failures = check.failures["null"], check.failures["alignment"]
         self._out.emit("address", check.position, *failures)
 
-    # ---- expressions -------------------------------------------------------------------------
+    # ---- extent expressions ------------------------------------------------------------------
 
     def _value(self, extent: Extent, failures: Mapping[str, Failure]) -> int:
-        """Emit an extent unless this section has evaluated it; return its register."""
+        """Emit the evaluation of an extent unless it is in `_known`; return its register."""
         if isinstance(extent, str):
             return self._extents[extent][0]
         if extent not in self._known:
@@ -424,10 +426,10 @@ class _Writer:
         where = f"{self._plan.name}(): "
         return self._value(extent, operation_failures(where, extent))
 
-    # ---- launches ----------------------------------------------------------------------------
+    # ---- launch variants ---------------------------------------------------------------------
 
     def _variant(self, launch: Launch) -> bytes:
-        """Emit the code of a launch variant; return its table row."""
+        """Emit the sizes and arguments of a launch variant; return its row in the variant table."""
         condition, result = self._condition(launch.when)
         start = len(self._out.code)
         self._known.clear()
@@ -454,7 +456,7 @@ class _Writer:
         )
 
     def _condition(self, when: Iterable[Condition]) -> tuple[int, int]:
-        """Emit the code of a condition; return its address and the register of its result."""
+        """Emit the condition of a launch variant; return its address and its result's register."""
         start, label, result = len(self._out.code), _Label(), self._out.register()
         when = tuple(when)
         if not when:
@@ -476,7 +478,7 @@ class _Writer:
         return register
 
     def _kernel_index(self) -> int:
-        """Emit the index of the kernel that the dtypes select; return its register."""
+        """Emit the index of the kernel that the dtypes select; return its register, or `_NONE`."""
         index: int | None = None
         for name, dtypes in self._signature.dtype_variables.items():
             position = self._variable_index(name)
@@ -587,7 +589,7 @@ def _int64(number: int) -> bytes:
 
 
 def _signed(value: int) -> int:
-    """Return the signed 64-bit integer with the same bits."""
+    """Return the signed 64-bit integer with the bits of an unsigned one."""
     return value - 2**64 if value >= 2**63 else value
 
 

@@ -16,7 +16,7 @@ __all__ = ["DeviceImage"]
 
 _FORMATS = ("ptx", "cubin", "fatbin")
 _ARCHITECTURE = re.compile(r"sm_(\d{2,3})([af]?)")
-# ptxas records its command line in the cubin.
+# The option -arch in the command line that ptxas records in a cubin.
 _COMMAND = re.compile(rb"-arch[ =](sm_\d{2,3}[af]?)\b")
 
 
@@ -29,7 +29,7 @@ class DeviceImage:
     content : bytes
         Input of the driver's module loader.
     format : {"ptx", "cubin", "fatbin"}, optional
-        By default the detected format.
+        Format of the content; by default it is detected.
     architecture : str, optional
         ``"sm_90"``, ``"sm_90a"``; by default the architecture in the content, and None for a
         fatbin, from which the driver selects.
@@ -37,9 +37,9 @@ class DeviceImage:
     Raises
     ------
     TypeError
-        If a member has the wrong type.
+        If `content` is not bytes.
     ValueError
-        If the content has another format or another architecture.
+        If the content is not device code, or has another format or another architecture.
     """
 
     content: bytes = field(repr=False)
@@ -74,7 +74,7 @@ class DeviceImage:
         if self.architecture is None:
             object.__setattr__(self, "architecture", architecture)
         elif _ARCHITECTURE.fullmatch(self.architecture) is None:
-            raise ValueError(f"an architecture is like 'sm_90a', got {self.architecture!r}")
+            raise ValueError(f"architecture must be like 'sm_90a', got {self.architecture!r}")
         elif architecture is not None and _number(architecture) != _number(self.architecture):
             raise ValueError(
                 f"the {self.format} is for {architecture}, not for {self.architecture}"
@@ -90,9 +90,9 @@ class DeviceImage:
         OSError
             If the file cannot be read.
         TypeError
-            If it has another type.
+            If `source` has another type.
         ValueError
-            If it is not device code.
+            If `source` is not device code.
         """
         if isinstance(source, DeviceImage):
             return source
@@ -107,7 +107,7 @@ class DeviceImage:
 
     @property
     def kernels(self) -> Mapping[str, tuple[int, ...] | None] | None:
-        """The kernels and their parameter sizes in bytes; None if unknown."""
+        """Kernel names with their parameter sizes in bytes; None for unknown names or sizes."""
         return self._kernels
 
     @property
@@ -122,7 +122,7 @@ class DeviceImage:
 
 
 def _number(architecture: str) -> str:
-    """Return an architecture without its suffix; not every format records the suffix."""
+    """Return an architecture without its suffix, which not every format records."""
     return architecture.rstrip("af")
 
 

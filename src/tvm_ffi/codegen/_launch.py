@@ -39,7 +39,7 @@ class LaunchPlan:
     Parameters
     ----------
     signature : Signature
-        Parameters of callers, with every condition that the kernel relies on.
+        Signature that callers see, with every condition that the kernel relies on.
     launches : tuple of Launch
         The launch variants; a call uses the first one whose condition holds and that has an image
         for the device.
@@ -107,8 +107,8 @@ def make_launch_plan(
     Parameters
     ----------
     signature : Signature or str
-        Parameters of callers: ``"scale(x: float32[n], y: out float32[n], a: float32)"``.  Tensors
-        that are passed by address are ``on cuda`` unless the signature names another device.
+        Signature that callers see: ``"scale(x: float32[n], y: out float32[n], a: float32)"``.
+        Tensors passed by address are ``on cuda`` unless the signature names another device.
     images : DeviceImage, bytes, str or path, or a sequence of them
         Device code: the contents of a cubin or a fatbin, the text of PTX, or the path of a file;
         one for each architecture.
@@ -120,7 +120,8 @@ def make_launch_plan(
         ``"x.strides[0]"``, ``"null"``, ``"workspace(4*n)"``.  By default the parameters in order,
         followed by the results.
     grid, block, cluster : int or str, or up to three
-        Expressions over the signature's names: ``"cdiv(n, 1024)"``.
+        Blocks of the grid, threads of a block and blocks of a cluster: expressions over the
+        signature's names, such as ``"cdiv(n, 1024)"``.
     shared_memory : int or str
         Bytes of dynamic shared memory of a block; more than 48 KiB is requested from the driver.
     cooperative : bool
@@ -173,7 +174,7 @@ def described_plans(
     TypeError
         If an argument is unknown.
     ValueError
-        If a signature has another name, or as in `make_launch_plan`.
+        If a signature has another name than its key, or as in `make_launch_plan`.
     """
     plans = []
     for name, parts in functions.items():
@@ -186,10 +187,10 @@ def described_plans(
 
 
 def three_extents(field: str, amount: Amount) -> tuple[Extent, ...]:
-    """Return one to three amounts as three expressions; missing ones are 1."""
+    """Return one to three launch sizes as three expressions; missing sizes are 1."""
     given = list(amount) if isinstance(amount, (list, tuple)) else [amount]
     if not 1 <= len(given) <= 3:
-        raise ValueError(f"{field} has from 1 to 3 extents, got {len(given)}")
+        raise ValueError(f"{field} must have from 1 to 3 extents, got {len(given)}")
     return (*(_amount(field, extent) for extent in given), *[1] * (3 - len(given)))
 
 
@@ -197,7 +198,7 @@ def _amount(field: str, amount: int | str) -> Extent:
     if isinstance(amount, str):
         return parse_extent(amount)
     if isinstance(amount, bool) or not isinstance(amount, int):
-        raise TypeError(f"{field} is an int or an expression, got {type(amount).__name__}")
+        raise TypeError(f"{field} must be an int or an expression, got {type(amount).__name__}")
     return amount
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of launch plans: of their members when they are created, and of launch sizes in each call.
+"""Checks of launch plans: members when a plan is created, and launch sizes in each call.
 
 Limits follow the CUDA programming guide for compute capability 5.0 to 12.1. The checks of a call
 are data, like the checks of a signature; C code and the check program run the same checks.
@@ -42,15 +42,15 @@ _INT32 = 2**31 - 1
 _AXES = "xyz"
 _MOST = {"grid": (_INT32, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
 _MAX_THREADS, _MAX_CLUSTER = 1024, 16
-# bytes per block on any device; the driver checks the limit of the actual device
+# largest number of bytes per block on any device; the driver checks the device's own limit
 _MAX_SHARED_MEMORY = 227 << 10
-# Types of number fields.
+# Types of the tensor fields that are numbers.
 _FIELD_TYPES = {"ndim": "int32", "device": "int32", "size": "int64"}
 
 
 @dataclass(frozen=True)
 class Bound:
-    """An expression with limits.
+    """A launch size, or another expression, with the limits that each call checks.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class Bound:
     failure: Failure
 
 
-# ---- launch sizes in a call ----------------------------------------------------------------------
+# ---- checks of launch sizes in a call ------------------------------------------------------------
 
 
 def device_parameter(signature: Signature) -> Parameter | None:
-    """Return the parameter whose device runs the kernel; None for the current device."""
+    """Return the parameter whose device runs the kernel; None if the current device does."""
     for parameter in signature.parameters:
         if _is_on_cuda(parameter) and not is_optional(parameter):
             return parameter
@@ -99,7 +99,7 @@ def _is_on_cuda(parameter: Parameter) -> bool:
 def fields(launch: Launch) -> dict[str, Extent]:
     """Return the sizes of a launch by name: ``grid.x`` ... ``shared_memory``.
 
-    ORDER launch-fields, as in the runtime.
+    The order is that of the runtime (ORDER launch-fields).
     """
     groups = {"grid": launch.grid, "block": launch.block, "cluster": launch.cluster or (1, 1, 1)}
     found = {f"{name}.{_AXES[i]}": e for name, three in groups.items() for i, e in enumerate(three)}
@@ -107,7 +107,7 @@ def fields(launch: Launch) -> dict[str, Extent]:
 
 
 def bounds(name: str, launch: Launch) -> list[Bound]:
-    """Return the limits on the sizes of a launch, in the order of their checks."""
+    """Return the limits on the launch sizes of a variant, in the order of their checks."""
     found = []
     for field, extent in fields(launch).items():
         group, _, axis = field.partition(".")
@@ -155,7 +155,7 @@ def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
 
 
 def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
-    """Return the failure if no image runs on a device; holes device, gpu and architecture."""
+    """Return the failure if no image runs on a device; placeholders device, gpu, architecture."""
     images = dict.fromkeys(str(image) for launch in launches for image in launch.images)
     template = (
         f"{name}(): no device image runs on cuda:{{device}}, {{gpu}} ({{architecture}}); "
@@ -164,13 +164,15 @@ def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
     return Failure("RuntimeError", template)
 
 
-# ---- members of a launch plan --------------------------------------------------------------------
+# ---- checks of the members of a launch plan ------------------------------------------------------
 
 
 def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
     """Raise ValueError unless the members of a launch plan are consistent."""
     if not launches:
-        raise ValueError(f"{signature.name}: a launch plan needs at least one launch, got none")
+        raise ValueError(
+            f"{signature.name}: a launch plan needs at least one launch variant, got none"
+        )
     _check_signature(signature)
     bound = set(always_bound(signature))
     for launch in launches:
@@ -187,9 +189,9 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
 
 
 def _check_parts(launch: Launch) -> None:
-    """Raise ValueError unless each member of a launch is valid by itself."""
+    """Raise ValueError unless each member of a launch variant is valid by itself."""
     if not launch.images:
-        raise ValueError("a launch needs at least one device image, got none")
+        raise ValueError("a launch variant needs at least one device image, got none")
     names = [str(image) for image in launch.images]
     for name in names:
         if names.count(name) > 1:
@@ -201,7 +203,10 @@ def _check_parts(launch: Launch) -> None:
         )
     for condition in launch.when:
         if condition.operator not in OPERATORS:
-            raise ValueError(f"expected one of {', '.join(OPERATORS)}, got {condition.operator!r}")
+            raise ValueError(
+                f"operator of a condition must be one of {', '.join(OPERATORS)}, "
+                f"got {condition.operator!r}"
+            )
     for kernel in launch.kernels.values():
         if not kernel or "\0" in kernel:
             raise ValueError(f"expected the name of a kernel, got {kernel!r}")
@@ -244,7 +249,7 @@ def _check_names(function: str, launch: Launch, bound: set[str]) -> None:
 
 
 def _check_constant(limit: Bound) -> None:
-    """Raise ValueError if a constant expression exceeds its limits."""
+    """Raise ValueError if a launch size is constant and exceeds its limits."""
     if any(True for _ in names_in(limit.extent)):
         return
     try:

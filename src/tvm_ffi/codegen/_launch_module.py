@@ -28,7 +28,7 @@ def launch_module(
     plans : LaunchPlan or sequence of LaunchPlan
         The functions of the module.
     kernels : sequence, optional
-        More functions of the first image, in the form of `tvm_ffi.cuda`.
+        Further kernels of the first image, in the form that `tvm_ffi.cuda` passes.
 
     Returns
     -------
@@ -39,11 +39,11 @@ def launch_module(
     Raises
     ------
     ValueError
-        If two plans have the same name, or there are none.
+        If two plans have the same name, or there are no plans.
 
     Notes
     -----
-    An image is loaded on a device by the first call there.  Functions launch on the current stream
+    The first call on a device loads the image there.  Functions launch on the current stream
     of the device, do not wait for the kernel, and may be called from several threads and during
     CUDA graph capture.
     """
@@ -67,12 +67,12 @@ def images_of(plans: Sequence[LaunchPlan]) -> list[DeviceImage]:
 
 
 def image_parts(image: DeviceImage) -> list[Any]:
-    """Return an image as the runtime's function takes it."""
+    """Return a device image as a list of content, format and architecture for the runtime."""
     return [image.content, image.format, image.architecture or ""]
 
 
 def plan_parts(plan: LaunchPlan, images: Sequence[DeviceImage]) -> list[Any]:
-    """Return a launch plan as the runtime's function takes it."""
+    """Return a launch plan as a list of name, doc, metadata and check program for the runtime."""
     documentation = plan.signature.doc or str(plan.signature)
     metadata = metadata_text(plan.signature)
     return [plan.name, documentation, metadata, program_of(plan, images)]

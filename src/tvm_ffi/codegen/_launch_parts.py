@@ -35,7 +35,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch variant.
+    """One launch variant: a kernel, its launch configuration, and the condition that selects it.
 
     Parameters
     ----------

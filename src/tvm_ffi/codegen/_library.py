@@ -64,7 +64,7 @@ def wrap_library(
     path = Path(library).absolute()
     wrappers = [f if isinstance(f, Wrapper) else make_wrapper(f) for f in functions]
     _check_symbols(path, wrappers)
-    # Link by file name: a library without SONAME would be recorded, and searched, by its path.
+    # Link by file name: for a library without SONAME, the linker would record the path it gets.
     link = [f"-L{path.parent}", f"-l:{path.name}", f"-Wl,-rpath,{path.parent}"]
     built = cpp.build_inline(
         f"{path.name.partition('.')[0]}_wrappers",
@@ -75,7 +75,8 @@ def wrap_library(
     if output is None:
         return load_module(built)
     shutil.copyfile(built, output)
-    return load_module(Path(output).absolute())  # the loader searches a bare name elsewhere
+    # Load by an absolute path: the loader searches a bare file name in system folders.
+    return load_module(Path(output).absolute())
 
 
 def _check_symbols(path: Path, wrappers: Sequence[Wrapper]) -> None:

@@ -18,7 +18,7 @@ _NUM_DEVICE_TYPES = 32
 
 
 def embedded_strings(signature: Signature) -> dict[str, str]:
-    """Return the strings of a function by kind, see docs/design/export-rows.md."""
+    """Return the exported strings of a function by kind, see docs/design/export-rows.md."""
     schema = json.dumps(schema_to_json(signature.to_type_schema(), json_name))
     metadata = {"type_schema": schema, "signature": str(signature)}
     texts = {"declaration": str(signature), "metadata": json.dumps(metadata)}

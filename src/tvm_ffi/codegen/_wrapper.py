@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Wrapper`: how the arguments of a call are passed to a C function; back ends print it.
+"""`Wrapper`: a C function (the callee) and the arguments that its generated wrapper passes.
 
 The checks follow from the signature (`tvm_ffi.signature`), which is first extended by all
-conditions that the callee relies on.  The callee's arguments are a list of strings:
+conditions that the callee relies on.  Printers write a `Wrapper` as C or LLVM IR.  A list of
+strings declares the arguments of the callee:
 
 =======================  ===========================================================================
-string                   passed value
+argument                 passed value
 =======================  ===========================================================================
 ``x``, a tensor          address of its first element, ``byte_offset`` included
 ``x``, a number          its value; for ``str`` a NUL-terminated string, for ``bytes`` the address
@@ -55,7 +56,7 @@ __all__ = [
     "result_names",
 ]
 
-_MAX_RESULTS = 64  # WRAPPER_MAX_RESULTS in the support code
+_MAX_RESULTS = 64  # the same as WRAPPER_MAX_RESULTS in wrapper_support.h
 _RETURNS = ("void", "value", "status", "error")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
 _ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+|float32|float64)\s+)?(?P<text>.*)", re.DOTALL)
@@ -78,7 +79,7 @@ class Argument:
         ``address``, ``value``, ``extent``, ``stream``, ``workspace``, ``constant``, ``null``, or a
         field of a tensor.
     source : str
-        Name of the parameter or result, or empty.
+        Name of the parameter or result that is passed; empty for other kinds.
     axis : int, optional
         For ``shape`` and ``strides``: the dimension; None for the whole array.
     extent : int, str or Expression
@@ -114,7 +115,7 @@ class Wrapper:
     Parameters
     ----------
     signature : Signature
-        Parameters of callers, with every condition that the callee relies on; the library
+        Signature that callers see, with every condition that the callee relies on; the library
         contains it as metadata.
     callees : mapping
         Name of the callee for each combination of dtypes, a tuple in the order of the signature's
@@ -143,7 +144,7 @@ class Wrapper:
 
     @property
     def results(self) -> dict[str, Result]:
-        """The results by name; unnamed results are ``result``, or ``result`` and their index."""
+        """The results by name; `result_names` gives names to unnamed results."""
         return dict(zip(result_names(self.signature), self.signature.results))
 
     def dtypes_of(self, callee: str) -> dict[str, str]:
@@ -154,7 +155,7 @@ class Wrapper:
 
     @property
     def first_tensor(self) -> Parameter | None:
-        """The parameter whose device is the device of the call, or None."""
+        """The first required tensor, whose device is that of the call; None if there is none."""
         for parameter in self.signature.parameters:
             if isinstance(parameter.type, TensorType) and not parameter.type.is_optional:
                 return parameter
@@ -174,7 +175,7 @@ def make_wrapper(
     Parameters
     ----------
     signature : Signature or str
-        Parameters of callers.
+        Signature that callers see.
     callee : str, optional
         Name of the C function; by default the name of the signature.  ``{T}`` is replaced by the
         dtype of the variable ``T``.
@@ -199,7 +200,7 @@ def make_wrapper(
     callees = callees_of(signature, signature.name if callee is None else callee)
     for symbol in callees.values():
         if _SYMBOL.fullmatch(symbol) is None:
-            raise ValueError(f"{symbol!r} is not a C identifier")
+            raise ValueError(f"callee {symbol!r} is not a C identifier")
     wrapper = Wrapper(refined, callees, read, _checked_returns(signature, returns))
     _check_stream(wrapper)
     _check_written(wrapper)
@@ -213,7 +214,7 @@ def prepared(
     *,
     has_addresses: bool = False,
 ) -> tuple[Signature, tuple[Argument, ...]]:
-    """Return the signature with the conditions that the callee relies on, and its arguments.
+    """Return a signature extended by the callee's conditions, and the callee's arguments.
 
     Parameters
     ----------
@@ -266,7 +267,9 @@ def _check_signature(signature: Signature) -> None:
                 f"{signature.name}: duplicate name '{name}' among parameters and results"
             )
     if len(names) > _MAX_RESULTS:
-        raise ValueError(f"{signature.name}: a wrapper has at most {_MAX_RESULTS} results")
+        raise ValueError(
+            f"{signature.name}: expected at most {_MAX_RESULTS} results, got {len(names)}"
+        )
     bound = set(always_bound(signature))
     for name, result in zip(names, signature.results):
         _check_result(signature, name, result, bound)
@@ -309,7 +312,7 @@ def is_optional(parameter: Parameter) -> bool:
 
 
 def result_names(signature: Signature) -> list[str]:
-    """Return the names of results; unnamed ones are ``result``, or ``result`` and their index."""
+    """Return the names of results; without names ``result``, or ``result0``, ``result1`` ..."""
     if len(signature.results) == 1:
         return [signature.results[0].name or "result"]
     return [result.name or f"result{i}" for i, result in enumerate(signature.results)]
@@ -357,7 +360,7 @@ def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
     return found
 
 
-# ---- arguments -----------------------------------------------------------------------------------
+# ---- arguments of the callee ---------------------------------------------------------------------
 
 
 def _argument(signature: Signature, text: str) -> Argument:
@@ -367,7 +370,7 @@ def _argument(signature: Signature, text: str) -> Argument:
     dtype, text = match["dtype"], match["text"]
     is_integer = dtype is not None and integer_range(dtype) is not None
     if dtype is not None and not is_integer and not dtype.startswith("float"):
-        raise ValueError(f"{signature.name}: C has no integer {dtype}")
+        raise ValueError(f"{signature.name}: C has no integer type {dtype}")
     constant = _constant_argument(signature, dtype, text)
     if constant is not None:
         return constant
@@ -391,7 +394,7 @@ def _is_convertible(signature: Signature, found: Argument, *, is_integer: bool) 
 
 
 def _constant_argument(signature: Signature, dtype: str | None, text: str) -> Argument | None:
-    """Parse constants, ``null`` and workspaces; return None for other arguments."""
+    """Parse a constant, ``null`` or a workspace; return None for another argument."""
     workspace = _WORKSPACE.fullmatch(text)
     is_name = any(parameter.name == text for parameter in signature.parameters)
     if workspace is not None or (text == "null" and not is_name):
@@ -449,13 +452,13 @@ def _check_field(
     if type_.ndim is None and (field == "strides" or axis is not None):
         raise ValueError(f"{where}: the number of dimensions is unknown; pass its `tensor`")
     if axis is not None and type_.ndim is not None and axis >= type_.ndim:
-        raise ValueError(f"{where}: it has {type_.ndim} dimensions")
+        raise ValueError(f"{where}: expected an axis below {type_.ndim}, got {axis}")
 
 
 def _extent_argument(signature: Signature, text: str) -> Argument:
     extent = parse_extent(text)
     if extent in (ELLIPSIS, ANY_EXTENT):
-        raise ValueError(f"{signature.name}: {text!r} is not a value")
+        raise ValueError(f"{signature.name}: expected an argument of the callee, got {text!r}")
     bound = set(always_bound(signature))
     for name in names_in(extent):
         if name not in bound:
@@ -478,7 +481,7 @@ def _check_stream(wrapper: Wrapper) -> None:
 
 
 def _check_written(wrapper: Wrapper) -> None:
-    """Raise ValueError unless exactly the numbers that are not returned are passed by address."""
+    """Raise ValueError unless a numeric result is passed by address or returned, not both."""
     written = {argument.source for argument in wrapper.arguments if argument.kind == "address"}
     for name, result in wrapper.results.items():
         if not isinstance(result.type, TensorType) and (wrapper.returns == "error") != (

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated C: wrappers and launch plans as one file over ``tvm/ffi/c_api.h``, in C11 and C++17.
+"""Generated C: wrappers and launch plans as one source file, valid in C11 and C++17.
 
-A file contains shared support code and, for each function, ``__tvm_ffi_NAME``,
-``__tvm_ffi__metadata_NAME``, ``__tvm_ffi__doc_NAME`` and export rows, which tools read without
-running the library. Launch plans contain their device code and open the CUDA driver in the first
-call.
+The file includes ``tvm/ffi/c_api.h``. It contains support code and, for each function,
+``__tvm_ffi_NAME``, ``__tvm_ffi__metadata_NAME``, ``__tvm_ffi__doc_NAME`` and export rows, which
+tools read without running the library. Launch plans contain their device code and open the CUDA
+driver in the first call.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def wrapper(
     signature, callee, arguments, returns, device
         As in `tvm_ffi.codegen.make_wrapper`.
     includes : sequence of str, optional
-        Headers that declare the callee; without any, it is declared from the signature.
+        Headers that declare the callee; without headers, it is declared from the signature.
 
     Returns
     -------
@@ -67,12 +67,12 @@ def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[s
     functions : iterable of Wrapper and LaunchPlan
         The exported functions; their names must differ.
     includes : sequence of str, optional
-        Headers that declare the callees; without any, they are declared from the signatures.
+        Headers that declare the callees; without headers, they are declared from the signatures.
 
     Raises
     ------
     ValueError
-        If two functions have the same name, or need different prototypes of one callee.
+        If two functions have the same name, or call one callee with different prototypes.
     """
     functions = list(functions)
     names = [function.name for function in functions]
@@ -151,7 +151,7 @@ def _array_name(name: str, kind: str) -> str:
 
 
 def _rows(functions: Iterable[Wrapper | LaunchPlan]) -> str:
-    """Return the export rows of the library, see docs/design/export-rows.md."""
+    """Return the C definition of the export rows, see docs/design/export-rows.md."""
     rows = [
         f"    {{{literal(function.name)}, {literal(kind)}, {_array_name(function.name, kind)}}},\n"
         for function in functions

@@ -16,10 +16,10 @@
 
 enum {
   LAUNCH_MAX_DEVICES = 256,
-  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes available without a kernel attribute */
-  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks; larger clusters need an attribute */
-  LAUNCH_LOG_BYTES = 4096,
-  LAUNCH_MESSAGE_BYTES = 1024
+  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes; more needs a kernel attribute */
+  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks; larger clusters need a kernel attribute */
+  LAUNCH_LOG_BYTES = 4096,                 /* size of the PTX compiler's log */
+  LAUNCH_MESSAGE_BYTES = 1024              /* size of an error message */
 };
 /* Driver constants: device, kernel and launch attributes; options of the PTX compiler. */
 enum {
@@ -35,15 +35,16 @@ enum {
   LAUNCH_LOG_SIZE = 6,
   LAUNCH_CAPTURE_RELAXED = 2
 };
-/* Flags of a launch. */
+/* Flags of `launch_run`. */
 enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_IS_COOPERATIVE = 2, LAUNCH_IS_PROGRAMMATIC = 4 };
 
 /* Sizes of a launch, passed by value so that they stay in registers. */
 typedef struct {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x, cluster_y, cluster_z;
-  unsigned bytes; /* of dynamic shared memory */
+  unsigned bytes; /* dynamic shared memory of a block */
 } launch_numbers;
 
+/* `CUlaunchAttribute` of the driver. */
 typedef struct {
   unsigned id, padding;
   union {
@@ -53,6 +54,7 @@ typedef struct {
   } value;
 } launch_attribute;
 
+/* `CUlaunchConfig` of the driver. */
 typedef struct {
   unsigned grid[3], block[3], shared_memory_bytes;
   void* stream;
@@ -98,19 +100,20 @@ static const char* const launch_driver_names[] = {"cuInit",
                                                   "cuLaunchKernel",
                                                   "cuLaunchKernelEx",
                                                   "cuThreadExchangeStreamCaptureMode"};
-enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers lack the other functions */
+enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers lack the last two functions */
 
 static pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
-static int launch_is_open;
+static int launch_is_open; /* 1 after `launch_driver` is filled in and the driver initialized */
 
 typedef struct {
-  void* context;
-  int device;
-  int capability; /* 90 for 9.0; 0 until the other members are set */
+  void* context;  /* primary context, never released */
+  int device;     /* CUdevice */
+  int capability; /* compute capability, 90 for 9.0; 0 until the other members are set */
 } launch_device;
 static launch_device launch_devices[LAUNCH_MAX_DEVICES];
 
-/* A device image; `number` and `suffix` are 90 and 'a' for sm_90a, 0 if unknown. */
+/* A device image.  `number` and `suffix` are 90 and 'a' for sm_90a, 0 if the architecture is
+ * unknown.  `loaded` has the driver's module by device id, NULL until the image is loaded there. */
 typedef struct {
   const void* bytes;
   int is_ptx, number;
@@ -118,12 +121,13 @@ typedef struct {
   void* loaded[LAUNCH_MAX_DEVICES];
 } launch_image;
 
+/* A kernel in one image; the arrays have an element for each device id. */
 typedef struct {
   launch_image* image;
   const char* name;
   void* handles[LAUNCH_MAX_DEVICES];
   unsigned allowed_bytes[LAUNCH_MAX_DEVICES]; /* bytes of dynamic shared memory */
-  bool has_clusters[LAUNCH_MAX_DEVICES];      /* larger clusters are allowed */
+  bool has_clusters[LAUNCH_MAX_DEVICES];      /* clusters above 8 blocks are allowed */
 } launch_kernel;
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -154,13 +158,13 @@ WRAPPER_COLD int launch_fail_kernel(const char* function, int status, const laun
   return launch_fail(function, status, where, "");
 }
 
-/* Raise that the driver is not available; the message continues after `reason`. */
+/* Raise an error: the driver is not available; `reason` and `symbol` are parts of the message. */
 WRAPPER_COLD int launch_fail_unavailable(const char* reason, const char* symbol) {
   return wrapper_fail("RuntimeError", "the CUDA driver is not available: ", reason, symbol,
                       "; it comes with the NVIDIA driver of the machine", NULL, NULL, NULL);
 }
 
-/* ---- Driver and device initialization: lock held --------------------------------------------- */
+/* ---- Driver and device initialization, under `launch_mutex` ---------------------------------- */
 
 WRAPPER_COLD int launch_open(void) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -181,7 +185,8 @@ WRAPPER_COLD int launch_open(void) {
   return 0;
 }
 
-/* Relax or restore the thread's stream capture mode: loading does not involve a stream. */
+/* Set the thread's stream capture mode, and store the previous one.  The relaxed mode allows
+ * loading during a capture. */
 WRAPPER_COLD void launch_exchange_capture_mode(int* mode) {
   if (launch_driver.capture_mode != NULL) launch_driver.capture_mode(mode);
 }
@@ -215,7 +220,7 @@ WRAPPER_COLD int launch_init_device_once(int device_id) {
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-/* Return the initialized device of a launch; NULL on failure. */
+/* Return the initialized device of a launch; NULL if an error was raised. */
 WRAPPER_HOT const launch_device* launch_device_of(int device_id) {
   if (device_id < 0 || device_id >= LAUNCH_MAX_DEVICES) {
     wrapper_fail_numbers("ValueError", 2, "there is no cuda:", device_id,
@@ -246,11 +251,11 @@ WRAPPER_HOT int launch_current_device(int* device_id) {
   return status == 0 ? 0 : launch_fail("cuCtxGetDevice", status, "", "");
 }
 
-/* ---- Images ---------------------------------------------------------------------------------- */
+/* ---- Selection of a device image ------------------------------------------------------------- */
 
 /* Return the rank of an image for a device; 0 if it cannot run there.  Machine code ranks above
- * PTX, which needs compilation, and newer code above older.  The suffix `a` means one architecture,
- * `f` one family. */
+ * PTX, which needs compilation, and newer code above older.  Code with the suffix `a` runs on
+ * one architecture, with `f` on one family. */
 WRAPPER_HOT int launch_image_rank(const launch_image* image, int capability) {
   int number = image->number, is_family = number / 10 == capability / 10;
   if (number == 0) return 1;
@@ -270,7 +275,8 @@ WRAPPER_HOT launch_kernel* launch_select_kernel(launch_kernel* kernels, int coun
   return best;
 }
 
-/* Raise for a GPU without a suitable image; the message has three values between its pieces. */
+/* Raise an error for a GPU without a suitable image.  The message consists of the pieces a to d
+ * and, between them, the device id, the name of the GPU and its architecture. */
 WRAPPER_COLD int launch_fail_image(const char* a, int device_id, const char* b, const char* c,
                                    const char* d) {
   char name[256] = "", number[WRAPPER_NUMBER_SIZE], architecture[WRAPPER_NUMBER_SIZE + 8];
@@ -284,7 +290,7 @@ WRAPPER_COLD int launch_fail_image(const char* a, int device_id, const char* b, 
                       architecture, d);
 }
 
-/* ---- Kernels on a device whose context is current: lock held --------------------------------- */
+/* ---- Kernels on a device whose context is current, under `launch_mutex` ---------------------- */
 
 WRAPPER_COLD int launch_load(launch_image* image, int device_id) {
   char log[LAUNCH_LOG_BYTES] = "";
@@ -366,7 +372,7 @@ WRAPPER_COLD int launch_allow(launch_kernel* kernel, int device_id, unsigned byt
   return code;
 }
 
-/* ---- The launch ------------------------------------------------------------------------------ */
+/* ---- Kernel launch --------------------------------------------------------------------------- */
 
 WRAPPER_COLD int launch_fail_launch(const char* function, int status, const launch_kernel* kernel,
                                     int device_id, launch_numbers n) {

@@ -27,7 +27,7 @@ typedef struct {
   const char* text;
 } wrapper_row;
 
-/* ---- Strings --------------------------------------------------------------------------------- */
+/* ---- Strings in arguments -------------------------------------------------------------------- */
 
 enum { WRAPPER_NUMBER_SIZE = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
 
@@ -44,7 +44,7 @@ WRAPPER_COLD const char* wrapper_number(int64_t number, char* buffer) {
   return text;
 }
 
-/* Content of a string or bytes, borrowed from the value; undefined for other values. */
+/* Return the content of a string or bytes, borrowed from the value; undefined for other values. */
 WRAPPER_HOT TVMFFIByteArray wrapper_content(const TVMFFIAny* value) {
   TVMFFIByteArray content = {NULL, 0};
   switch (value->type_index) {
@@ -68,7 +68,7 @@ WRAPPER_HOT TVMFFIByteArray wrapper_content(const TVMFFIAny* value) {
   return content;
 }
 
-/* Type index of a value, or of the object that an rvalue reference moves. */
+/* Return the type index of a value, or of the object that an rvalue reference moves. */
 WRAPPER_HOT int32_t wrapper_index(const TVMFFIAny* value) {
   TVMFFIObjectHandle object;
   if (value->type_index != kTVMFFIObjectRValueRef) return value->type_index;
@@ -86,11 +86,9 @@ WRAPPER_HOT bool wrapper_is_bytes(const TVMFFIAny* value) {
   return index == kTVMFFISmallBytes || index == kTVMFFIBytes || index == kTVMFFIByteArrayPtr;
 }
 
-/* ---- Errors: each function sets the pending error and returns -1
- * -------------------------------------
- */
+/* ---- Errors: each function sets the pending error and returns -1 ----------------------------- */
 
-/* Raise with a message of several pieces; NULL pieces are empty. */
+/* Raise an error whose message consists of seven pieces; NULL is an empty piece. */
 WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, const char* c,
                               const char* d, const char* e, const char* f, const char* g) {
   const char* parts[7];
@@ -99,7 +97,7 @@ WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, c
   return -1;
 }
 
-/* Raise with up to three numbers, each after a piece of text. */
+/* Raise an error whose message has `count` (at most three) numbers, each after a piece of text. */
 WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* a, int64_t first,
                                       const char* b, int64_t second, const char* c, int64_t third,
                                       const char* d) {
@@ -109,7 +107,7 @@ WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* 
                       count > 2 ? wrapper_number(third, buffer[2]) : NULL, d);
 }
 
-/* Return the name of a value's type in messages; Python names where they exist. */
+/* Return the name of a value's type for messages: the Python name, else the type key. */
 WRAPPER_COLD const char* wrapper_type_name(const TVMFFIAny* value) {
   static const char* const type_names[] = {WRAPPER_TYPE_NAMES};
   int32_t index = wrapper_index(value);
@@ -120,20 +118,20 @@ WRAPPER_COLD const char* wrapper_type_name(const TVMFFIAny* value) {
   return index < 0 || type_names[index] == NULL ? "value of an unknown type" : type_names[index];
 }
 
-/* Raise for a value of a wrong type. */
+/* Raise an error for a value of a wrong type; `big_error` is the kind for a big integer. */
 WRAPPER_COLD int wrapper_fail_type(const char* error, const char* big_error, const char* text,
                                    const TVMFFIAny* value) {
   return wrapper_fail(value->type_index == kTVMFFIBigInt ? big_error : error, text,
                       wrapper_type_name(value), NULL, NULL, NULL, NULL, NULL);
 }
 
-/* Raise for a tensor of a wrong dtype; `expected` is an additional piece of text. */
+/* Raise an error for a tensor of a wrong dtype; the pieces `a`, `expected` and `b` precede it. */
 WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char* expected,
                                     const char* b, DLDataType dtype) {
   char buffer[2][WRAPPER_NUMBER_SIZE];
   TVMFFIAny name;
   int code;
-  if (dtype.code == kDLComplex) { /* the runtime has no names for these */
+  if (dtype.code == kDLComplex) { /* the runtime has no names for complex dtypes */
     return wrapper_fail(error, a, expected, b, "complex", wrapper_number(dtype.bits, buffer[0]),
                         dtype.lanes > 1 ? "x" : NULL,
                         dtype.lanes > 1 ? wrapper_number(dtype.lanes, buffer[1]) : NULL);
@@ -149,7 +147,7 @@ WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char
   return code;
 }
 
-/* Raise for a tensor on a wrong device. */
+/* Raise an error for a tensor on a wrong device. */
 WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevice device) {
   static const char* const names[] = {WRAPPER_DEVICE_NAMES};
   char buffer[2][WRAPPER_NUMBER_SIZE];
@@ -161,7 +159,7 @@ WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevi
                       NULL, NULL);
 }
 
-/* Raise for a tensor with gaps; strides are printed like a Python tuple. */
+/* Raise an error for a tensor with gaps; the message shows the strides like a Python tuple. */
 WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const DLTensor* tensor) {
   char buffer[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_SIZE];
   const char* parts[2 * WRAPPER_MAX_STRIDES + 4];
@@ -178,14 +176,14 @@ WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const
   return -1;
 }
 
-/* ---- Tensors --------------------------------------------------------------------------------- */
+/* ---- Tensors in arguments -------------------------------------------------------------------- */
 
 WRAPPER_COLD const DLTensor* wrapper_moved_tensor(const TVMFFIAny* value) {
   if (wrapper_index(value) != kTVMFFITensor) return NULL;
   return TVMFFITensorGetDLTensorPtr(*(TVMFFIObjectHandle*)value->v_ptr);
 }
 
-/* Return the borrowed tensor in an argument of any representation, or NULL. */
+/* Return the tensor in an argument, borrowed from it; NULL for a value that is not a tensor. */
 WRAPPER_HOT const DLTensor* wrapper_tensor(const TVMFFIAny* value) {
   if (value->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(value->v_obj);
   if (value->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)value->v_ptr;
@@ -203,9 +201,9 @@ WRAPPER_HOT bool wrapper_is_empty(const DLTensor* tensor) {
   return false;
 }
 
-/* True if elements are in row-major order without gaps; the stride of an extent of 1 is ignored. */
+/* Return true if a tensor is row-major without gaps, or empty; strides of extents 1 are ignored. */
 WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
-  uint64_t step = 1; /* unsigned: third-party extents may overflow */
+  uint64_t step = 1; /* unsigned, because the product of extents may overflow */
   if (tensor->strides == NULL) return true;
   for (int32_t i = ndim - 1; i >= 0; --i) {
     if (tensor->shape[i] != 1 && (uint64_t)tensor->strides[i] != step) {
@@ -216,7 +214,7 @@ WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
   return true;
 }
 
-/* Write the strides of a tensor; a compact tensor may have none. */
+/* Write the strides of a tensor to `out`; `tensor->strides` may be NULL if it is compact. */
 WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* out) {
   uint64_t step = 1;
   for (int32_t i = ndim - 1; i >= 0; --i) {
@@ -226,25 +224,23 @@ WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* 
 }
 
 WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
-  uint64_t size = 1; /* unsigned: third-party extents may overflow */
+  uint64_t size = 1; /* unsigned, because the product of extents may overflow */
   for (int32_t i = 0; i < tensor->ndim; ++i) size *= (uint64_t)tensor->shape[i];
   return (int64_t)size;
 }
 
-/* Address of the first element. */
+/* Return the address of the first element. */
 WRAPPER_HOT void* wrapper_address(const DLTensor* tensor) {
   return (void*)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset);
 }
 
-/* Alignment in bytes of an element in C; 1 for types that C does not have. */
+/* Return the alignment in bytes that C gives elements of a dtype; 1 if C has no such type. */
 WRAPPER_HOT uint32_t wrapper_alignment(DLDataType dtype) {
   uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;
   return size * 8 == bits && (size & (size - 1)) == 0 && size != 0 ? size : 1;
 }
 
-/* ---- Extents: return 0, or -1 if the result overflows 64 bits
- * -------------------------------------
- */
+/* ---- Arithmetic of extents: divisions return -1 on overflow, else 0 -------------------------- */
 
 WRAPPER_HOT int wrapper_divide(int64_t left, int64_t right, int64_t* out) {
   if (right == -1) return __builtin_sub_overflow((int64_t)0, left, out) ? -1 : 0;
@@ -269,9 +265,9 @@ WRAPPER_HOT int64_t wrapper_min(int64_t left, int64_t right) { return left < rig
 
 WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > right ? left : right; }
 
-/* ---- Numbers and strings --------------------------------------------------------------------- */
+/* ---- Conversion of numbers and strings ------------------------------------------------------- */
 
-/* Read an unsigned 64-bit integer; from 2^63 on, the value is a big integer. */
+/* Read an unsigned 64-bit integer, which is a big integer from 2^63 on; return false for others. */
 WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {
   TVMFFIByteArray digits;
   if (value->type_index == kTVMFFIInt) {
@@ -293,7 +289,7 @@ WRAPPER_HOT double wrapper_float(const TVMFFIAny* value) {
   return value->type_index == kTVMFFIFloat ? value->v_float64 : (double)value->v_int64;
 }
 
-/* Return the index of the first NUL in a string, or -1. */
+/* Return the index of the first NUL in a string, or -1 without a NUL. */
 WRAPPER_HOT int64_t wrapper_find_nul(TVMFFIByteArray text) {
   for (size_t i = 0; i < text.size; ++i) {
     if (text.data[i] == '\0') return (int64_t)i;
@@ -335,12 +331,13 @@ WRAPPER_HOT int wrapper_return_uint64(uint64_t value, TVMFFIAny* result) {
 
 /* ---- Workspaces ------------------------------------------------------------------------------ */
 
-/* Defined if some wrapper of the file has a workspace and the file includes c_env_api.h. */
+/* Defined only in files that include c_env_api.h, because some wrapper has a workspace. */
 #ifdef TVM_FFI_EXTRA_C_ENV_API_H_
 
 enum { WRAPPER_WORKSPACE_ALIGNMENT = 256 };
 
-/* Allocate device memory for one call; the caller releases the handle.  Size 0 gives NULL. */
+/* Allocate aligned device memory for one call.  The caller must release the handle.  Size 0 leaves
+ * handle and address NULL. */
 WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectHandle* handle,
                                    void** address) {
   int64_t shape[1];
@@ -367,7 +364,7 @@ WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectH
 
 #endif /* TVM_FFI_EXTRA_C_ENV_API_H_ */
 
-/* Return a tensor; consumes the handle. */
+/* Return a tensor as the result of the call; consumes the handle. */
 WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* result) {
   result->type_index = kTVMFFITensor;
   result->zero_padding = 0;
@@ -375,7 +372,7 @@ WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* resu
   return 0;
 }
 
-/* Return several tensors as an Array; consumes the handles. */
+/* Return several tensors as an Array, the result of the call; consumes the handles. */
 WRAPPER_HOT int wrapper_return_tensors(TVMFFIObjectHandle* tensors, int32_t count,
                                        TVMFFIAny* result) {
   static const TVMFFIByteArray name = {"ffi.Array", 9};

@@ -2,8 +2,8 @@
 """Function signatures: parameters, types, shapes, defaults, directions and results.
 
 A `Signature` is parsed from text or JSON, or derived from Python annotations or the metadata of a
-library. Checks, generated wrappers, stubs and adapters are derived from it. The package works
-without the native library.
+library. Checks, generated wrappers, stubs and adapters are derived from it. Parsing and printing
+signatures does not need the native library.
 """
 
 from ._expression import Expression, evaluate
@@ -27,4 +27,4 @@ __all__ = [
 
 for _public in __all__:
     if isinstance(globals()[_public], type):
-        globals()[_public].__module__ = __name__  # pickles and `help` use the public module
+        globals()[_public].__module__ = __name__  # the module that pickles and `help` name

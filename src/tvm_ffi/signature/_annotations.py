@@ -61,7 +61,7 @@ def signature_from_inspect(
     parameters = tuple(map(_parameter, signature.parameters.values()))
     annotation = signature.return_annotation
     _, result = _read(Any if annotation is inspect.Signature.empty else annotation)
-    # `<lambda>` is not an identifier.
+    # The name of a lambda is `<lambda>`, which a signature cannot have.
     return make(parameters, (Result(result),), name if name.isidentifier() else "")
 
 
@@ -83,10 +83,10 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
 
 
 def _read(annotation: Any) -> tuple[str | None, Type]:
-    """Return the type that an annotation declares, and its direction or None."""
+    """Return the direction (None if undeclared) and the type that an annotation declares."""
     if isinstance(annotation, str):
         return parse_annotation(annotation)
-    for text in getattr(annotation, "__metadata__", ()):  # Annotated
+    for text in getattr(annotation, "__metadata__", ()):  # of typing.Annotated
         if isinstance(text, str):
             return parse_annotation(text)
     if hasattr(annotation, "__metadata__"):
@@ -103,7 +103,7 @@ def _read(annotation: Any) -> tuple[str | None, Type]:
 
 
 def _without_none(annotation: Any) -> Any:
-    """Return the other member of a union of two types with None; None for anything else."""
+    """Return `T` for the annotation ``T | None``; None for any other annotation."""
     members = typing.get_args(annotation)
     if len(members) == 2 and type(None) in members:
         return members[0] if members[1] is type(None) else members[1]
@@ -116,7 +116,7 @@ def _optional(type_: Type) -> Type:
     return replace(type_, is_optional=True)
 
 
-# ---- jaxtyping -----------------------------------------------------------------------------------
+# ---- jaxtyping annotations -----------------------------------------------------------------------
 
 
 def _is_jaxtyping(annotation: Any) -> bool:
@@ -133,7 +133,8 @@ def _jaxtyping_tensor(annotation: Any) -> TensorType:
 def _jaxtyping_extent(token: str) -> Extent:
     if token == ELLIPSIS or token.startswith("*"):
         return ELLIPSIS
-    if token.startswith(("#", "_")):  # broadcastable or unchecked: any size
+    # jaxtyping marks broadcastable dimensions with #, unchecked dimensions with _.
+    if token.startswith(("#", "_")):
         return ANY_EXTENT
-    _, _, token = token.rpartition("=")  # jaxtyping ignores a name before =
+    _, _, token = token.rpartition("=")  # in `name=4`, jaxtyping ignores the name
     return parse_extent(token)

@@ -15,7 +15,7 @@ __all__ = ["binding_problem", "missing_arguments_message", "too_many_arguments_m
 def binding_problem(
     signature: Declaration, num_positional: int, keywords: Sequence[str]
 ) -> str | None:
-    """Return the error message for arguments that do not match the parameters; None if they do.
+    """Return the error message for arguments that do not match the parameters; None if they match.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def too_many_arguments_message(least: int, most: int, given: str) -> str:
     least, most : int
         Number of required and of all positional parameters.
     given : str
-        Number of positional arguments, or a template placeholder for it.
+        Number of positional arguments as text, or the placeholder ``{got}`` of a template.
     """
     count = str(most) if least == most else f"from {least} to {most}"
     plural = "" if count == "1" else "s"

@@ -77,11 +77,11 @@ class Failure:
         return self.template.format(**holes)
 
     def parts(self) -> list[tuple[str, str | None]]:
-        """Return pieces of the message, each with the placeholder after it, or None."""
+        """Return the pieces of the template, each with the placeholder after it, or None."""
         found: list[tuple[str, str | None]] = []
         pending = ""
         for text, hole, _, _ in string.Formatter().parse(self.template):
-            pending += text  # a doubled brace starts a new piece
+            pending += text  # `parse` also splits at a doubled brace; join these pieces
             if hole is not None:
                 found.append((pending, hole))
                 pending = ""
@@ -95,13 +95,13 @@ class Check:
     Parameters
     ----------
     kind : str
-        One of the kinds below.
+        Kind of the check; the section Notes lists all kinds.
     parameter : Parameter
         Parameter whose argument is checked.
     position : int
         Index of the parameter.
     failures : mapping from str to Failure
-        Errors by name, as listed below.
+        Errors by the names that the section Notes lists.
     axis : int
         For ``extent``: the dimension; negative axes count from the end.
     extent : int, str or Expression
@@ -109,21 +109,21 @@ class Check:
 
     Notes
     -----
-    Kinds with their failures, and the placeholders of those:
+    Each kind of check has these failures; parentheses contain the placeholders of the template:
 
-    - ``type``: ``type``; for an int of more than 64 bits, ``big``; got, the name of a type
-    - ``range``: ``range``; got
-    - ``integer``: ``differs``; expected, got
-    - ``ndim``: ``ndim``; got
-    - ``dtype``: ``dtype``; got.  ``variable``, if an earlier tensor bound another dtype; expected,
-      got
-    - ``device``: ``device``; got
-    - ``layout``: ``layout``; got, the strides
+    - ``type``: ``type`` (got, the name of a type); ``big`` (got) for an int of more than 64 bits
+    - ``range``: ``range`` (got)
+    - ``integer``: ``differs`` (expected, got)
+    - ``ndim``: ``ndim`` (got)
+    - ``dtype``: ``dtype`` (got); ``variable`` (expected, got) if an earlier tensor has bound the
+      dtype variable to another dtype
+    - ``device``: ``device`` (got)
+    - ``layout``: ``layout`` (got, the strides)
     - ``writable``: ``writable``
-    - ``extent``: ``differs``; axis if it is negative, expected unless it is a constant, got.
-      ``zero TEXT`` and ``overflow TEXT`` for each operation in the expression
-    - ``alignment``: ``alignment``; got, in bytes
-    - ``address``: ``null``.  ``alignment``; expected, got, in bytes
+    - ``extent``: ``differs`` (axis if it is negative, expected unless it is a constant, got);
+      ``zero TEXT`` and ``overflow TEXT`` for each operation TEXT in the expression
+    - ``alignment``: ``alignment`` (got, in bytes)
+    - ``address``: ``null``; ``alignment`` (expected, got, both in bytes)
     """
 
     kind: str
@@ -135,7 +135,7 @@ class Check:
 
     @property
     def tensor(self) -> TensorType:
-        """The parameter's type, which must be a tensor."""
+        """The `TensorType` of the parameter; only for checks of tensors."""
         assert isinstance(self.parameter.type, TensorType)
         return self.parameter.type
 
@@ -198,9 +198,10 @@ def checks(signature: Declaration) -> Iterator[Check]:
 
 
 def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
-    """Return the native types that a type accepts; None if the type index does not decide it.
+    """Return the names of the native types that a parameter type accepts.
 
-    Types have the names of `_schema.names`: ``int``, ``None``, ``Tensor``.
+    None if the type index of a value does not decide, as for ``Array[int]``.  Names are Python
+    names (`_schema.names`): ``int``, ``None``, ``Tensor``.
     """
     if isinstance(type_, ValueType):
         schema, is_optional = type_.schema, False
@@ -216,7 +217,7 @@ def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
 
 
 def operations(extent: Extent) -> Iterator[Expression]:
-    """Yield the operations of an extent, operands first."""
+    """Yield the operations of an extent expression, each after its operands."""
     if isinstance(extent, Expression):
         for operand in extent.operands:
             yield from operations(operand)
@@ -224,7 +225,7 @@ def operations(extent: Extent) -> Iterator[Expression]:
 
 
 def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
-    """Yield the extents to check with their axes; axes after ``...`` are negative."""
+    """Yield axis and extent of each dimension to check; axes after ``...`` count from the end."""
     is_after_gap = False
     for axis, extent in enumerate(shape):
         if extent == ELLIPSIS:
@@ -234,7 +235,7 @@ def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
 
 
 def literal_template(text: str) -> str:
-    """Return a text as a template without placeholders."""
+    """Return a template whose message is `text`: braces are doubled."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -326,7 +327,7 @@ def _ndim_text(shape: tuple[Extent, ...]) -> str:
 
 
 def _is_integer(type_: Type) -> bool:
-    """Return True if the argument, unless it is None, is an integer."""
+    """Return True if all values of a type, except None, are integers."""
     if isinstance(type_, ScalarType):
         return integer_range(type_.dtype) is not None
     names = accepted_type_names(type_)

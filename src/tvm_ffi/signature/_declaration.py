@@ -86,14 +86,15 @@ class Declaration:
 
 
 def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT, ...]:
-    """Return the members as a tuple; raise TypeError unless all are instances of `cls`."""
-    if isinstance(parts, str):  # a str is an iterable of its letters
+    """Return `parts` as a tuple; raise TypeError unless all are instances of `cls`."""
+    if isinstance(parts, str):  # a str is iterable, too: its elements are characters
         raise TypeError(f"{name} must be a tuple of {cls.__name__}, got the text {parts!r}")
     found = tuple(map(builtin_value, parts))
     for part in found:
         if not isinstance(part, cls):
             raise TypeError(
-                f"{name} must be a tuple of {cls.__name__}, one is of type {type(part).__name__}"
+                f"{name} must be a tuple of {cls.__name__}, got an element of type "
+                f"{type(part).__name__}"
             )
     return found
 
@@ -115,7 +116,9 @@ def _check_function_name(name: Any) -> None:
         raise TypeError(f"name of a function must be a str, got {type(name).__name__}")
     parts = name.replace("::", ".").split(".")
     if name and not all(part.isidentifier() for part in parts):
-        raise ValueError(f"{name!r} cannot be the name of a function")
+        raise ValueError(
+            f"{name!r} cannot be the name of a function; expected a name like 'f' or 'ns.f'"
+        )
 
 
 def _check_parameters(parameters: tuple[Parameter, ...]) -> None:

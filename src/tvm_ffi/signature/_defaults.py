@@ -14,8 +14,9 @@ __all__ = ["checked_default", "same_default"]
 
 _INT64 = (-(2**63), 2**63 - 1)
 _MAX_DEPTH = 20
-# Bound on comparisons of default elements with type alternatives: a base amount, and an amount per
-# element. The bound prevents denial of service: each alternative of a union visits the whole list.
+# Largest number of comparisons between the elements of a default and types: a base number, and a
+# number per element. The limit prevents denial of service, because each alternative of a union type
+# visits all elements of a list.
 _MAX_COMPARISONS, _COMPARISONS_PER_PART = 1000, 8
 _SEQUENCES = ("Array", "List", "list", "tuple", "ffi.Shape")
 
@@ -54,7 +55,7 @@ def same_default(left: Any, right: Any) -> bool:
         return False
     if isinstance(left, tuple):
         return len(left) == len(right) and all(map(same_default, left, right))
-    # `repr` distinguishes 0.0 from -0.0, and NaN has one representation.
+    # Compare floats by `repr`, which distinguishes 0.0 from -0.0 and is the same for all NaN.
     return repr(left) == repr(right) if isinstance(left, float) else bool(left == right)
 
 
@@ -75,7 +76,7 @@ _NO_MATCH = object()
 
 
 class _DefaultConverter:
-    """Converts a default to a value type, with a bounded number of comparisons."""
+    """Converts a default to its declared `ValueType`, with a limited number of comparisons."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -83,12 +84,12 @@ class _DefaultConverter:
         self._counted: set[int] = set()  # ids of lists whose elements are included in `_remaining`
 
     def value(self, schema: Schema, default: Any, depth: int) -> Any:
-        """Return the default converted to the type, or `_NO_MATCH`."""
+        """Return a default converted to a type; `_NO_MATCH` if the type does not accept it."""
         self._count(default, depth)
         origin, args = schema.origin, schema.args or ()
         if origin in ("Union", "Optional"):
             options = [*args, Schema("None")] if origin == "Optional" else args
-            # Prefer the exact class: `int | float` keeps 1 an int.
+            # Prefer the alternative with the default's class: with `int | float`, 1 stays an int.
             found = [self.value(option, default, depth + 1) for option in options]
             found = [value for value in found if value is not _NO_MATCH]
             exact = [value for value in found if type(value) is type(default)]
@@ -99,13 +100,13 @@ class _DefaultConverter:
 
     def _count(self, default: Any, depth: int) -> None:
         if depth > _MAX_DEPTH:
-            raise ValueError(f"{self._where}: nested deeper than {_MAX_DEPTH}")
+            raise ValueError(f"{self._where}: nested deeper than {_MAX_DEPTH} levels")
         if isinstance(default, (list, tuple)) and id(default) not in self._counted:
             self._counted.add(id(default))
             self._remaining += _COMPARISONS_PER_PART * len(default)
         self._remaining -= 1
         if self._remaining < 0:
-            raise ValueError(f"{self._where}: too many alternatives in its type")
+            raise ValueError(f"{self._where}: its type has too many alternatives")
 
     def _sequence(self, origin: str, args: tuple[Schema, ...], default: Any, depth: int) -> Any:
         if origin not in (*_SEQUENCES, "Any"):

@@ -28,7 +28,7 @@ __all__ = [
 
 Extent = Union[int, str, "Expression"]
 
-FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # name -> number of arguments
+FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # function -> number of arguments
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _LIMITS = (-(2**63), 2**63 - 1)
 
@@ -39,7 +39,7 @@ class ExtentError(ValueError):
     Parameters
     ----------
     operation : Expression
-        The operation without a value.
+        The operation that failed.
     reason : {"zero", "overflow"}
         Division by zero, or a value that does not fit 64 bits.
     """
@@ -69,7 +69,7 @@ class Expression:
     def __post_init__(self) -> None:
         arity = FUNCTIONS.get(self.operator, 2 if self.operator in _PRECEDENCE else None)
         if arity is None:
-            raise ValueError(f"unknown operator {self.operator!r}")
+            raise ValueError(f"unknown operator {self.operator!r} in an extent")
         object.__setattr__(self, "operands", tuple(map(builtin_value, self.operands)))
         if len(self.operands) != arity:
             raise ValueError(f"{self.operator!r} takes {arity} operands, got {len(self.operands)}")
@@ -79,7 +79,7 @@ class Expression:
                     f"an operand is an int, a name or an expression, got {type(operand).__name__}"
                 )
             if isinstance(operand, int) and not fits_64_bits(operand):
-                raise ValueError(f"{operand} does not fit 64 bits")
+                raise ValueError(f"operand {operand} does not fit 64 bits")
 
     def __str__(self) -> str:
         return extent_text(self)
@@ -140,7 +140,7 @@ def apply(operator: str, left: Any, right: Any) -> Any:
 
 
 def extent_text(extent: Extent, precedence: int = 0) -> str:
-    """Return the text of an extent; `precedence` decides whether it needs brackets."""
+    """Return the text of an extent, in brackets if its operator is below `precedence`."""
     if not isinstance(extent, Expression):
         return str(extent)
     own = _PRECEDENCE.get(extent.operator)

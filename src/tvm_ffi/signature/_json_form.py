@@ -96,16 +96,16 @@ def _constant_to_json(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     if isinstance(value, float):
-        # As text: a reader might parse 1.0 as an int, or round.
+        # Floats are written as text: a JSON reader might parse 1.0 as an int, or round it.
         return {"float": repr(value)}
     return value
 
 
-# ---- reading -------------------------------------------------------------------------------------
+# ---- reading of JSON -----------------------------------------------------------------------------
 
 
 def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) -> DeclarationT:
-    """Return the signature in a JSON object or its text."""
+    """Return the signature that a JSON object, or its JSON text, describes."""
     if isinstance(obj, str):
         try:
             obj = json.loads(obj)
@@ -134,7 +134,7 @@ def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) 
 
 
 class _Members:
-    """The members of a JSON object, with type checks."""
+    """Access to the members of a JSON object, with type checks."""
 
     def __init__(self, obj: Any, subject: str) -> None:
         if not isinstance(obj, Mapping):
@@ -153,7 +153,9 @@ class _Members:
             return default[0]
         value = self._obj.get(name)
         if not isinstance(value, cls) or (isinstance(value, bool) and cls is int):
-            expected = cls.__name__ if isinstance(cls, type) else "another type"
+            expected = (
+                cls.__name__ if isinstance(cls, type) else " or ".join(c.__name__ for c in cls)
+            )
             raise TypeError(
                 f"member '{name}' of {self._subject} in JSON must be of type {expected}, "
                 f"got {type(value).__name__}"
@@ -186,7 +188,10 @@ def _type_from_json(obj: Any) -> Type:
     if "scalar" in members:
         return ScalarType(members.take("scalar", str), is_optional)
     if "tensor" not in members:
-        raise ValueError("a type in JSON has one of the members 'value', 'scalar' and 'tensor'")
+        raise ValueError(
+            "a type in JSON must have one of the members 'value', 'scalar' and 'tensor', "
+            f"got {', '.join(members.names()) or 'none'}"
+        )
     dtype = members.take("tensor", (str, list, type(None)))
     shape = members.take("shape", list, None)
     return TensorType(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of enum members and NumPy scalars to built-in int, float, str and bytes.
 
-Classes derived from these types override `repr` and `str`, so signatures store built-in values,
-which have a unique text form.
+Classes derived from these types may override `repr` and `str`. Signatures therefore store values of
+the built-in classes, which have a unique text form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONVERSIONS: dict[type, Callable[[Any], Any]] = {
 
 
 def builtin_value(value: Any) -> Any:
-    """Return a number, str or bytes as an instance of its built-in class, other values as is."""
+    """Return a number, str or bytes as an instance of its built-in class; other values as is."""
     for cls, convert in _CONVERSIONS.items():
         if isinstance(value, cls) and type(value) not in (cls, bool):
             return convert(value)

@@ -26,7 +26,7 @@ __all__ = [
     "warn_damaged",
 ]
 
-_MAX_WARNED = 10_000
+_MAX_WARNED = 10_000  # functions in `_warned`, which is then cleared
 _warned: set[tuple[str, str]] = set()
 
 
@@ -50,7 +50,7 @@ def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> 
     """
     try:
         metadata = parsed_metadata(get_metadata())
-    except MemoryError:  # the metadata may be valid
+    except MemoryError:  # not damage: the metadata may be valid
         raise
     except Exception as error:
         warn_damaged(name, library, error)
@@ -81,7 +81,7 @@ def signature_in(metadata: Mapping[str, Any], name: str) -> Signature | None:
     Raises
     ------
     ValueError
-        If the member is not a signature, or the signature belongs to another function.
+        If the member ``signature`` is not a signature, or is that of another function.
     """
     signature = Signature.from_metadata(metadata, name)
     if signature is not None:
@@ -120,7 +120,7 @@ def metadata_text(signature: Signature, members: Mapping[str, Any] | None = None
     signature : Signature
         The signature.
     members : mapping, optional
-        Other members, which are kept; ``type_schema`` is added if it is missing.
+        Further members of the metadata; ``type_schema`` is added if it is not among them.
     """
     schema = json.dumps(schema_to_json(signature.to_type_schema()))
     return json.dumps({"type_schema": schema, **(members or {}), "signature": str(signature)})

@@ -71,7 +71,7 @@ class _Bindings:
         self._dtypes: dict[str, str] = {}
 
     def bind(self, where: str, type_: TensorType, given: TensorSpec) -> None:
-        """Bind the names in a tensor type to the extents and the dtype of an input."""
+        """Bind the extent names and the dtype variable of a tensor type to those of an input."""
         self._bind_dtype(where, type_, given.dtype)
         if type_.shape is None:
             return
@@ -101,7 +101,7 @@ class _Bindings:
             raise OutputError(f"{where} must have dtype {' or '.join(allowed)}, got {given}")
 
     def spec_of(self, where: str, type_: TensorType) -> TensorSpec:
-        """Return shape and dtype of an output."""
+        """Return shape and dtype of an output, computed from the bound extents and dtypes."""
         dtype = self._dtypes.get(type_.variable) if type_.variable else type_.dtype
         if not isinstance(dtype, str):
             raise OutputError(f"the signature does not say which dtype {where} has")
@@ -121,14 +121,16 @@ class _Bindings:
 
 
 def _pairs(expected: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
-    """Yield each extent, except ``...``, with the extent of the input in the same dimension."""
+    """Yield each declared extent, except ``...``, with the input's extent of that dimension."""
     if ELLIPSIS not in expected:
         yield from zip(expected, given)
         return
     first = expected.index(ELLIPSIS)
     last = len(expected) - first - 1
     if first + last > len(given):
-        raise OutputError(f"a shape has too few dimensions: {given}")
+        raise OutputError(
+            f"expected a tensor of at least {first + last} dimensions, got shape {given}"
+        )
     yield from zip(expected[:first], given)
     if last:
         yield from zip(expected[-last:], given[-last:])
@@ -138,6 +140,6 @@ def _evaluate(extent: Extent, values: Mapping[str, Any]) -> Any:
     if not isinstance(extent, Expression):
         return values[extent] if isinstance(extent, str) else extent
     if all(isinstance(value, int) for value in values.values()):
-        return evaluate(extent, values)  # checks overflow and division by zero
+        return evaluate(extent, values)  # raises on overflow and division by zero
     left, right = (_evaluate(operand, values) for operand in extent.operands)
     return apply(extent.operator, left, right)

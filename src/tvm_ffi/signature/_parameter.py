@@ -19,13 +19,13 @@ __all__ = ["DIRECTIONS", "EMPTY", "KINDS", "UNKNOWN", "Parameter", "Result", "ch
 
 
 class _Empty:
-    """Class of `EMPTY`; `inspect.Parameter.empty` is a class, which cannot be a default here."""
+    """Class of `EMPTY`, the mark of a parameter without a default."""
 
     def __repr__(self) -> str:
         return "EMPTY"
 
     def __reduce__(self) -> str:
-        return "EMPTY"  # `is EMPTY` also holds for copies and unpickled values
+        return "EMPTY"  # copies and unpickled values are `EMPTY` itself
 
 
 EMPTY: Any = _Empty()
@@ -62,7 +62,7 @@ class Parameter:
     Raises
     ------
     TypeError
-        If the default has another type.
+        If the default does not have the parameter's type.
     ValueError
         If a member has an invalid value, or the default is out of the type's range.
     """
@@ -81,7 +81,10 @@ class Parameter:
                 f"got {type(self.type).__name__}"
             )
         if self.kind not in KINDS:
-            raise ValueError(f"kind of parameter '{self.name}' must be one of {', '.join(KINDS)}")
+            raise ValueError(
+                f"kind of parameter '{self.name}' must be one of {', '.join(KINDS)}, "
+                f"got {self.kind!r}"
+            )
         self._check_direction()
         if self.default is not EMPTY:
             if self.kind == "variadic":
@@ -142,7 +145,7 @@ class Result:
 
     def __post_init__(self) -> None:
         if isinstance(self.type, TensorType) and self.type.alignment is not None:
-            # No check would use it: the function or the caller's allocator decides the alignment.
+            # No check uses the alignment of a result: the function or its allocator decides it.
             raise ValueError("'align' is only for parameters, not for results")
         if self.name is not None:
             object.__setattr__(self, "name", checked_name(self.name, "result"))
@@ -161,9 +164,9 @@ def checked_name(name: Any, role: str) -> str:
     Raises
     ------
     TypeError
-        If it is not a str.
+        If `name` is not a str.
     ValueError
-        If it is not an identifier, or a Python keyword.
+        If `name` is not an identifier, or is a Python keyword.
     """
     if not isinstance(name, str):
         raise TypeError(f"name of a {role} must be a str, got {type(name).__name__}")

@@ -7,7 +7,8 @@
     results    =  type  |  "(" result { "," result } ")"        result  =  [ name ":" ] type
     type       =  ( tensor | number ) [ "|" "None" ]  |  any type of `_schema.parsing`
     tensor     =  ( dtype | variable | "{" dtype { "," dtype } "}" | "Tensor" ) [ "*" ]
-                  [ "[" [ extent { "," extent } ] "]" ] [ "compact" | "strided" ] [ "on" device ]
+                  [ "[" [ extent { "," extent } ] "]" ] [ "compact" | "strided" ]
+                  [ "align" bytes ] [ "on" device ]
     extent     =  "..." | "_" | an expression over names and numbers
     clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
                |  "raises" name { "," name }  |  "non_blocking"  |  "doc" string
@@ -36,18 +37,19 @@ __all__ = ["parse_annotation", "parse_extent", "parse_signature"]
 
 DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
-_MAX_DEPTH = 50  # of brackets in expressions and constants
-_MAX_DIGITS = 400
-# Names that are followed by a bracket and are not tensors.
+_MAX_DEPTH = 50  # largest depth of nested brackets and operations
+_MAX_DIGITS = 400  # largest number of digits of an integer
+# Generic types such as `Array[int]`; any other name before a bracket is the dtype of a tensor.
 _GENERIC = {*INDEX_OF_WORD, *NUM_ARGS, *ORIGIN_OF_KEY.values(), "Callable"} - {"Tensor"}
 _CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
 
 
 class _SignatureTokens(Tokens):
-    """Tokens with fractions, strings and ``->``; a ``*`` after a name may be a product."""
+    """Tokenizer of signatures, which also have fractions, strings, operators and ``float32*``."""
 
     _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
-    # A star belongs to the name if the text after it cannot be a factor.
+    # The star in `float32*[n]` belongs to the name, the star in `n*2` is an operator. A star
+    # belongs to the name before it if the text after it cannot be a factor.
     _AFTER_STAR = (
         r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|doc)\b|align\s+\d)"
     )
@@ -65,7 +67,7 @@ def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
     Raises
     ------
     ValueError
-        If the text is not a signature; the message contains the position.
+        If the text is not a signature; the message contains the offset of the error.
     """
     if not isinstance(text, str):
         raise TypeError(f"a signature's text must be a str, got {type(text).__name__}")
@@ -93,21 +95,21 @@ def parse_extent(text: str) -> Extent:
 
 
 class _SignatureParser:
-    """Recursive-descent parser that starts at the current token."""
+    """Recursive-descent parser of signatures; it starts at the current token."""
 
     def __init__(self, tokens: _SignatureTokens) -> None:
         self._tokens = tokens
         self._depth = 0
-        self._variables_at: dict[str, int] = {}  # first position of each dtype variable
+        self._variables_at: dict[str, int] = {}  # offset of the first use of each dtype variable
 
     def _located(self, position: int, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Return `make(...)`; report its errors at a position of the text."""
+        """Return the result of `make`; report its errors at a position of the text."""
         try:
             return make(*args, **kwargs)
         except (TypeError, ValueError) as error:
             raise self._tokens.fault(position, str(error)) from None
 
-    # ---- signature and clauses --------------------------------------------------------------
+    # ---- parsing of signatures and clauses --------------------------------------------------
 
     def signature(self, make: type[DeclarationT]) -> DeclarationT:
         tokens = self._tokens
@@ -172,7 +174,7 @@ class _SignatureParser:
             raise self._tokens.fault(position, "expected a string")
         return text
 
-    # ---- parameters and results -------------------------------------------------------------
+    # ---- parsing of parameters and results --------------------------------------------------
 
     def _parameters(self) -> list[Parameter]:
         tokens = self._tokens
@@ -187,7 +189,7 @@ class _SignatureParser:
                         "'/' must follow the positional-only parameters and may occur once",
                     )
                 found = [_as_positional_only(parameter) for parameter in found]
-                kind = "positional "  # `strip` removes the space; a second '/' is an error
+                kind = "positional "  # the space makes a second '/' an error
             elif tokens.accept("*") and tokens.token in (",", ")"):
                 if kind == "keyword-only" or tokens.token == ")":
                     raise tokens.fault(
@@ -214,7 +216,7 @@ class _SignatureParser:
         return made
 
     def direction(self) -> str | None:
-        """Read a direction if the current token is one and a type follows."""
+        """Read a direction; return None unless the current token is one and a type follows."""
         if self._tokens.token in DIRECTIONS and self._tokens.peek() not in ("[", ",", ")", ""):
             return self._tokens.advance()
         return None
@@ -245,7 +247,7 @@ class _SignatureParser:
             raise self._tokens.error(expected)
         return self._tokens.advance()
 
-    # ---- types ------------------------------------------------------------------------------
+    # ---- parsing of types -------------------------------------------------------------------
 
     def type_(self) -> Type:
         tokens = self._tokens
@@ -325,7 +327,7 @@ class _SignatureParser:
         self._tokens.expect("None")
         return True
 
-    # ---- extents ----------------------------------------------------------------------------
+    # ---- parsing of extents -----------------------------------------------------------------
 
     def _shape(self) -> list[Extent]:
         tokens = self._tokens
@@ -351,7 +353,7 @@ class _SignatureParser:
         found = operand()
         depth = self._depth
         while self._tokens.token in operators:
-            self._enter()  # each operation nests the value deeper
+            self._enter()  # each operation adds a level to the expression
             position = self._tokens.position
             operator = self._tokens.advance()
             found = self._located(position, Expression, operator, (found, operand()))
@@ -394,15 +396,17 @@ class _SignatureParser:
 
     def _integer(self) -> int:
         if len(self._tokens.token) > _MAX_DIGITS:
-            raise self._tokens.error("a number of fewer digits")
+            raise self._tokens.error(f"a number of at most {_MAX_DIGITS} digits")
         return int(self._tokens.advance())
 
     def _enter(self) -> None:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            raise self._tokens.fault(self._tokens.position, f"nested deeper than {_MAX_DEPTH}")
+            raise self._tokens.fault(
+                self._tokens.position, f"nested deeper than {_MAX_DEPTH} levels"
+            )
 
-    # ---- constants --------------------------------------------------------------------------
+    # ---- parsing of constants ---------------------------------------------------------------
 
     def _constant(self) -> Any:
         tokens = self._tokens

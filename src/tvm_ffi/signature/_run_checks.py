@@ -38,7 +38,7 @@ def _raise(failure: Failure, **holes: object) -> None:
     raise _ERRORS[failure.error](failure.message(**holes))
 
 
-# ---- binding -------------------------------------------------------------------------------------
+# ---- argument binding ----------------------------------------------------------------------------
 
 
 def bind_arguments(
@@ -69,7 +69,7 @@ def bind_arguments(
 
 
 class _CallChecker:
-    """Runs the checks of one call and keeps the extents and dtypes bound so far."""
+    """Runs the checks of one call; stores the extents and dtypes that names are bound to."""
 
     def __init__(self, signature: Declaration, arguments: Mapping[str, Any]) -> None:
         self._signature, self._arguments = signature, arguments
@@ -85,7 +85,7 @@ class _CallChecker:
         elif check.kind in ("range", "integer"):
             for number in self._integers.get(check.parameter.name, ()):
                 getattr(self, f"_{check.kind}")(check, number)
-        elif check.parameter.name in self._tensors:  # an optional tensor may be None
+        elif check.parameter.name in self._tensors:  # an optional tensor that is None is not
             getattr(self, f"_{check.kind}")(check, self._tensors[check.parameter.name])
 
     def _type(self, check: Check) -> None:
@@ -102,7 +102,7 @@ class _CallChecker:
                 self._memory(parameter, value)
 
     def _memory(self, parameter: Parameter, value: Any) -> None:
-        """Refuse read-only memory, as a call does; written tensors have the check `writable`."""
+        """Raise BufferError for read-only memory, where the signature has no check `writable`."""
         try:
             values.check_memory(value, parameter.direction)
         except BufferError as error:
@@ -117,7 +117,7 @@ class _CallChecker:
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
             explained = values.add_error_context(error, where, f"While checking {where}")
-            # an exception class that cannot be rebuilt; it has a note instead
+            # this exception class cannot be rebuilt; the context has been added to it as a note
             if explained is error:
                 raise
             raise explained from error
@@ -172,7 +172,7 @@ class _CallChecker:
             self._bind(check, check.extent, got, axis)
             return
         if not self._extents.keys() >= set(names_in(check.extent)):
-            return  # the name is bound only by an optional tensor that is None
+            return  # only an optional tensor that is None binds a name in the extent
         try:
             expected = evaluate(check.extent, self._extents)
         except ExtentError as error:

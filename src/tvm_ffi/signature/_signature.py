@@ -27,24 +27,24 @@ class Signature(Declaration):
     Parameters
     ----------
     parameters : iterable of Parameter
-        In the order in which callers pass them.
+        The parameters, in the order in which callers pass arguments.
     results : iterable of Result
-        Values that the function returns: none for None, several for a tuple.
+        Values that the function returns: empty for None, several results for a tuple.
     name : str
         Name of the function; may be empty or qualified (``ns.f``, ``ns::f``).
     dtype_variables : mapping of str to iterable of str
         Variables for a dtype, each with the dtypes that it may be.
     doc : str, optional
-        Documentation.
+        Documentation of the function.
     non_blocking : bool
         Whether the function returns soon and never blocks; it is then called with the GIL held.
     errors : iterable of str
-        Kinds of errors that it raises.
+        Kinds of errors that the function raises.
 
     Raises
     ------
     TypeError, ValueError
-        If a member is invalid or contradicts another one; the message names the member.
+        If a member is invalid or contradicts another member; the message names the member.
 
     Notes
     -----
@@ -72,18 +72,18 @@ class Signature(Declaration):
         ----------
         text : str
             ``name(x: float32[n, m], y: out float32[n, m], *, scale: float = 1.0) -> int``; the
-            guide "Signatures" has the grammar.
+            guide "Signatures" describes the syntax.
 
         Raises
         ------
         ValueError
-            If the text is not a signature; the message contains the position.
+            If the text is not a signature; the message contains the offset of the error.
         """
         return parse_signature(text, Signature)
 
     @staticmethod
     def of(description: Signature | str) -> Signature:
-        """Return a signature, which may be given as its text."""
+        """Return a signature unchanged, or parse its text."""
         if isinstance(description, Signature):
             return description
         if isinstance(description, str):
@@ -93,7 +93,7 @@ class Signature(Declaration):
     def __repr__(self) -> str:
         return f"Signature.parse({str(self)!r})"
 
-    __hash__ = Declaration.__hash__  # `dataclass` would generate another
+    __hash__ = Declaration.__hash__  # `dataclass` would replace an inherited `__hash__`
 
     def __str__(self) -> str:
         return signature_text(self)
@@ -105,14 +105,14 @@ class Signature(Declaration):
         Raises
         ------
         TypeError
-            If a member has another type.
+            If a member of the JSON object has the wrong type.
         ValueError
-            If the version is newer than this package, or the signature is wrong.
+            If the version is newer than this package supports, or the signature is invalid.
         """
         return signature_from_json(obj, Signature)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the signature as a JSON object; its member ``version`` names the version."""
+        """Return the signature as a JSON object; its member ``version`` is the format version."""
         return signature_to_json(self)
 
     @staticmethod
@@ -130,7 +130,7 @@ class Signature(Declaration):
         return signature_from_schema(schema, name, Signature)
 
     def to_type_schema(self) -> Schema:
-        """Return the type of the function as in the metadata of libraries, without names."""
+        """Return the type of the function, without parameter names, as in library metadata."""
         return schema_of_signature(self)
 
     @staticmethod
@@ -149,7 +149,7 @@ class Signature(Declaration):
         ------
         ValueError
             If the text is not a signature, or contradicts ``type_schema`` in the number of
-            parameters or the category of one (tensor, number, string).
+            parameters or the category of a parameter (tensor, number, string).
         """
         return signature_from_metadata(metadata, name, Signature)
 
@@ -190,7 +190,7 @@ class Signature(Declaration):
         """Return the `inspect.Signature` of the function; annotations are text."""
         return inspect_signature(self)
 
-    # ---- arguments --------------------------------------------------------------------------
+    # ---- argument checks --------------------------------------------------------------------
 
     def check(self, *args: Any, **kwargs: Any) -> None:
         """Raise unless a call with these arguments fits the signature.
@@ -200,7 +200,8 @@ class Signature(Declaration):
         TypeError
             If arguments are missing, unknown or of another type.
         ValueError
-            If a tensor has another shape, element type, layout or device.
+            If a number is out of range, or a tensor has a wrong shape, dtype, layout, alignment or
+            device.
         BufferError
             If the function writes into a tensor that must not be written.
 

@@ -31,7 +31,7 @@ _PRINTER = TypePrinter()
 
 
 def schema_of_signature(signature: Declaration) -> Schema:
-    """Return the type of the function."""
+    """Return the function type of a signature."""
     groups: dict[str, tuple[Schema, ...]] = {"return": (_schema_of_results(signature.results),)}
     if all(parameter.kind != "variadic" for parameter in signature.parameters):
         groups["params"] = tuple(
@@ -118,7 +118,7 @@ def check_name(signature: Declaration, name: str) -> None:
 
 # ---- Consistency of a signature with the function's type -----------------------------------------
 
-# Mutually exclusive categories of parameter types; other types may belong to several.
+# Mutually exclusive categories of parameter types; types such as Any have no category.
 _CATEGORIES = {
     "Tensor": "a tensor",
     "DLTensor*": "a tensor",

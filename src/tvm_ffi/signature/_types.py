@@ -26,16 +26,16 @@ __all__ = [
     "unknown_dtype",
 ]
 
-ELLIPSIS = "..."  # any number of extents
-ANY_EXTENT = "_"  # one extent of any size
-_LARGEST_ALIGNMENT = 4096  # bytes: one memory page; no vector load or copy engine needs more
+ELLIPSIS = "..."  # in a shape: any number of dimensions
+ANY_EXTENT = "_"  # in a shape: one dimension of any extent
+_LARGEST_ALIGNMENT = 4096  # bytes in a memory page; no vector load or copy engine needs more
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
 
 @dataclass(frozen=True)
 class TensorType:
-    """A tensor.
+    """The type of a tensor parameter or result.
 
     Parameters
     ----------
@@ -81,14 +81,16 @@ class TensorType:
         if self.shape is not None:
             shape = tuple(map(_checked_extent, self.shape))
             if shape.count(ELLIPSIS) > 1:
-                raise ValueError("a shape has at most one '...'")
+                raise ValueError(f"a shape has at most one '...', got {shape.count(ELLIPSIS)}")
             object.__setattr__(self, "shape", None if shape == (ELLIPSIS,) else shape)
 
     def _check_dtype(self) -> None:
         if isinstance(self.dtype, str):
             object.__setattr__(self, "dtype", builtin_value(self.dtype))
             if not (is_dtype_name(self.dtype) or _NAME.fullmatch(self.dtype)):
-                raise ValueError(f"{self.dtype!r} is neither a dtype nor a name")
+                raise ValueError(
+                    f"{self.dtype!r} is neither a dtype nor the name of a dtype variable"
+                )
         elif self.dtype is not None:
             if not isinstance(self.dtype, (tuple, list)):
                 raise TypeError(
@@ -103,7 +105,7 @@ class TensorType:
 
     @property
     def variable(self) -> str | None:
-        """The dtype variable, or None."""
+        """The name of the dtype variable; None if the dtype is not a variable."""
         if isinstance(self.dtype, str) and not is_dtype_name(self.dtype):
             return self.dtype
         return None
@@ -148,12 +150,12 @@ class ScalarType:
 @partial_repr
 @dataclass(frozen=True, eq=False)
 class ValueType:
-    """Any other type: ``int``, ``str``, ``Array[int]``, ``Map[str, Any] | None``, a type key.
+    """A type other than a tensor or a C number: ``int``, ``Array[int]``, ``str | None``.
 
     Parameters
     ----------
     schema : Schema
-        The type; `tvm_ffi.core.TypeSchema` is one.
+        The type; a `tvm_ffi.core.TypeSchema` is accepted.
     """
 
     schema: Schema
@@ -180,9 +182,9 @@ def checked_alignment(size: int) -> int:
     Raises
     ------
     TypeError
-        If it is not an int.
+        If `size` is not an int.
     ValueError
-        If it is not a power of two in the allowed range.
+        If `size` is not a power of two in the allowed range.
     """
     if isinstance(size, bool) or not isinstance(size, int):
         raise TypeError(f"an alignment must be an int, got {type(size).__name__}")
@@ -194,7 +196,7 @@ def checked_alignment(size: int) -> int:
 
 
 def unknown_dtype(name: str, remark: str = "") -> str:
-    """Return the message for a name that is not a dtype; it ends with the nearest dtype."""
+    """Return the message for a name that is not a dtype; it suggests the nearest dtype."""
     return f"'{name}' is not a dtype{remark}{did_you_mean(name, COMMON_DTYPES)}"
 
 
@@ -202,7 +204,7 @@ _IMMUTABLE = {"None", "bool", "bytes", "dtype", "Device", "float", "int", "str",
 
 
 def is_writable(type_: Type) -> bool:
-    """Return True if a function could write into a value of the type."""
+    """Return True if a function could write into values of a type: tensors, containers, Any."""
     if isinstance(type_, ValueType):
         parts = type_.schema.args if type_.schema.origin in ("Optional", "Union") else None
         return any(part.origin not in _IMMUTABLE for part in parts or (type_.schema,))
@@ -231,7 +233,7 @@ def _checked_extent(extent: Extent) -> Extent:
     if isinstance(extent, int) and extent < 0:
         raise ValueError(f"an extent must be >= 0, got {extent}")
     if isinstance(extent, int) and not fits_64_bits(extent):
-        raise ValueError(f"{extent} does not fit 64 bits")
+        raise ValueError(f"extent {extent} does not fit 64 bits")
     if isinstance(extent, str) and extent != ELLIPSIS and _NAME.fullmatch(extent) is None:
-        raise ValueError(f"{extent!r} is not a name")
+        raise ValueError(f"an extent given as a str must be a name, got {extent!r}")
     return extent

@@ -38,12 +38,12 @@ _TYPE_NAME_OF_KEY = {
     "ffi.BigInt": BIG_INT,
     "ffi.OpaquePyObject": "Python object",
 }
-_MAX_SHOWN = 8  # strides in a message
+_MAX_SHOWN = 8  # most strides that a message shows
 _COMPLEX = 5  # dtype code of complex numbers
 
 
 def type_name_of_index(type_index: int) -> str | None:
-    """Return the name of a native type in messages; None for an unknown type index."""
+    """Return the name of a native type for messages; None for an unknown type index."""
     key = key_of_index(type_index)
     return None if key is None else _TYPE_NAME_OF_KEY.get(key, key)
 
@@ -56,7 +56,8 @@ def native_value(value: Any, accepted: Sequence[str]) -> tuple[str, Any]:
     value : object
         An argument.
     accepted : sequence of str
-        Accepted type names.  A call from Python converts an int to float, and a path to str.
+        Names of the accepted types.  If the first is ``float``, an int is converted as in a call;
+        if it is ``str``, a path.
     """
     if accepted[0] == "float" and type(value) is int:
         value = float(value)
@@ -76,7 +77,7 @@ def fits(number: int, dtype: str) -> bool:
 
 def check_value(value: Any, schema: Schema, failure: Failure) -> None:
     """Raise TypeError, which names the declared type, unless a value converts to it."""
-    # A TypeSchema, which looks up registered types.
+    # A TypeSchema can look up registered types, a plain Schema cannot.
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     try:
         known.check_value(value)
@@ -90,7 +91,7 @@ def check_memory(value: Any, direction: str) -> None:
     _check_memory(value.obj if isinstance(value, ObjectRValueRef) else value, direction)
 
 
-# ---- tensors -------------------------------------------------------------------------------------
+# ---- properties of tensors -----------------------------------------------------------------------
 
 
 def dtype_of(tensor: Any) -> Any:
@@ -107,19 +108,19 @@ def is_one_of(dtype: Any, names: Iterable[str]) -> bool:
 
 
 def dtype_text(dtype: Any) -> str:
-    """Return the name of a dtype in messages."""
+    """Return the name of a dtype for messages."""
     return "an unnamed dtype" if dtype is None else str(dtype)
 
 
 def strides_text(strides: tuple[int, ...]) -> str:
-    """Return strides as the text of a tuple, shortened after the first ones."""
+    """Return strides as the text of a tuple, with ``...`` after the first strides."""
     if len(strides) <= _MAX_SHOWN:
         return str(strides)
     return f"({', '.join(map(str, strides[:_MAX_SHOWN]))}, ...)"
 
 
 def alignment_of(dtype: Any) -> int:
-    """Return the alignment in bytes of an element in C; 1 for types that C does not have."""
+    """Return the alignment in bytes that C gives elements of a dtype; 1 if C has no such type."""
     if dtype is None:
         return 1
     bits = dtype.bits // 2 if dtype.type_code == _COMPLEX else dtype.bits

@@ -173,7 +173,7 @@ def test_an_image_can_be_a_file(tmp_path):
         (
             lambda: DeviceImage(cubin(90), architecture="90"),
             ValueError,
-            "an architecture is like 'sm_90a', got '90'",
+            "architecture must be like 'sm_90a', got '90'",
         ),
     ],
 )
@@ -228,7 +228,7 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         (lambda: fill(cluster=[4, 8]), r"blocks of a cluster = 4\*8 must be from 1 to 16, got"),
         (lambda: fill(grid=3, cluster=2), "grid.x = 3 must be a multiple of cluster.x = 2"),
         (lambda: fill(shared_memory=300000), "shared_memory must be from 0 to 232448, got 300000"),
-        (lambda: fill(grid=[1, 1, 1, 1]), "grid has from 1 to 3 extents, got 4"),
+        (lambda: fill(grid=[1, 1, 1, 1]), "grid must have from 1 to 3 extents, got 4"),
         (
             lambda: make_launch_plan("fill(x: float32[n])", []),
             "needs at least one device image, got none",
@@ -295,7 +295,7 @@ def test_invalid_plans_are_refused(make, message):
 
 
 def test_a_float_grid_is_refused():
-    with pytest.raises(TypeError, match="grid is an int or an expression, got float"):
+    with pytest.raises(TypeError, match="grid must be an int or an expression, got float"):
         fill(grid=1.5)
 
 

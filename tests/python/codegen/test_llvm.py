@@ -106,10 +106,10 @@ def test_several_wrappers_share_a_module():
             None,
             r"scale: the callee 'scale' is `void \(ptr, ptr, i32, float\)` in this module",
         ),
-        ("scale(n: int) -> int", None, r"and `i64 \(i64\)` is called"),
+        ("scale(n: int) -> int", None, r"and the wrapper calls `i64 \(i64\)`"),
         ("f(n: int)", "data", "the callee is 'data', which is not a function"),
-        ("taken(n: int)", None, "the module has '__tvm_ffi_taken' already"),
-        ("documented(n: int)", None, "the module has '__tvm_ffi__doc_documented' already"),
+        ("taken(n: int)", None, "the module already contains '__tvm_ffi_taken'"),
+        ("documented(n: int)", None, "the module already contains '__tvm_ffi__doc_documented'"),
         ("f(n: int)", "TVMFFIObjectDecRef", "'TVMFFIObjectDecRef' is `i8 "),
         ("f(n: Array[int])", None, "cannot be passed to C"),
     ],
@@ -320,7 +320,7 @@ def test_external_functions_are_called_by_address():
 
     module = ir.Module("outside")
     llvm.emit_wrapper(module, "thrice(a: int) -> int", "triple")
-    with pytest.raises(ValueError, match="cannot be linked: nothing here defines triple$"):
+    with pytest.raises(ValueError, match="cannot be linked: this process does not define triple$"):
         llvm.jit(module)
     address = ctypes.cast(triple, ctypes.c_void_p).value
     assert llvm.jit(module, symbols={"triple": address}).thrice(5) == 15
@@ -351,7 +351,7 @@ def test_invalid_modules_are_refused(text):
 
 
 def test_invalid_optimization_levels_are_refused():
-    with pytest.raises(ValueError, match="optimization is 0, 1, 2 or 3, got 4"):
+    with pytest.raises(ValueError, match="optimization must be 0, 1, 2 or 3, got 4"):
         llvm.jit(identity(), optimization=4)
 
 

@@ -118,12 +118,12 @@ def test_types_are_parsed(text, json_form):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "character 0 of '': expected the name of a type, got the end"),
-        ("int |", "character 5 of 'int |': expected the name of a type, got the end"),
-        ("Array[int", "character 9 of 'Array[int': expected ']', got the end"),
+        ("", "character 0 of '': expected the name of a type, got the end of the text"),
+        ("int |", "character 5 of 'int |': expected the name of a type, got the end of the text"),
+        ("Array[int", "character 9 of 'Array[int': expected ']', got the end of the text"),
         ("Array[int]]", "character 10 of 'Array[int]]': expected '|' or the end, got ']'"),
         ("Map[str, 3]", "character 9 of 'Map[str, 3]': expected the name of a type, got '3'"),
-        ("int | Map[str]", "character 6: Map must have 0 or 2 arguments"),
+        ("int | Map[str]", "character 6: Map must have 0 or 2 type arguments, got 1"),
         ("Callable[int]", "character 9 of 'Callable[int]': expected '[', got 'int'"),
         ("Array[" * 101, "expected at most 100 nested brackets, got '['"),
     ],

@@ -291,8 +291,14 @@ def test_names_and_extents_may_be_enum_members():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Signature((1,)), "parameters must be a tuple of Parameter, one is of type int"),
-        (lambda: Signature((), ("int",)), "results must be a tuple of Result, one is of type str"),
+        (
+            lambda: Signature((1,)),
+            "parameters must be a tuple of Parameter, got an element of type int",
+        ),
+        (
+            lambda: Signature((), ("int",)),
+            "results must be a tuple of Result, got an element of type str",
+        ),
         (lambda: Signature((), errors="ValueError"), "errors must be a tuple of str, got the text"),
         (lambda: Signature((), doc=5), "doc must be a str or None, got int"),
         (lambda: Expression("+", (None, 1)), "an operand is an int, a name or an .* NoneType"),

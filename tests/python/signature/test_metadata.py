@@ -424,7 +424,7 @@ def test_errors_list_all_problems_of_a_description(module):
         module.describe({"f": "f(n: int", "g": "f()", "h": "h()", "f ": 3, 4: "f()"})
     lines = str(caught.value).splitlines()[1:]
     expected = [
-        "'f': character 8 of 'f(n: int': expected ')', got the end",
+        "'f': character 8 of 'f(n: int': expected ')', got the end of the text",
         "'g': the signature is that of function 'f', not of 'g'",
         "'h': the module has no such function",
         "'f ': the module has no such function",

@@ -73,13 +73,13 @@ def test_container_arguments_are_optional():
 @pytest.mark.parametrize(
     ("origin", "args", "message"),
     [
-        ("Optional", (), "Optional must have exactly one argument"),
-        ("Optional", (INT, STR), "Optional must have exactly one argument"),
-        ("Union", (INT,), "Union must have at least two arguments"),
-        ("Array", (INT, STR), "Array must have 0 or 1 argument"),
-        ("list", (INT, STR), "list must have 0 or 1 argument"),
-        ("Map", (INT,), "Map must have 0 or 2 arguments"),
-        ("Dict", (INT, STR, BOOL), "Dict must have 0 or 2 arguments"),
+        ("Optional", (), "Optional must have exactly one type argument"),
+        ("Optional", (INT, STR), "Optional must have exactly one type argument"),
+        ("Union", (INT,), "Union must have at least two type arguments"),
+        ("Array", (INT, STR), "Array must have 0 or 1 type argument"),
+        ("list", (INT, STR), "list must have 0 or 1 type argument"),
+        ("Map", (INT,), "Map must have 0 or 2 type arguments"),
+        ("Dict", (INT, STR, BOOL), "Dict must have 0 or 2 type arguments"),
         ("", (), "schema type must be a nonempty string"),
     ],
 )
@@ -112,11 +112,11 @@ def test_named_and_positional_forms_of_callables_are_equal():
 @pytest.mark.parametrize(
     ("args", "named_args", "message"),
     [
-        ((), {"params": (INT,)}, "return group must contain exactly one type"),
-        ((), {"return": (INT, STR)}, "return group must contain exactly one type"),
-        ((), {}, "return group must contain exactly one type"),
-        ((INT,), {"return": (INT,)}, "uses only named return and params groups"),
-        ((), {"return": (INT,), "x": ()}, "uses only named return and params groups"),
+        ((), {"params": (INT,)}, "group 'return' of Callable must contain exactly one type"),
+        ((), {"return": (INT, STR)}, "group 'return' of Callable must contain exactly one type"),
+        ((), {}, "group 'return' of Callable must contain exactly one type"),
+        ((INT,), {"return": (INT,)}, "Callable has only the groups 'return' and 'params'"),
+        ((), {"return": (INT,), "x": ()}, "Callable has only the groups 'return' and 'params'"),
     ],
 )
 def test_groups_of_a_function(args, named_args, message):
@@ -215,7 +215,7 @@ def test_json_as_text(obj, text):
         (3, "expected schema dict with 'type' key, got int"),
         ({}, "expected schema dict with 'type' key, got dict"),
         (None, "expected schema dict with 'type' key, got NoneType"),
-        ({"type": 3}, "schema type must be a string"),
+        ({"type": 3}, "member 'type' of a type schema must be a string, got int"),
         ({"type": "x", "fallback": None}, "expected schema dict with 'type' key, got NoneType"),
         ({"type": "x", "named_args": []}, "named_args must be a map of names to type lists"),
         ({"type": "x", "named_args": {"a": {"type": "int"}}}, "must map names to type lists"),
@@ -296,7 +296,7 @@ def test_from_type_index(index, origin):
 
 def test_from_type_index_with_arguments():
     assert TypeSchema.from_type_index(71, (INT,)) == TypeSchema("Array", (INT,))
-    with pytest.raises(ValueError, match="Map must have 0 or 2 arguments"):
+    with pytest.raises(ValueError, match="Map must have 0 or 2 type arguments"):
         TypeSchema.from_type_index(72, (INT,))
 
 

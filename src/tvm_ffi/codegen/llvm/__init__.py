@@ -8,7 +8,7 @@
 >>> _ = llvm.emit_wrapper(module, "scale(x: float32*[n], y: out float32*[n], n: int32)")
 
 `jit` compiles a module in this process without a C compiler, and `tvm_ffi.export_library` writes it
-to a library.  Needs llvmlite, ``pip install 'pytvmffi[codegen]'``.
+to a library.  This package needs llvmlite: ``pip install 'pytvmffi[codegen]'``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ try:
     import llvmlite as _llvmlite  # noqa: F401  (checked here for a clear error)
 except ModuleNotFoundError as error:
     if error.name != "llvmlite":
-        raise  # llvmlite itself lacks a module
+        raise  # llvmlite is installed, but one of its imports is missing
     raise ModuleNotFoundError(
         "tvm_ffi.codegen.llvm needs llvmlite: pip install 'pytvmffi[codegen]'", name="llvmlite"
     ) from error
@@ -54,7 +54,7 @@ def emit_wrapper(
         The module to change.  Its triple must be a little-endian machine with 64-bit addresses;
         without a triple, the module is for this machine.
     signature : Signature, str or Wrapper
-        Parameters of callers; a `Wrapper` also contains the other arguments of this function.
+        Signature that callers see; a `Wrapper` also contains the other arguments of this function.
     callee : str or llvmlite.ir.Function, optional
         The C function, as in `tvm_ffi.codegen.make_wrapper`.  It is declared in the module unless
         the module already defines or declares it.
@@ -115,14 +115,14 @@ def jit(
     Returns
     -------
     JitModule
-        Its functions, which keep the code alive.  If one of them is not a wrapper from
-        `emit_wrapper`, or creates objects, the code is never unloaded: deleters of returned objects
-        may be in it.
+        A module whose functions keep the machine code alive.  If a function is not a wrapper from
+        `emit_wrapper`, or creates objects, the code is never unloaded, because it may contain
+        deleters of returned objects.
 
     Raises
     ------
     ValueError
-        If LLVM rejects the module, or a function that it calls is undefined.
+        If LLVM rejects the module, or a function that the module calls is undefined.
     """
     text = _linked_text(module, link, optimization)
     return JitModule(text, dict(symbols or {}), optimization)
@@ -141,7 +141,7 @@ def export_library(
     Parameters
     ----------
     path : str or path-like
-        The library.
+        The library to write.
     modules : sequence of JitModule
         The modules to write.
     cpu, features : str, optional
@@ -177,7 +177,7 @@ def object_code(
     module, link
         As in `jit`.
     triple : str, optional
-        The target; by default the triple of the module, or this machine if it has none.
+        The target; by default the triple of the module, or of this machine if it has none.
     cpu, features : str, optional
         Processor and features in LLVM's notation; by default the baseline of the triple.
     optimization : {0, 1, 2, 3}
@@ -197,7 +197,7 @@ def _linked_text(
 ) -> str:
     """Return the IR of a module linked with others."""
     if optimization not in range(4):
-        raise ValueError(f"optimization is 0, 1, 2 or 3, got {optimization!r}")
+        raise ValueError(f"optimization must be 0, 1, 2 or 3, got {optimization!r}")
     text = str(module)
     if not others:
         return text

@@ -53,7 +53,7 @@ _INT_OPERATIONS = {"signext": Code.sext, "zeroext": Code.zext}
 
 
 def type_of_callee(wrapper: Wrapper, callee: str) -> tuple[Any, list[str | None]]:
-    """Return the type of a callee, and the extension attributes of its arguments and result."""
+    """Return the LLVM type of a callee, and extension attributes of its arguments and result."""
     dtypes = wrapper.dtypes_of(callee)
     types = [argument_type(wrapper, argument, dtypes) for argument in wrapper.arguments]
     returned = return_type(wrapper)
@@ -64,17 +64,17 @@ def type_of_callee(wrapper: Wrapper, callee: str) -> tuple[Any, list[str | None]
 
 
 class CallPrinter:
-    """Emits the call of the callee, after the checks."""
+    """Emits the code after the checks: allocations, the call of the callee, and the return."""
 
     def __init__(self, wrapper: Wrapper, checks: CheckPrinter, code: Code) -> None:
         self._wrapper, self._checks, self._code = wrapper, checks, code
         self._result = code.function.args[3]
-        self._strides_of: dict[str, Any] = {}  # address of the strides array of a tensor
-        self._handles: dict[str, Local] = {}  # handle of each result
-        self._descriptions: dict[str, Any] = {}
-        # handle and address by argument position
+        self._strides_of: dict[str, Any] = {}  # tensor -> address of its strides array
+        self._handles: dict[str, Local] = {}  # result -> object handle
+        self._descriptions: dict[str, Any] = {}  # result -> address of its DLTensor
+        # position of a workspace argument -> object handle, aligned address
         self._workspaces: dict[int, tuple[Local, Local]] = {}
-        self._number: Local | None = None  # numeric result that the callee writes
+        self._number: Local | None = None  # local for a number that the callee writes
 
     def print(self) -> None:
         """Emit allocation, call and return."""
@@ -87,7 +87,7 @@ class CallPrinter:
         value = self._call(calculated)
         self._return(value)
 
-    # ---- before the call -------------------------------------------------------------------
+    # ---- preparation of the callee's arguments ---------------------------------------------
 
     def _reject_nul(self) -> None:
         """Emit a check that strings passed as ``const char*`` contain no NUL."""
@@ -97,14 +97,14 @@ class CallPrinter:
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # the callee also gets the size
+                continue  # the callee also takes the size, so it can find NUL bytes
             text = self._checks.arguments[name]
             position = support.find_nul(code, text.data.value, text.size.value)
             with code.if_then(code.icmp_signed(">=", position, I64(0)), likely=False):
                 fail(code, nul_in_text(self._wrapper, name), got=position)
 
     def _calculate(self, argument: Argument) -> Any:
-        """Emit the evaluation of an argument, and the check that the conversion is exact."""
+        """Emit the evaluation of a callee argument, and the check that its C type can hold it."""
         code = self._code
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:
@@ -128,7 +128,7 @@ class CallPrinter:
         return value
 
     def _strides(self, names: Iterable[str]) -> None:
-        """Emit local arrays of strides; a compact tensor may have none."""
+        """Emit local arrays of strides, because `strides` of a compact tensor may be NULL."""
         passed = {a.source for a in self._wrapper.arguments if a.kind == "strides"}
         for name in names:
             if name in passed:
@@ -149,7 +149,7 @@ class CallPrinter:
             return self._checks.arguments[name].value
         return self._descriptions[name]
 
-    # ---- results that are tensors ----------------------------------------------------------
+    # ---- allocation of results -------------------------------------------------------------
 
     def _allocate(self) -> None:
         code = self._code
@@ -196,7 +196,7 @@ class CallPrinter:
         return prototype
 
     def _shape(self, name: str) -> list[Any]:
-        """Emit the evaluation of a result's extents."""
+        """Emit the evaluation of a result's extents; return their values."""
         code, where = self._code, result_prefix(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
@@ -208,7 +208,7 @@ class CallPrinter:
         return values
 
     def _dtype_of(self, type_: TensorType) -> Any:
-        """Return the dtype of a result as an integer, like the field in `TENSOR`."""
+        """Return the dtype of a result as an integer, the form of the field in `TENSOR`."""
         names = self._wrapper.signature.dtypes_of(type_)
         numbers = [I32(t.type_code | t.bits << 8 | t.lanes << 16) for t in map(dtype, names)]
         value = numbers[-1]
@@ -234,7 +234,7 @@ class CallPrinter:
         for handle in self._handles.values():
             self._code.runtime("TVMFFIObjectDecRef", handle.value)
 
-    # ---- workspaces ------------------------------------------------------------------------
+    # ---- allocation of workspaces ----------------------------------------------------------
 
     def _allocate_workspaces(self, calculated: Sequence[Any]) -> None:
         code = self._code
@@ -252,10 +252,10 @@ class CallPrinter:
         for handle, _ in self._workspaces.values():
             self._code.runtime("TVMFFIObjectDecRef", handle.value)
 
-    # ---- the call --------------------------------------------------------------------------
+    # ---- call of the callee ----------------------------------------------------------------
 
     def _call(self, calculated: Sequence[Any]) -> Local | None:
-        """Emit the call; return the local with the returned number."""
+        """Emit the call; return the local with the returned number, or None."""
         code, wrapper = self._code, self._wrapper
         returned = return_type(wrapper)
         value = None
@@ -290,7 +290,7 @@ class CallPrinter:
             value.set(result)
 
     def _dispatch(self, values: Sequence[Any], value: Local | None) -> None:
-        """Emit a switch over the callees: one index for each combination of dtypes."""
+        """Emit a switch that selects the callee by the index of the combination of dtypes."""
         code = self._code
         index = I32(0)
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
@@ -309,7 +309,7 @@ class CallPrinter:
         code.position_at_end(after)
 
     def _value(self, position: int, argument: Argument, calculated: Any) -> Any:
-        """Return the value of one argument."""
+        """Return the LLVM value of a callee argument."""
         code = self._code
         if argument.kind == "null":
             return null()
@@ -381,7 +381,7 @@ class CallPrinter:
         is_bool = value_type(parameter.type) == "bool"
         return code.trunc(local.value, I1) if is_bool else local.value
 
-    # ---- after the call --------------------------------------------------------------------
+    # ---- return of results -----------------------------------------------------------------
 
     def _return(self, value: Local | None) -> None:
         code, handles = self._code, [handle.value for handle in self._handles.values()]
@@ -400,7 +400,7 @@ class CallPrinter:
             code.ret(return_tensors(code, array, elements, count, self._result))
 
     def _result_type(self) -> str | None:
-        """Return the C type of the result that is a number, or None."""
+        """Return the C type of the result that is a number; None if all results are tensors."""
         types = [result.type for result in self._wrapper.results.values()]
         return next((value_type(t) for t in types if not isinstance(t, TensorType)), None)
 

@@ -51,6 +51,7 @@ __all__ = ["CheckPrinter", "Text"]
 
 # Type key of each native type; strings and bytes have several, which the support code tests.
 _KEY = {"bool": "bool", "ctypes.c_void_p": "void*", "float": "float", "int": "int"}
+# Emitters of operations whose value is a pair of the result and an overflow flag.
 _OVERFLOWING = {
     "+": Code.sadd_with_overflow,
     "-": Code.ssub_with_overflow,
@@ -61,7 +62,7 @@ _OVERFLOWING = {
 
 
 class Text:
-    """A string or bytes argument."""
+    """Locals of a string or bytes argument: data and size."""
 
     def __init__(self, code: Code, content: bytes) -> None:
         self.data = Local(code, PTR, code.string(content))
@@ -74,9 +75,9 @@ class CheckPrinter:
     def __init__(self, signature: Signature, code: Code) -> None:
         self._signature, self._code = signature, code
         self._args, self._num_args = code.function.args[1:3]
-        self._bound: set[str] = set()  # extents and dtype variables bound on every path
-        self.arguments: dict[str, Any] = {}  # `Local` or `Text` by parameter
-        self.given: dict[str, Local] = {}  # whether optional arguments are not None
+        self._bound: set[str] = set()  # extents and dtype variables that every path binds
+        self.arguments: dict[str, Any] = {}  # parameter -> `Local` or `Text`
+        self.given: dict[str, Local] = {}  # optional parameter -> flag: not None
         self.extents: dict[str, Local] = {}
         self.dtypes: dict[str, Local] = {}
         self._known: dict[str, Local] = {}
@@ -113,7 +114,7 @@ class CheckPrinter:
     def _rare(self, condition: Any) -> Any:
         return self._code.if_then(condition, likely=False)
 
-    # ---- values ----------------------------------------------------------------------------
+    # ---- checks of values ------------------------------------------------------------------
 
     def _type(self, check: Check) -> None:
         parameter = check.parameter
@@ -188,7 +189,7 @@ class CheckPrinter:
         local.set(self._taken(accepted[0], value, local.type))
 
     def _taken(self, type_name: str, value: Any, type_: Any) -> Any:
-        """Return the value of an argument."""
+        """Return the value of an argument, converted to the type of its local."""
         code = self._code
         if type_name == "float":
             number = support.as_float(code, value)
@@ -243,7 +244,7 @@ class CheckPrinter:
         is_signed = not value_type(parameter.type).startswith("u")
         return (self._code.sext if is_signed else self._code.zext)(local.value, I64)
 
-    # ---- tensors ---------------------------------------------------------------------------
+    # ---- checks of tensors -----------------------------------------------------------------
 
     def _tensor(self, check: Check) -> Any:
         """Return the address of a DLTensor."""
@@ -281,7 +282,7 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: Any
     ) -> None:
-        """Emit the lookup of a dtype in the list of a dtype variable."""
+        """Emit the lookup of a dtype in the list of dtypes that a dtype variable allows."""
         code, known = self._code, self.dtypes[variable]
         index = I32(-1)
         for number, name in reversed(list(enumerate(names))):
@@ -320,7 +321,7 @@ class CheckPrinter:
                 fail_with(code, "strides", check.failures["layout"], tensor)
 
     def _writable(self, check: Check) -> None:
-        """Emit nothing: native arguments have no read-only flag; the caller checks it."""
+        """Emit nothing: native tensors have no read-only flag; the Python caller checks it."""
 
     def _extent(self, check: Check) -> None:
         code = self._code
@@ -339,7 +340,7 @@ class CheckPrinter:
                 fail(code, failure, axis=axis, expected=expected, got=got)
 
     def _axis(self, check: Check) -> tuple[Any, Any]:
-        """Return an axis, and the extent of the tensor there."""
+        """Return the axis of a check, counted from the front, and the tensor's extent there."""
         code, tensor = self._code, self._tensor(check)
         axis = I32(check.axis)
         if check.axis < 0:
@@ -357,7 +358,7 @@ class CheckPrinter:
             self._bind_here(check, name, got, axis)
 
     def _bind(self, check: Check, name: str, got: Any, condition: Any, axis: Any = None) -> None:
-        """Emit the binding of a name to its first value; later values must be equal."""
+        """Emit the binding of an extent name to a value, or the comparison with its value."""
         with self._code.where(condition):
             self._bind_here(check, name, got, axis)
         if condition is None:
@@ -386,7 +387,7 @@ class CheckPrinter:
         with code.where(self._is_given(check)):
             tensor = self._tensor(check)
             address = code.ptrtoint(support.address_of(code, tensor), I64)
-            rest = code.and_(address, I64(check.tensor.alignment - 1))  # a power of two
+            rest = code.and_(address, I64(check.tensor.alignment - 1))  # remainder
             with self._rare(code.icmp_signed("!=", rest, I64(0))):
                 is_there = code.icmp_unsigned("!=", code.field(tensor, TENSOR, "data"), null())
                 is_empty = support.is_empty(code, tensor)
@@ -404,14 +405,14 @@ class CheckPrinter:
                 alignment = support.alignment_of(code, code.field(tensor, TENSOR, "dtype"))
             is_null = code.icmp_unsigned("==", code.field(tensor, TENSOR, "data"), null())
             address = code.ptrtoint(support.address_of(code, tensor), I64)
-            rest = code.and_(address, code.sub(alignment, I64(1)))  # a power of two
+            rest = code.and_(address, code.sub(alignment, I64(1)))  # remainder
             problem = code.or_(is_null, code.icmp_signed("!=", rest, I64(0)))
             with self._rare(problem), code.if_then(code.not_(support.is_empty(code, tensor))):
                 with code.if_then(is_null):
                     fail(code, check.failures["null"])
                 fail(code, check.failures["alignment"], expected=alignment, got=rest)
 
-    # ---- expressions -----------------------------------------------------------------------
+    # ---- extent expressions ----------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> Any:
         """Emit the evaluation of an extent; return the value."""
@@ -436,6 +437,6 @@ class CheckPrinter:
 
 
 def _dtype_number(name: str) -> int:
-    """Return a dtype as an integer, like the field in `TENSOR`."""
+    """Return a dtype as an integer, the form of the field in `TENSOR`."""
     wanted = dtype(name)
     return wanted.type_code | wanted.bits << 8 | wanted.lanes << 16

@@ -48,7 +48,7 @@ TEXT = ir.LiteralStructType([PTR, I64])  # TVMFFIByteArray
 
 
 class Layout(NamedTuple):
-    """A struct of the ABI on targets with 64-bit addresses."""
+    """LLVM type and field names of an ABI struct, on targets with 64-bit addresses."""
 
     type: Any
     fields: tuple[str, ...]
@@ -63,8 +63,9 @@ def _layout(**fields: Any) -> Layout:
     return Layout(ir.LiteralStructType(list(fields.values())), tuple(fields))
 
 
+# TVMFFIAny.
 ANY = _layout(type_index=I32, small_size=I32, payload=I64)
-# The dtype's code, bits and lanes as one little-endian integer.
+# DLTensor; `dtype` is one little-endian integer with the code, the bits and the lanes.
 TENSOR = _layout(
     data=PTR,
     device_type=I32,
@@ -75,8 +76,8 @@ TENSOR = _layout(
     strides=PTR,
     byte_offset=I64,
 )
-CELL = _layout(data=PTR, size=I64)
-OBJECT_SIZE = 24  # bytes of the object header
+CELL = _layout(data=PTR, size=I64)  # TVMFFIByteArray in memory
+OBJECT_SIZE = 24  # bytes of the header at the start of an object
 
 SAFE_CALL = ir.FunctionType(I32, [PTR, PTR, I32, PTR])
 # Runtime functions that generated code calls.
@@ -109,7 +110,8 @@ def constant(type_: Any, value: Any) -> Any:
     if type_ in (FLOAT, DOUBLE):
         value = ctypes.c_float(value).value if type_ == FLOAT else float(value)
         return ir.Constant(type_, value)
-    value = int(value) % 2**type_.width  # LLVM integers are signless
+    # Convert to the signed range: LLVM IR prints integer constants as signed numbers.
+    value = int(value) % 2**type_.width
     return ir.Constant(type_, value - 2**type_.width if value >= 2 ** (type_.width - 1) else value)
 
 
@@ -144,7 +146,7 @@ def _opaque(address: Any) -> Any:
 
 
 class Local:
-    """A variable of the function; without a value, it is uninitialized."""
+    """A local variable of an emitted function; uninitialized if no value is given."""
 
     def __init__(self, code: Code, type_: Any, value: Any) -> None:
         self._code, self.type = code, type_
@@ -155,11 +157,11 @@ class Local:
 
     @property
     def value(self) -> Any:
-        """The current value, loaded at the insertion point."""
+        """The value of the variable, loaded at the insertion point of the builder."""
         return self._code.load(self.address, typ=self.type)
 
     def set(self, value: Any) -> None:
-        """Store a value at the insertion point."""
+        """Emit the store of a value at the insertion point of the builder."""
         self._code.store(value, self.address)
 
 
@@ -179,7 +181,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         with self.goto_block(entry):
             self.branch(self.block.function.basic_blocks[1])
 
-    # ---- memory ----------------------------------------------------------------------------
+    # ---- loads and addresses ---------------------------------------------------------------
 
     def field(self, base: Any, layout: Layout, name: str, index: Any = 0) -> Any:
         """Return the value of a struct's field; `index` selects an element of a struct array."""
@@ -201,11 +203,11 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return self.gep(base, indices, inbounds=True, source_etype=type_)
 
     def payload(self, value: Any, type_: Any, index: int = 0) -> Any:
-        """Return the payload of a `TVMFFIAny`."""
+        """Return the payload of a `TVMFFIAny`, or of element `index` of an array of them."""
         return self.load(self.field_at(value, ANY, "payload", index), typ=type_)
 
     def after_header(self, handle: Any) -> Any:
-        """Return the address after an object's header."""
+        """Return the address of an object's data, which follows its header."""
         return self.element_at(I8, handle, OBJECT_SIZE)
 
     def array(self, type_: Any, values: Sequence[Any]) -> Any:
@@ -218,7 +220,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
     # ---- numbers ---------------------------------------------------------------------------
 
     def is_any(self, value: Any, numbers: Sequence[int]) -> Any:
-        """Return whether a value equals one of several numbers."""
+        """Return an i1: whether a value equals one of several numbers."""
         found = I1(0)
         for number in numbers:
             is_it = self.icmp_signed("==", value, value.type(number))
@@ -226,7 +228,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return found
 
     def all_of(self, conditions: Sequence[Any]) -> Any:
-        """Return whether all conditions hold; None if there are none."""
+        """Return an i1: whether all conditions hold; None without conditions."""
         found = None
         for condition in conditions:
             found = condition if found is None else self.and_(found, condition)
@@ -286,7 +288,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
             found.attributes.add("nounwind")
         return self.call(found, args)
 
-    # ---- return ----------------------------------------------------------------------------
+    # ---- result of the call ----------------------------------------------------------------
 
     def return_any(self, result: Any, type_index: int, payload: Any) -> None:
         """Emit the assignment of the call's result, and ``return 0``."""

@@ -49,7 +49,7 @@ def _check_names(module: Any, wrapper: Wrapper) -> None:
     kinds = ("", "_metadata_", "_doc_")
     for symbol in (f"__tvm_ffi_{kind}{wrapper.name}" for kind in kinds):
         if symbol in module.globals:
-            raise ValueError(f"the module has '{symbol}' already")
+            raise ValueError(f"the module already contains '{symbol}'")
 
 
 def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:
@@ -58,7 +58,7 @@ def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:
 
 
 def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
-    """Raise ValueError if a name has another type in the module."""
+    """Raise ValueError if the module has a global with this name and another type."""
     found = module.globals.get(name)
     if found is None:
         return
@@ -67,7 +67,7 @@ def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
     if _type_text(found.function_type) != _type_text(expected):
         raise ValueError(
             f"{role} '{name}' is `{_type_text(found.function_type)}` in this module, "
-            f"and `{_type_text(expected)}` is called"
+            f"and the wrapper calls `{_type_text(expected)}`"
         )
 
 
@@ -111,7 +111,7 @@ def _write_metadata(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
 
 
 def rows_of(name: str) -> str:
-    """Return the name of the variable with a wrapper's export rows; it is unique per function."""
+    """Return the name of the global variable with the export rows of a wrapper."""
     return f"tvm_ffi.rows.{name}"
 
 
@@ -123,5 +123,5 @@ def _write_rows(
     type_ = ir.ArrayType(_ROW, len(rows))
     found = ir.GlobalVariable(module, type_, name)
     found.initializer = ir.Constant(type_, constants)
-    # Hidden: not exported, but kept although nothing refers to it.
+    # Hidden linkage: not exported, but LLVM keeps the variable although no code refers to it.
     found.linkage, found.section, found.align = f"{linkage}hidden", _SECTION, 8

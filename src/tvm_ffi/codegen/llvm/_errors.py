@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """LLVM IR that raises errors: message templates and the values of their placeholders.
 
-Each emits one call of a cold support function with constants, and returns its result.
+Each function emits one call of a cold support function with constants, and the return of its -1.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ __all__ = ["JitModule", "export", "is_exported"]
 
 _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
-_engine: Any = None  # one per process; its libraries are released with their last reference
+_engine: Any = None  # LLVM engine of the process; it releases a library with its last reference
 _numbers = itertools.count()
-_kept_alive: list[Any] = []
+_kept_alive: list[Any] = []  # machine code that is never unloaded
 
 
 class JitModule(
@@ -42,7 +42,7 @@ class JitModule(
     the text formats.
     """
 
-    __module__ = "tvm_ffi.codegen.llvm"  # the public module
+    __module__ = "tvm_ffi.codegen.llvm"  # the public module of the class
 
     def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
         self._triple = target.triple_of(text)
@@ -63,7 +63,7 @@ class JitModule(
         return Function.__from_extern_c__(address, keep_alive_object=self._code)
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the function with this name, or None."""
+        """Return the function with this name; None if the module does not have it."""
         return self._functions.get(name)
 
     def function_names(self) -> tuple[str, ...]:
@@ -71,11 +71,11 @@ class JitModule(
         return self._names
 
     def find_function_doc(self, name: str) -> str | None:
-        """Return the documentation of a function, or None."""
+        """Return the documentation of a function; None if it has no documentation."""
         return self._metadata_string("doc", name)
 
     def find_function_metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata of a function, or None."""
+        """Return the metadata of a function; None if it has no metadata."""
         text = self._metadata_string("metadata", name)
         metadata: dict[str, Any] | None = None if text is None else json.loads(text)
         return metadata
@@ -122,7 +122,9 @@ def export(
     """Write modules to one library; see `tvm_ffi.codegen.llvm.export_library`."""
     for module in modules:
         if not isinstance(module, JitModule):
-            raise TypeError(f"expected a module that jit returned, got {type(module).__name__}")
+            raise TypeError(
+                f"expected a module that codegen.llvm.jit returned, got {type(module).__name__}"
+            )
     if not modules:
         raise ValueError("expected at least one module, got none")
     names = [name for module in modules for name in module.function_names()]
@@ -166,7 +168,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         code = target.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-            _engine._owned = True  # never released: functions may be called until the process ends
+            _engine._owned = True  # not released at exit, when functions may still be called
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in symbols.items():
             library.import_symbol(name, address)
@@ -176,13 +178,15 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
             tracker = library.link(_engine, f"tvm_ffi.{next(_numbers)}")
         except RuntimeError as error:
             missing = target.missing_functions(text, symbols)
-            problem = f"nothing here defines {', '.join(missing)}" if missing else str(error)
+            problem = (
+                f"this process does not define {', '.join(missing)}" if missing else str(error)
+            )
             raise ValueError(f"the module cannot be linked: {problem}") from error
     return _Code(tracker, names)
 
 
 def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
-    """Return True if returned values never need the code of these functions.
+    """Return True if values that these functions return never need their machine code.
 
     Wrappers return numbers, and tensors from other allocators.  Other functions, and functions that
     create objects, may return objects whose deleters are in the code.
@@ -192,6 +196,6 @@ def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
 
 
 def _is_description(name: str, names: list[str]) -> bool:
-    """Return True for functions with metadata or documentation, and for symbols of the loader."""
+    """Return True if a symbol is not for callers: metadata, documentation, or module loading."""
     described = (name.removeprefix(f"_{kind}_") for kind in ("metadata", "doc"))
     return name in _LIBRARY_NAMES or any(other != name and other in names for other in described)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support functions in LLVM IR that read the arguments of wrappers, like wrapper_support.h.
+"""LLVM IR support functions that read the arguments of wrappers, like wrapper_support.h.
 
-Support functions that raise are in `_support_raise`.
+Support functions that raise errors are in `_support_raise`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from ._code import (
 from ._support_function import cold, hot, shared
 
 COMPLEX = 5  # dtype code of complex numbers
-PAIR = ir.LiteralStructType([I64, I1])  # result and overflow flag
+PAIR = ir.LiteralStructType([I64, I1])  # result of a division, overflow flag
 
 
-# ---- values ----------------------------------------------------------------------------------
+# ---- reading of values -----------------------------------------------------------------------
 
 
 @hot(I32, PTR)
@@ -47,7 +47,7 @@ def type_index(code: Code, value: Any) -> None:
             with gone:
                 index.set(I32(index_of("None")))
             with there:
-                index.set(code.element(I32, handle, 2))  # type_index follows the reference counts
+                index.set(code.element(I32, handle, 2))  # type_index in the object header
     code.ret(index.value)
 
 
@@ -84,7 +84,7 @@ def content(code: Code, value: Any) -> None:
 
 
 def _length(code: Code, text: Any) -> Any:
-    """Return the number of bytes before the NUL."""
+    """Return the number of bytes before the NUL of a C string."""
     size = Local(code, I64, I64(0))
     head, body, after = (code.append_basic_block() for _ in range(3))
     code.branch(head)
@@ -139,7 +139,7 @@ def as_uint64(code: Code, value: Any, out: Any) -> None:
 
 @shared(I64, PTR, I64)
 def find_nul(code: Code, text: Any, size: Any) -> None:
-    """Return the index of the first NUL in a string, or -1."""
+    """Return the index of the first NUL in a string, or -1 without a NUL."""
     with code.each(size) as position:
         is_end = code.icmp_unsigned("==", code.element(I8, text, position), I8(0))
         with code.if_then(is_end):
@@ -147,12 +147,12 @@ def find_nul(code: Code, text: Any, size: Any) -> None:
     code.ret(I64(-1))
 
 
-# ---- tensors ---------------------------------------------------------------------------------
+# ---- reading of tensors ----------------------------------------------------------------------
 
 
 @cold(PTR, PTR)
 def moved_tensor(code: Code, value: Any) -> None:
-    """Return the borrowed tensor that an rvalue reference moves, or NULL."""
+    """Return the tensor that an rvalue reference moves, borrowed; NULL for another value."""
     is_tensor = code.is_any(type_index(code, value), [index_of("ffi.Tensor")])
     with code.if_then(is_tensor):
         code.ret(code.after_header(code.load(code.payload(value, PTR), typ=PTR)))
@@ -161,7 +161,7 @@ def moved_tensor(code: Code, value: Any) -> None:
 
 @hot(PTR, PTR)
 def tensor_in(code: Code, value: Any) -> None:
-    """Return the borrowed tensor in an argument of any representation, or NULL."""
+    """Return the tensor in an argument, borrowed from it; NULL if it is not a tensor."""
     index, address = code.field(value, ANY, "type_index"), code.payload(value, PTR)
     with code.if_then(code.is_any(index, [index_of("ffi.Tensor")]), likely=True):
         code.ret(code.after_header(address))
@@ -172,7 +172,7 @@ def tensor_in(code: Code, value: Any) -> None:
 
 @cold(I1, PTR)
 def is_empty(code: Code, tensor: Any) -> None:
-    """Return whether a tensor has no elements."""
+    """Return whether a tensor has no elements, because an extent is 0."""
     shape = code.field(tensor, TENSOR, "shape")
     with code.each(code.field(tensor, TENSOR, "ndim")) as axis:
         is_nothing = code.icmp_signed("==", code.element(I64, shape, axis), I64(0))
@@ -204,7 +204,7 @@ def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
 
 @hot(ir.VoidType(), PTR, I32, PTR)
 def write_strides(code: Code, tensor: Any, ndim: Any, out: Any) -> None:
-    """Write the strides of a tensor; a compact tensor may have none."""
+    """Write the strides of a tensor; its `strides` may be NULL if it is compact."""
     strides, shape = (code.field(tensor, TENSOR, name) for name in ("strides", "shape"))
     is_missing = code.icmp_unsigned("==", strides, null())
     given = code.select(is_missing, out, strides)
@@ -232,7 +232,7 @@ def size_of(code: Code, tensor: Any) -> None:
 def address_of(code: Code, tensor: Any) -> None:
     """Return the address of the first element."""
     data, offset = (code.field(tensor, TENSOR, name) for name in ("data", "byte_offset"))
-    # Not inbounds: the address has not been checked.
+    # Not an inbounds gep: the address has not been checked.
     code.ret(code.gep(data, [offset], source_etype=I8))
 
 
@@ -245,7 +245,7 @@ def parts_of_dtype(code: Code, dtype: Any) -> list[Any]:
 
 @hot(I64, I32)
 def alignment_of(code: Code, dtype: Any) -> None:
-    """Return the alignment in bytes of an element in C; 1 for types that C does not have."""
+    """Return the alignment in bytes that C gives elements of a dtype; 1 if C has no such type."""
     kind, bits, _ = parts_of_dtype(code, dtype)
     is_complex = code.icmp_signed("==", kind, I32(COMPLEX))
     bits = code.select(is_complex, code.lshr(bits, I32(1)), bits)
@@ -256,11 +256,11 @@ def alignment_of(code: Code, dtype: Any) -> None:
     code.ret(code.zext(code.select(is_aligned, size, I32(1)), I64))
 
 
-# ---- extents -----------------------------------------------------------------------------------
+# ---- arithmetic of extents ---------------------------------------------------------------------
 
 
 def _rounded(code: Code, left: Any, right: Any, correction: int, signs: str) -> None:
-    """Return a quotient, plus a correction if the signs compare so and a remainder exists."""
+    """Return a quotient, plus `correction` if there is a remainder and `signs` holds."""
     with code.if_then(code.icmp_signed("==", right, I64(-1)), likely=False):
         code.ret(code.ssub_with_overflow(I64(0), left))
     quotient, rest = code.sdiv(left, right), code.srem(left, right)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support functions in LLVM IR, which are added to a module by their first call there.
+"""Decorators for LLVM IR support functions, which the first call in a module adds to it.
 
-A Python function with a `Code` and the parameters emits the body.
+The decorated Python function takes a `Code` and the parameters, and emits the body.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["cold", "hot", "shared"]
 
 
 class SupportFunction:
-    """A support function."""
+    """A support function; calling it emits a call, and its definition on first use."""
 
     def __init__(
         self, body: Callable[..., None], result: Any, parameters: Sequence[Any], attribute: str

@@ -11,8 +11,8 @@ from ._support_function import cold
 
 __all__ = ["allocate_workspace"]
 
-ALIGNMENT = 256
-_UINT8 = 1 | 8 << 8 | 1 << 16  # as an integer, like the dtype in `TENSOR`
+ALIGNMENT = 256  # bytes
+_UINT8 = 1 | 8 << 8 | 1 << 16  # dtype as an integer, the form of the field in `TENSOR`
 
 
 @cold(I32, I64, I32, I32, PTR, PTR)
@@ -21,7 +21,7 @@ def allocate_workspace(
 ) -> None:
     """Allocate device memory for one call; the caller releases the handle after it.
 
-    Size 0 gives NULL.
+    Size 0 leaves handle and address NULL.
     """
     with code.if_then(code.icmp_signed("==", size_bytes, I64(0))):
         code.ret(I32(0))

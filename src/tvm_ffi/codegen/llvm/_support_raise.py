@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support functions of generated wrappers in LLVM IR that raise errors; they return -1."""
+"""LLVM IR support functions of generated wrappers that raise errors; each returns -1."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ._code import ANY, CELL, I8, I32, I64, PTR, TENSOR, Code, Local, index_of, 
 from ._support import COMPLEX, content, parts_of_dtype, type_index
 from ._support_function import cold
 
-_NUMBER_SIZE = 24  # bytes for the text of a number
-_MAX_STRIDES = 8  # strides in a message
+_NUMBER_SIZE = 24  # bytes of a buffer for the text of a number
+_MAX_STRIDES = 8  # most strides that a message shows
 _FAILURE = I32(-1)
 
 
-# ---- texts -----------------------------------------------------------------------------------
+# ---- text of numbers -------------------------------------------------------------------------
 
 
 @cold(PTR, I64, PTR)
@@ -47,13 +47,13 @@ def number_text(code: Code, number: Any, buffer: Any) -> None:
 
 
 def _number_string(code: Code, number: Any) -> Any:
-    """Return the text of a number, in the function's stack frame."""
+    """Return the address of a number's text, which is in the emitted function's stack frame."""
     buffer = Local(code, ir.ArrayType(I8, _NUMBER_SIZE), None).address
     return number_text(code, code.as_int64(number), buffer)
 
 
 def _raise(code: Code, error: Any, parts: Sequence[Any]) -> None:
-    """Raise with a message of several parts, and return; NULL parts are empty."""
+    """Emit code that raises an error with a message of several parts; NULL is an empty part."""
     array = code.array(PTR, parts)
     code.runtime("TVMFFIErrorSetRaisedFromCStrParts", error, array, I32(len(parts)))
     code.ret(_FAILURE)
@@ -61,14 +61,14 @@ def _raise(code: Code, error: Any, parts: Sequence[Any]) -> None:
 
 @cold(I32, PTR, PTR)
 def fail_with_text(code: Code, error: Any, text: Any) -> None:
-    """Raise with a constant message."""
+    """Raise an error with a constant message."""
     code.runtime("TVMFFIErrorSetRaisedFromCStr", error, text)
     code.ret(_FAILURE)
 
 
 @cold(I32, PTR, I32, PTR, I64, PTR, I64, PTR, I64, PTR)
 def fail_with_numbers(code: Code, error: Any, count: Any, *pieces: Any) -> None:
-    """Raise with up to three numbers, each after a piece of text."""
+    """Raise an error whose message has `count` (at most three) numbers, each after a text."""
     parts = [pieces[0]]
     for index, (number, text) in enumerate(zip(pieces[1::2], pieces[2::2])):
         is_there = code.icmp_signed(">", count, I32(index))
@@ -78,7 +78,7 @@ def fail_with_numbers(code: Code, error: Any, count: Any, *pieces: Any) -> None:
 
 @cold(PTR, PTR)
 def type_name(code: Code, value: Any) -> None:
-    """Return the name of a value's type in messages."""
+    """Return the name of a value's type for messages."""
     type_names = type_names_by_index()
     index = type_index(code, value)
     is_tensor = code.icmp_signed("==", index, I32(index_of("DLTensor*")))
@@ -87,7 +87,7 @@ def type_name(code: Code, value: Any) -> None:
         code.ret(code.string("NULL"))
     with code.if_then(code.icmp_signed(">=", index, I32(len(type_names)))):
         info = code.runtime("TVMFFIGetTypeInfo", index)
-        # The key follows type_index and type_depth.
+        # In TVMFFITypeInfo, type_key follows type_index and type_depth.
         code.ret(code.field(code.element_at(I8, info, 8), CELL, "data"))
     is_known = code.icmp_signed(">=", index, I32(0))
     index = code.select(is_known, index, I32(0))
@@ -98,7 +98,7 @@ def type_name(code: Code, value: Any) -> None:
 
 @cold(I32, PTR, PTR, PTR, PTR)
 def fail_type(code: Code, error: Any, big_error: Any, text: Any, value: Any) -> None:
-    """Raise for a value of a wrong type."""
+    """Raise an error for a value of a wrong type."""
     index = code.field(value, ANY, "type_index")
     is_big = code.icmp_signed("==", index, I32(index_of("ffi.BigInt")))
     _raise(code, code.select(is_big, big_error, error), [text, type_name(code, value)])
@@ -106,10 +106,10 @@ def fail_type(code: Code, error: Any, big_error: Any, text: Any, value: Any) -> 
 
 @cold(I32, PTR, PTR, PTR, PTR, I32)
 def fail_dtype(code: Code, error: Any, before: Any, expected: Any, after: Any, dtype: Any) -> None:
-    """Raise for a tensor of a wrong dtype; `expected` is an additional piece of text."""
+    """Raise an error for a tensor of a wrong dtype; `expected` is text in the message, or NULL."""
     parts = [before, expected, after]
     kind, bits, lanes = parts_of_dtype(code, dtype)
-    # the runtime does not name complex types
+    # the runtime has no names for complex dtypes
     with code.if_then(code.icmp_signed("==", kind, I32(COMPLEX))):
         has_lanes = code.icmp_signed(">", lanes, I32(1))
         times = code.select(has_lanes, code.string("x"), null())
@@ -135,7 +135,7 @@ def fail_dtype(code: Code, error: Any, before: Any, expected: Any, after: Any, d
 
 @cold(I32, PTR, PTR, I32, I32)
 def fail_device(code: Code, error: Any, text: Any, device_type: Any, device_id: Any) -> None:
-    """Raise for a tensor on a wrong device."""
+    """Raise an error for a tensor on a wrong device."""
     names = device_names()
     name = Local(code, PTR, null())
     with code.if_then(code.icmp_unsigned("<", device_type, I32(len(names)))):
@@ -147,7 +147,7 @@ def fail_device(code: Code, error: Any, text: Any, device_type: Any, device_id: 
 
 @cold(I32, PTR, PTR, PTR)
 def fail_strides(code: Code, error: Any, text: Any, tensor: Any) -> None:
-    """Raise for a tensor with gaps; strides are printed like a Python tuple."""
+    """Raise an error for a tensor with gaps; the message shows strides like a Python tuple."""
     ndim, strides = code.field(tensor, TENSOR, "ndim"), code.field(tensor, TENSOR, "strides")
     parts = [text]
     for axis in range(_MAX_STRIDES):

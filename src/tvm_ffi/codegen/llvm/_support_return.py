@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support functions of generated wrappers in LLVM IR that return big integers and tensors."""
+"""LLVM IR support functions of generated wrappers that return big integers and tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._support_raise import fail_with_text
 
 @cold(I32, I64, PTR)
 def return_big(code: Code, value: Any, result: Any) -> None:
-    """Return an integer of at least 2^63."""
+    """Return an integer of at least 2^63 as the result of the call."""
     digits = code.array(I64, [value, I64(0)])
     cell = Local(code, CELL.type, None).address
     code.store(digits, code.field_at(cell, CELL, "data"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """LLVM targets: triples, parsing, linking, optimization and machine code.
 
-LLVM's tables are global, so every function holds one lock.
+LLVM's tables of targets are global, so every function holds `LOCK`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ __all__ = [
 ]
 
 LOCK = threading.RLock()
-_UNSET_TRIPLES = ("", "unknown-unknown-unknown")  # llvmlite's default triples
+_UNSET_TRIPLES = (
+    "",
+    "unknown-unknown-unknown",
+)  # triples of llvmlite modules whose triple is not set
 _HEADER = re.compile(r'^target (?:triple|datalayout) = "[^"\n]*"\n?', re.MULTILINE)
 _TRIPLE = re.compile(r'^target triple = "([^"\n]*)"', re.MULTILINE)
 _is_ready = False
@@ -60,7 +63,7 @@ def check_machine(triple: str) -> None:
 
 
 def check_is_here(triple: str) -> None:
-    """Raise ValueError for a target other than this process."""
+    """Raise ValueError for a target on which this process does not run."""
     with LOCK:
         here = llvm.get_process_triple()
         if triple.partition("-")[0] != here.partition("-")[0]:
@@ -85,7 +88,7 @@ def object_of(text: str, triple: str, cpu: str, features: str, level: int) -> by
 
 
 def assembly_of(text: str, triple: str, cpu: str, features: str, level: int) -> str:
-    """Return a module as assembly."""
+    """Return the assembly text of a module."""
     with LOCK:
         machine = _machine(triple, cpu, features, level)
         return str(machine.emit_assembly(_optimized(text, machine, level)))
@@ -103,7 +106,7 @@ def _machine(triple: str, cpu: str = "", features: str = "", level: int = 2) -> 
 
 
 def _prepare() -> None:
-    global _is_ready  # noqa: PLW0603  (LLVM's tables are global, too)
+    global _is_ready  # noqa: PLW0603  (LLVM's tables of targets are global, too)
     if not _is_ready:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
@@ -130,7 +133,7 @@ def parameter_types(text: str, name: str) -> list[str]:
 
 
 def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
-    """Return several modules linked into one; definitions that are not kept become internal."""
+    """Return several modules linked into one; definitions become internal unless `is_kept`."""
     with LOCK:
         header = _header_of(_machine(triple))
         first, *others = [_parsed(header + _HEADER.sub("", text)) for text in modules]
@@ -155,7 +158,7 @@ def _can_be_internal(definition: Any) -> bool:
         or definition.name.startswith("llvm.")
     ):
         return False
-    # linkers choose one definition of a COMDAT group
+    # Definitions in a COMDAT group remain external, because a linker keeps one of each group.
     return " comdat" not in str(definition).partition("{")[0]
 
 
@@ -191,7 +194,7 @@ def _parsed(text: str) -> Any:
 
 
 def _header_of(machine: Any) -> str:
-    """Return the target lines of a module; default alignments follow from them."""
+    """Return the IR lines that name the target; LLVM derives default alignments from them."""
     return f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
 
 
@@ -212,7 +215,7 @@ def _optimized(text: str, machine: Any, level: int) -> Any:
 def _release(passes: Any) -> None:
     """Release the memory of a pass manager, 100 KB for each module.
 
-    In llvmlite up to at least 0.50, another base class hides the method that does so.
+    The method is called by its class: in llvmlite up to at least 0.50, another base class hides it.
     """
     owners: list[Any] = [cls for cls in type(passes).__mro__ if "_dispose" in vars(cls)]
     if owners[0] is llvm.ffi.ObjectRef and len(owners) > 1:
