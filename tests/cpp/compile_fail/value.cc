@@ -63,7 +63,7 @@ bool Holds(const Any& any) { return any.as<String>().has_value(); }
 // REJECTED
 bool Holds(const Any& any) { return any.as<const char*>().has_value(); }
 
-// CASE any_never_holds_an_rvalue_ref: an RValueRef is an argument
+// CASE any_never_holds_an_rvalue_ref: an RValueRef can only be an argument
 // ACCEPTED
 Any Keep(Shape shape) { return Any(std::move(shape)); }
 // REJECTED
