@@ -80,7 +80,7 @@ def check_entry(path: Path) -> bool:
 
 
 def check_folder(path: Path) -> None:
-    """Same as `check_entry`, but raise NotADirectoryError if the entry is not a folder."""
+    """Check an entry like `check_entry`; raise NotADirectoryError if it is not a folder."""
     if check_entry(path) and not path.is_dir():
         raise _not_a_folder(path, f"remove it with {_rm_command(path)}; it will be created again")
 

@@ -103,7 +103,8 @@ class EnumAttrMap:
     def _variant(self, variant: object) -> Any:
         if not isinstance(variant, self._cls):
             raise TypeError(
-                f"column {self._name!r}: expected {self._cls.__name__}, got {type(variant).__name__}"
+                f"column {self._name!r}: expected {self._cls.__name__}, got "
+                f"{type(variant).__name__}"
             )
         return variant
 

@@ -24,7 +24,7 @@ from .terminal import TERM_RED, TERM_YELLOW, print_line
 
 __all__ = ["main"]
 
-_OK, _STALE_OR_EMPTY, _FAILED = 0, 1, 2  # exit statuses
+_OK, _STALE_OR_EMPTY, _FAILED = 0, 1, 2  # exit statuses of the tool
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -111,7 +111,7 @@ def _parts(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Run the tool with ``sys.argv`` and return the exit status."""
+    """Run ``tvm-ffi-stubgen`` with ``sys.argv`` and return its exit status."""
     parser = _parser()
     opt = _options(parser)
     if not opt.files and opt.coverage_out is None and opt.library is None:
@@ -143,7 +143,7 @@ def main() -> int:
 
 
 def _load_libraries(opt: Options) -> bool:
-    """Import modules and load libraries; report the first failure and return False."""
+    """Import modules and load libraries; on a failure, report it and return False."""
     steps: list[tuple[str, str, Callable[[], object]]] = []
     for name in opt.imports:
         steps.append(("--imports", name, functools.partial(importlib.import_module, name)))
@@ -171,7 +171,7 @@ def _write_coverage(path: Path) -> None:
 
 
 def _files(run: Run, opt: Options, done: set[Path]) -> list[FileInfo]:
-    """Return the files of the command line not in `done`; report unreadable files."""
+    """Return the files of the command line that are not in `done`; report unreadable files."""
     found = []
     paths = [Path(name) for name in opt.files if opt.init is None or Path(name).exists()]
     for path in find_files(paths, run.generator.source_exts):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rust keywords, and Rust names and sizes of native types."""
+"""Tables of Rust keywords, and of Rust names and sizes for native types."""
 
 from .._stubgen.rust import directives as _directives
 from .._stubgen.rust import field_types as _field_types
