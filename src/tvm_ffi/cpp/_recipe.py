@@ -75,7 +75,7 @@ class Recipe(NamedTuple):
     user_folders: tuple[str, ...]
     """Folders with headers that the user may edit: those of the sources and of ``-I`` options."""
     precompiled: Recipe | None
-    """Recipe of the precompiled headers; None unless there is exactly one compile step, in C++."""
+    """Recipe of precompiled headers; None unless the only compiled file is generated C++."""
 
 
 def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:

@@ -58,7 +58,7 @@ def auto() -> Any:
 
 
 def declared_entries(cls: type, payload: type | None) -> tuple[list[str], dict[str, EnumEntry]]:
-    """Return the names of all variants, and the declarations by name, in order of definition.
+    """Return the names of variants that are only annotated, and the declarations by name.
 
     Parameters
     ----------

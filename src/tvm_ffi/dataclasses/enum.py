@@ -100,9 +100,11 @@ class _EnumMeta(_ObjectMeta):
         if isinstance(value, self):
             return value
         if not isinstance(value, (int, str)):
-            raise TypeError(f"enum index must be int or str, got {type(value).__name__}")
+            raise TypeError(
+                f"{self.__name__}: expected an int or str as index, got {type(value).__name__}"
+            )
         if isinstance(value, int) and not _INT64_MIN <= value <= _INT64_MAX:
-            raise OverflowError(f"enum integer index {value} is outside int64")
+            raise OverflowError(f"{self.__name__}: integer index {value} is outside int64")
         state = find_state(self.__tvm_ffi_type_info__.type_index)
         return None if state is None else state.indexes.get(value)
 
@@ -360,7 +362,10 @@ def _indices(
     values = dict(declared.kwargs)
     value = values.pop("value", None)
     if type(value) is not cls._payload:
-        raise TypeError(f"{cls.__name__}.{name} value must be {cls._payload.__name__}")
+        raise TypeError(
+            f"{cls.__name__}.{name}: expected a value of type {cls._payload.__name__}, got "
+            f"{type(value).__name__}"
+        )
     if cls._payload is str:
         return ordinal, value, values
     if not _INT64_MIN <= value <= _INT64_MAX:

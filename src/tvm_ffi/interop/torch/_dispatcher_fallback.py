@@ -33,8 +33,8 @@ def install_fallback() -> None:
 def call_operator(function: Function, args: tuple[Any, ...]) -> Any:
     """Call the function's torch operator with arguments that the binding rejected.
 
-    Returns `NotImplemented` if no tensor needs the dispatcher or the function has no operator; the
-    binding then raises its error.
+    Returns `NotImplemented` if the call does not need the dispatcher, or if the function has no
+    suitable operator; the binding then raises its error.
     """
     tensors = [tensor for tensor in tensors_in(args) if _needs_dispatcher(tensor)]
     if not tensors:

@@ -172,8 +172,8 @@ def _restore(
         return
     if description["is_registered"]:
         raise RuntimeError(
-            "the operator was created by tvm_ffi.interop.torch.register; import the module that "
-            "calls it first"
+            "expected an operator that tvm_ffi.interop.torch.register has created in this "
+            "process; import the module that calls register, then load the program"
         )
     path = description["library"]
     if path:

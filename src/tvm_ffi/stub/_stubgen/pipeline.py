@@ -42,7 +42,7 @@ class _Draft:
 
 @dataclass
 class Run:
-    """One run of ``tvm-ffi-stubgen``: the files that it processes, and the number of failures.
+    """One run of ``tvm-ffi-stubgen``, which processes files and counts failed and outdated files.
 
     Parameters
     ----------

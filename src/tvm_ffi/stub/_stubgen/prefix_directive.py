@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ``prefix`` directive: a file gets one block for every type that has a registered prefix."""
+"""The ``prefix`` directive: one block for every type that is registered under a prefix."""
 
 from __future__ import annotations
 

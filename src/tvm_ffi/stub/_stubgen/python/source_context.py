@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Context of a block in a Python file: the class that contains it, and the place for imports."""
+"""Context of a block in a Python file: the class that contains it, and where to insert imports."""
 
 from __future__ import annotations
 
