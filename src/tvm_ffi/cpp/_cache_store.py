@@ -334,7 +334,7 @@ class CacheEntry(NamedTuple):
             return False
         return abs(time.time() - recorded) <= max_age_s  # abs(): the clock may be set back
 
-    # ---- Building ----------------------------------------------------------------------------
+    # ---- Lock, staging folder and publication ------------------------------------------------
 
     def lock(self) -> FileLock:
         """Return the file lock that a process must hold while it builds this recipe."""

@@ -113,7 +113,7 @@ def _is_below(path: str, folders: Sequence[str]) -> bool:
 
 
 def parse_depfile(text: str) -> list[str]:
-    """Return the files that a depfile lists, which is a rule in the syntax of make."""
+    """Return the files that a depfile lists; a depfile contains one rule in the syntax of make."""
     words = _DEPFILE_WORD.findall(text.replace("\\\n", " "))
     names: list[str] = []
     is_target = True

@@ -222,7 +222,7 @@ def _others_may_write(path: Path, status: os.stat_result) -> bool:
 
 
 def _is_private_group(group_id: int) -> bool:
-    """Return True for the caller's primary group if only the caller is in it, by name."""
+    """Return True for the primary group that has the caller's name and no other member."""
     import grp
     import pwd
 

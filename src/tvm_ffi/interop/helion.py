@@ -144,7 +144,9 @@ def to_plan(
 
 def _check_kernel(kernel: Any) -> None:
     if not isinstance(kernel, _helion.Kernel):
-        raise TypeError(f"expected a kernel made by helion.kernel, got {type(kernel).__name__}")
+        raise TypeError(
+            f"kernel: expected a kernel made by helion.kernel, got {type(kernel).__name__}"
+        )
     if kernel.settings.backend != "triton":
         raise ValueError(
             f"{kernel.name}: expected a kernel for Helion's backend 'triton', got backend "

@@ -164,7 +164,7 @@ def _varying_axes(operands: Sequence[Any]) -> frozenset[str]:
 
 
 def _differentiable(run: Rule, vjp: Rule | None, jvp: Rule | None) -> Rule:
-    """Return an operator with the caller's derivative rule."""
+    """Return `run` with the caller's derivative rule, or unchanged if there is no rule."""
     if vjp is not None:
         return _with_vjp(run, vjp)
     return run if jvp is None else _with_jvp(run, jvp)

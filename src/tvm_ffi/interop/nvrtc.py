@@ -120,7 +120,7 @@ def from_raw_kernel(
     """
     name = getattr(kernel, "name", None)
     if not isinstance(name, str) or not hasattr(kernel, "code"):
-        raise TypeError(f"expected a CuPy RawKernel, got {type(kernel).__name__}")
+        raise TypeError(f"kernel: expected a CuPy RawKernel, got {type(kernel).__name__}")
     function = signature.partition("(")[0].strip() or name
     described = {"signature": signature, "kernel": name, **description}
     return from_raw_module(kernel, {function: described}, arch=arch)
@@ -153,11 +153,11 @@ def from_raw_module(
     kind = type(module).__name__
     if getattr(module, "file_path", None) is not None:
         raise TypeError(
-            f"expected a {kind} with source text, got one of the file {module.file_path!r}; pass "
-            "the file to tvm_ffi.codegen.make_launch_plan"
+            f"module: expected a {kind} with source text, got one of the file "
+            f"{module.file_path!r}; pass the file to tvm_ffi.codegen.make_launch_plan"
         )
     if not isinstance(code, str):
-        raise TypeError(f"expected a CuPy RawModule, got {kind}")
+        raise TypeError(f"module: expected a CuPy RawModule, got {kind}")
     if getattr(module, "enable_cooperative_groups", False):
         functions = {
             name: {"cooperative": True, **description} for name, description in functions.items()

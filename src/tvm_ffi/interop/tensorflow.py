@@ -133,7 +133,7 @@ call_tvm_ffi = _tensorflow.autograph.experimental.do_not_convert(call_tvm_ffi)
 
 
 def _with_vjp(run: Rule, vjp: Rule) -> Rule:
-    """Return an operator with the caller's derivative rule."""
+    """Return `run` with the caller's reverse-mode derivative rule."""
 
     def operator(*inputs: Any) -> Any:
         outputs = run(*inputs)

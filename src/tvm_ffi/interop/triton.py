@@ -202,10 +202,14 @@ def _function_of(kernel: Any) -> Any:
         function, (_triton.runtime.Autotuner, _triton.runtime.Heuristics)
     ):
         if not hasattr(function, "fn"):
-            raise TypeError(f"expected a kernel made by triton.jit, got {type(kernel).__name__}")
+            raise TypeError(
+                f"kernel: expected a kernel made by triton.jit, got {type(kernel).__name__}"
+            )
         function = function.fn
     if not hasattr(function, "params"):
-        raise TypeError(f"expected a kernel made by triton.jit, got {type(kernel).__name__}")
+        raise TypeError(
+            f"kernel: expected a kernel made by triton.jit, got {type(kernel).__name__}"
+        )
     return function
 
 

@@ -66,7 +66,7 @@ def test_look_up_by_index_name_and_variant():
             Color(value)
     with pytest.raises(KeyError, match="blue"):
         Color.get("blue")
-    with pytest.raises(TypeError, match="must be int or str, got float"):
+    with pytest.raises(TypeError, match="expected an int or str as index, got float"):
         Color.get(1.5)
     with pytest.raises(OverflowError, match="outside int64"):
         Color.get(2**70)

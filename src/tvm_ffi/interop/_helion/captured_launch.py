@@ -22,7 +22,7 @@ _LARGEST_INT32 = 2**31 - 1
 
 
 class CapturedLaunch:
-    """The single kernel launch of a call of host code.
+    """The single kernel launch of a host-code run, as arguments of a launch plan.
 
     Parameters
     ----------

@@ -153,7 +153,9 @@ def export_library(
     for element in kernels:
         module = getattr(element, "module", element)
         if not isinstance(module, JitModule):
-            raise TypeError(f"expected a function made by `kernel`, got {type(element).__name__}")
+            raise TypeError(
+                f"kernels: expected a function made by `kernel`, got {type(element).__name__}"
+            )
         if module not in modules:
             modules.append(module)
     return export_modules(path, modules, cpu=cpu, features=features, **options)

@@ -63,7 +63,9 @@ def module_of_kernel(
 def check_function(function: Any) -> None:
     """Raise TypeError for generators, coroutines and callables not written in Python."""
     if not inspect.isfunction(function):
-        raise TypeError(f"expected a function written in Python, got {type(function).__name__}")
+        raise TypeError(
+            f"kernel: expected a function written in Python, got {type(function).__name__}"
+        )
     for kind, is_kind in _SUSPENDED.items():
         if is_kind(function):
             raise TypeError(

@@ -21,7 +21,7 @@ from ._arguments import bind_positions
 
 __all__ = ["fake_kernel_of", "unknown_result_reason"]
 
-# Minimum and maximum of symbols, which Python's min and max would compare.
+# torch's minimum and maximum do not compare symbols, unlike Python's min and max.
 _CHOICES = {"min": torch.sym_min, "max": torch.sym_max}
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError}
 

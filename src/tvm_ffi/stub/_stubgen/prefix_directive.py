@@ -65,7 +65,7 @@ def _remove_blocks(file: FileInfo, prefix: str, type_keys: set[str]) -> None:
 
 
 def _insertion_index(file: FileInfo, prefix: str) -> int:
-    """Return the index after the last block of the prefix; without one, after the imports."""
+    """Return where to insert blocks: after the last block of the prefix, else after the imports."""
     blocks = file.code_blocks
     last = imports = directive = None
     for i, block in enumerate(blocks):

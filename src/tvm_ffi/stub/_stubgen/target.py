@@ -161,7 +161,7 @@ def split_import_object(payload: str) -> tuple[str, str, str]:
     return name.strip(), flag.strip(), alias.strip()
 
 
-# Targets in the ORDER of the help text.  The module of a target is imported on its first use.
+# ORDER as in the help text.  The module of a target language is imported on its first use.
 _TARGETS = {
     "python": (".python.generator", "PythonGenerator"),
     "rust": (".rust.generator", "RustGenerator"),

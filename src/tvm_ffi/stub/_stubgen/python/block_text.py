@@ -69,7 +69,7 @@ def generate_python_global_funcs(
 
 
 def _init_func(module: str, imports: list[ImportItem]) -> str:
-    """Return the local name of a module's `init_ffi_api`; a second module's gets a number."""
+    """Return the alias of a module's `init_ffi_api` in the file; a second module's has a number."""
     item = ImportItem(f"{module}.init_ffi_api", alias=_INIT_FUNC)
     others = [entry for entry in imports if (entry.alias or "").startswith(_INIT_FUNC)]
     same = next((entry for entry in others if entry.full_name == item.full_name), None)

@@ -159,7 +159,7 @@ def render_object_methods(
 def _with_overloads(
     stubs: list[str], ty_map: _TypeName, indent: int, is_static: bool, implement: bool
 ) -> list[str]:
-    """Return the stubs of one name with decorators: ``@overload`` if there are several."""
+    """Return the stubs of a function or of its overloads, with the decorators that they need."""
     space = " " * indent
     decorators = [f"{space}@staticmethod"] if is_static else []
     if len(stubs) == 1:
