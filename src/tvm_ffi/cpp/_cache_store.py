@@ -64,7 +64,7 @@ _UNSETTLED = "0" * 16
 _MAX_MARKS = 32
 
 
-# ---- Root ----------------------------------------------------------------------------------------
+# ---- Root folder ---------------------------------------------------------------------------------
 
 
 def cache_root() -> Path:
@@ -182,7 +182,7 @@ def _is_list_of_text(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value < _MAX_NUMBER  # also False for NaN
+    return isinstance(value, (int, float)) and 0 <= value < _MAX_NUMBER  # False for NaN, too
 
 
 def _is_file_name(text: str) -> bool:
@@ -194,7 +194,7 @@ def _is_file_name(text: str) -> bool:
         return False
 
 
-# ---- The cache -----------------------------------------------------------------------------------
+# ---- Cache and entries ---------------------------------------------------------------------------
 
 
 class BuildCache:
@@ -256,7 +256,7 @@ class CacheEntry(NamedTuple):
     def _index(self) -> Path:
         return self.cache.root / ".index" / self._stem
 
-    # ---- Lookup ------------------------------------------------------------------------------
+    # ---- Lookup of artifacts -----------------------------------------------------------------
 
     def find(self, is_whole: Callable[[Manifest, Path], bool] = Manifest.is_whole) -> Path | None:
         """Return the product of an artifact whose inputs are unchanged, or None without one.
@@ -300,7 +300,7 @@ class CacheEntry(NamedTuple):
         self._add_mark(digest, known.installed)
         return True
 
-    # ---- Index -------------------------------------------------------------------------------
+    # ---- Index of a recipe -------------------------------------------------------------------
 
     def _add_mark(self, digest: str, installed: dict[str, str]) -> None:
         """Add an artifact to the recipe's index, with the identity of its installed files."""

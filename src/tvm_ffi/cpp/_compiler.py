@@ -83,7 +83,7 @@ def compiler_command(variable: str, default: str) -> tuple[str, ...]:
     """
     value = os.environ.get(variable, "").strip() or default
     if not _SHELL_CHARACTERS.search(value) or shutil.which(value):
-        return (value,)  # an existing path with spaces is one word
+        return (value,)  # the path of a program may contain spaces
     try:
         return tuple(shlex.split(value))
     except ValueError as error:

@@ -45,7 +45,7 @@ def find_toolkit(backend: str | None) -> Toolkit:
     return _hip_toolkit() if chosen == "hip" else _cuda_toolkit()
 
 
-# ---- Backends ------------------------------------------------------------------------------------
+# ---- Backend selection ---------------------------------------------------------------------------
 
 
 def requested_backend() -> str | None:
@@ -79,7 +79,7 @@ def _installed_backend() -> str:
     return "hip" if shutil.which("hipcc") and not shutil.which("nvcc") else "cuda"
 
 
-# ---- Toolkits ------------------------------------------------------------------------------------
+# ---- Toolkit folders -----------------------------------------------------------------------------
 
 
 def _cuda_toolkit() -> Toolkit:
@@ -138,7 +138,7 @@ def _candidate_homes(compiler: str, defaults: tuple[str, ...]) -> Iterator[Path]
         yield Path(found).parents[1]
 
 
-# ---- Architectures -------------------------------------------------------------------------------
+# ---- Target architectures ------------------------------------------------------------------------
 
 
 def _cuda_architectures() -> tuple[str, ...]:

@@ -24,7 +24,7 @@ def ninja_text(steps: Sequence[Step]) -> str:
     for number, step in enumerate(steps):
         lines += [f"rule step_{number}", f"  command = {_escaped(shlex.join(step.command))}"]
         if step.depfile:
-            lines.append(f"  depfile = {_escaped(step.depfile)}")  # the build cache reads it, too
+            lines.append(f"  depfile = {_escaped(step.depfile)}")  # the build cache also reads it
         inputs = " ".join(map(_escaped_path, step.inputs))
         lines += [f"build {_escaped_path(step.output)}: step_{number} {inputs}", ""]
     lines += [f"default {_escaped_path(steps[-1].output)}", ""]

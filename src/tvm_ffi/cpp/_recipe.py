@@ -125,7 +125,7 @@ def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
     )
 
 
-# ---- Steps ---------------------------------------------------------------------------------------
+# ---- Compile and link steps ----------------------------------------------------------------------
 
 
 def _compile_steps(

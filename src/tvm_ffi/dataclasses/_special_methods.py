@@ -73,7 +73,7 @@ def _methods(methods: type) -> list[tuple[str, FunctionType]]:
     return [(name, x) for name, x in vars(methods).items() if isinstance(x, FunctionType)]
 
 
-# ---- Copying -------------------------------------------------------------------------------------
+# ---- Copy methods --------------------------------------------------------------------------------
 
 
 class _Copying:
@@ -130,7 +130,7 @@ def _field_of(cls: type, name: str) -> FFIProperty:
     raise AttributeError(f"type object {cls.__name__!r} has no {kind} {name!r}")
 
 
-# ---- Comparison and hash -------------------------------------------------------------------------
+# ---- Comparison and hash methods -----------------------------------------------------------------
 
 
 def _are_related(lhs: Any, rhs: Any) -> bool:
@@ -142,7 +142,7 @@ class _Equality:  # noqa: PLW1641  (`_Hash` is a separate option)
         return _recursive_eq(self, other) if _are_related(self, other) else NotImplemented
 
     def __ne__(self, other: Any) -> Any:
-        # Call __eq__, because the class body may define it.
+        # Negate __eq__, because the class body may define its own __eq__.
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 

@@ -196,7 +196,7 @@ def _flags(spec: Field, options: Options) -> list[str]:
     return flags
 
 
-# ---- The class -----------------------------------------------------------------------------------
+# ---- Completion of the Python class --------------------------------------------------------------
 
 
 def _complete_class(

@@ -297,7 +297,7 @@ class StrEnum(_WithValue, Enum):
     _payload: ClassVar[type | None] = str
 
 
-# ---- Definition ----------------------------------------------------------------------------------
+# ---- Definition of an enumeration ----------------------------------------------------------------
 
 
 def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> None:

@@ -258,7 +258,7 @@ def _check_offsets(info: TypeInfo, fields: list[TypeField]) -> None:
         )
 
 
-# ---- Names ---------------------------------------------------------------------------------------
+# ---- C++ names of types and fields ---------------------------------------------------------------
 
 
 def _identifier(name: str) -> str:

@@ -142,7 +142,7 @@ class ShippedFunction:
         return _call(function, signature, args, kwargs)
 
 
-# ---- files -------------------------------------------------------------------------------------
+# ---- library files on workers ------------------------------------------------------------------
 
 
 # Paths of shipped libraries on this machine, by digest.  On a worker, `_Library` adds them.
@@ -190,7 +190,7 @@ def _loaded(path: str, digest: str) -> Module:
     return load_module(_files[digest])
 
 
-# ---- calls -------------------------------------------------------------------------------------
+# ---- calls with NumPy arrays -------------------------------------------------------------------
 
 
 def _call(

@@ -192,7 +192,7 @@ def to_plan(
     return LaunchPlan.first_of(plans)
 
 
-# ---- arguments -----------------------------------------------------------------------------------
+# ---- argument checks -----------------------------------------------------------------------------
 
 
 def _function_of(kernel: Any) -> Any:
@@ -276,7 +276,7 @@ def _target(target: Target) -> Any:
     return gpu_target_type("cuda", int(match[1]), 32)
 
 
-# ---- compilation ---------------------------------------------------------------------------------
+# ---- compilation by Triton -----------------------------------------------------------------------
 
 
 class _KernelCompilation:

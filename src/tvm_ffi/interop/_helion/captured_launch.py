@@ -81,7 +81,7 @@ class CapturedLaunch:
     def _shape(self, tensor: Any) -> list[Extent]:
         return [self._extent("an extent", size) for size in tensor.shape]
 
-    # ---- results -------------------------------------------------------------------------------
+    # ---- results of the signature --------------------------------------------------------------
 
     def _results_of(self, returned: Any) -> list[Any]:
         """Return the results of the signature: the returned tensors that the host code allocated.
@@ -175,7 +175,7 @@ class CapturedLaunch:
         self.element_types[name] = _dtype(tensor)
         self._tensors.append(tensor)
 
-    # ---- the launch ----------------------------------------------------------------------------
+    # ---- launch options and conditions ---------------------------------------------------------
 
     def _options(self, launch: LaunchRecord) -> dict[str, Any]:
         """Return the Triton options of a launch.
@@ -201,7 +201,7 @@ class CapturedLaunch:
             f"{extent_text(count)} <= {_LARGEST_INT32}" for count in counts if list(names_in(count))
         ]
 
-    # ---- the signature -------------------------------------------------------------------------
+    # ---- text of the signature -----------------------------------------------------------------
 
     def _signature(self) -> str:
         pointers = [name for name in self.arguments if name in self.element_types]

@@ -65,7 +65,7 @@ class HostCall:
         """Return a symbolic size of this run as an extent of the signature."""
         return extent_of(size, self.host_run.names)
 
-    # ---- arguments -----------------------------------------------------------------------------
+    # ---- arguments of the host code ------------------------------------------------------------
 
     def _check_examples(self, declared: Mapping[str, Any], examples: Sequence[Any]) -> None:
         seen: dict[int, str] = {}
@@ -118,7 +118,7 @@ class HostCall:
             self._run_symbols[symbol] = self.host_run.size(extent, example.shape[axis])
         return self._run_symbols[symbol]
 
-    # ---- the run -------------------------------------------------------------------------------
+    # ---- run of the host code ------------------------------------------------------------------
 
     def add_guards(self, guards: Sequence[Any]) -> None:
         """Record guards of the form ``size != number``, which Helion's compiler assumed.

@@ -86,7 +86,7 @@ class NodeCall:
         """Return the shapes of the outputs that are not ``inout`` parameters."""
         return [output.shape for output in self.outputs if output.updated == _NEW_BUFFER]
 
-    # ---- arguments ---------------------------------------------------------------------------
+    # ---- arguments of the function -----------------------------------------------------------
 
     def add_value(self, name: str, value: Any) -> None:
         """Add an argument that is a value: a constant of the graph, or a scalar tensor."""
@@ -162,7 +162,7 @@ class NodeCall:
             )
         return tensor
 
-    # ---- outputs -----------------------------------------------------------------------------
+    # ---- outputs of the node -----------------------------------------------------------------
 
     def output_specs(self, out: Any) -> list[_OutputSpec]:
         """Return the dtypes and shapes of the outputs that the caller's `out` describes."""
@@ -218,7 +218,7 @@ def add_arguments_by_position(
             call.add_value(name, value)
 
 
-# ---- with a signature --------------------------------------------------------------------------
+# ---- functions with a signature ----------------------------------------------------------------
 
 
 def add_arguments_by_signature(

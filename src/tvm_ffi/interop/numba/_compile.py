@@ -147,7 +147,7 @@ def _check_symbols(where: str, text: str) -> None:
         )
 
 
-# ---- exceptions ----------------------------------------------------------------------------------
+# ---- exceptions in the IR ------------------------------------------------------------------------
 
 
 def _replace_pickles(text: str) -> str:

@@ -57,7 +57,7 @@ def module_of_kernel(
     return jit(module, link=texts, optimization=_OPTIMIZATION)
 
 
-# ---- function and signature ----------------------------------------------------------------------
+# ---- checks of function and signature ------------------------------------------------------------
 
 
 def check_function(function: Any) -> None:
@@ -162,7 +162,7 @@ def _type_of(value: Parameter | Result, dtypes: dict[str, str], *, is_written: b
     return number_type(value.type)
 
 
-# ---- adapter between wrapper and kernel ----------------------------------------------------------
+# ---- function between generated wrapper and kernel -----------------------------------------------
 
 
 class _KernelAdapter:

@@ -68,7 +68,7 @@ class _FakeCall:
         if isinstance(value, torch.Tensor) or (check.kind == "integer" and value is not None):
             run(check, value)
 
-    # ---- checks ----------------------------------------------------------------------------------
+    # ---- checks of arguments ---------------------------------------------------------------------
 
     def _integer(self, check: Check, value: Any) -> None:
         self._bind(check, str(check.extent), value, 0)
@@ -122,7 +122,7 @@ class _FakeCall:
         failure = check.failures[name]
         raise _ERRORS[failure.error](failure.message(**holes))
 
-    # ---- results ---------------------------------------------------------------------------------
+    # ---- allocation of results -------------------------------------------------------------------
 
     def _value(self, extent: Extent) -> Any:
         if isinstance(extent, str):

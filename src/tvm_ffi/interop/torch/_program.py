@@ -92,7 +92,7 @@ def load(
     return torch.export.load(file, extra_files=extra, **options)
 
 
-# ---- saving --------------------------------------------------------------------------------------
+# ---- saving programs -----------------------------------------------------------------------------
 
 
 def _operators_in(program: Any) -> Iterator[Operator]:
@@ -120,7 +120,7 @@ def _described(operator: Operator) -> dict[str, Any]:
     }
 
 
-# ---- loading -------------------------------------------------------------------------------------
+# ---- loading programs ----------------------------------------------------------------------------
 
 
 def _read(file: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:

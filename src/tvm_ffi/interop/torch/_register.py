@@ -259,7 +259,7 @@ def _functional_kernel(
     return kernel
 
 
-# ---- rules ---------------------------------------------------------------------------------------
+# ---- derivatives, batching rules and autocast ----------------------------------------------------
 
 
 def _add_rules(operator: Operator, rules: Rules, autocast: Mapping[str, torch.dtype]) -> None:

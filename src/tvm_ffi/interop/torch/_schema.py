@@ -136,7 +136,7 @@ def _type_of_schema(schema: Schema) -> str | None:
     return _TYPES.get(schema.origin)
 
 
-# ---- defaults ------------------------------------------------------------------------------------
+# ---- default values of parameters ----------------------------------------------------------------
 
 
 def _defaults(signature: Signature) -> dict[str, str]:

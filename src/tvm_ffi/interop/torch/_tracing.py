@@ -46,7 +46,7 @@ def trace_functions() -> None:
     substitute(CObject.__chandle__, skip_signature_check=True)(traced_address)
 
 
-# ---- calls ---------------------------------------------------------------------------------------
+# ---- calls of functions --------------------------------------------------------------------------
 
 
 def traced_call(self: Function, /, *args: Any, **kwargs: Any) -> Any:
@@ -181,7 +181,7 @@ def _missing_message(module: Module, name: str, query_imports: bool) -> str:
         module.get_function(name, query_imports)
     except AttributeError as error:
         return str(error)
-    return f"Module has no function '{name}'"  # Another thread added it after the lookup.
+    return f"Module has no function '{name}'"  # another thread has just added the function
 
 
 def traced_address(self: CObject) -> int:

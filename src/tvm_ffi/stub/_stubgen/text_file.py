@@ -87,7 +87,7 @@ class TextFile:
         target = self.path.resolve()
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(target))
-        if target.exists() and not target.is_file():  # a terminal or a pipe
+        if target.exists() and not target.is_file():  # the target is a terminal or a pipe
             self.path.write_bytes(content)
             return
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ def _unformatted(body: Iterable[str], *, sorts_imports: bool = False) -> list[st
     return ["# fmt: off", *body, "# fmt: on"]
 
 
-# ---- Functions ---------------------------------------------------------------------------------
+# ---- Function blocks ---------------------------------------------------------------------------
 
 
 def generate_python_global_funcs(
@@ -91,7 +91,7 @@ def _global_stub(func: FuncInfo, type_names: TypeNames, indent: int, own_classes
     return "\n".join(render_signature(signature, name, type_names, indent))
 
 
-# ---- Classes -----------------------------------------------------------------------------------
+# ---- Class blocks ------------------------------------------------------------------------------
 
 
 def generate_python_object(

@@ -37,7 +37,7 @@ def _text(schema: TypeSchema, ty_map: _TypeName) -> str:
     return text
 
 
-# ---- Functions ---------------------------------------------------------------------------------
+# ---- Function stubs ----------------------------------------------------------------------------
 
 
 def render_func_signature(
@@ -84,7 +84,7 @@ def _parameters(func: FuncInfo, ty_map: _TypeName) -> list[str]:
     return [*typed, "/"] if typed else []
 
 
-# ---- Classes -----------------------------------------------------------------------------------
+# ---- Class members -----------------------------------------------------------------------------
 
 
 def render_object_fields(info: ObjectInfo, ty_map: _TypeName, indent: int) -> list[str]:

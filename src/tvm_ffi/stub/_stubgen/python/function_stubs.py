@@ -71,7 +71,7 @@ def _constant(value: Any) -> str:
     return repr(value)
 
 
-# ---- Types -------------------------------------------------------------------------------------
+# ---- Annotations -------------------------------------------------------------------------------
 
 
 def _has_tensor(schema: Schema) -> bool:
@@ -154,7 +154,7 @@ class _Annotations:
         return f"{self._names('Callable')}[{params}, {result}]"
 
 
-# ---- Docstrings ---------------------------------------------------------------------------------
+# ---- Docstrings of stubs ------------------------------------------------------------------------
 
 
 def _documentation(signature: Signature) -> str | None:

@@ -75,7 +75,7 @@ def _update(run: Run, output: Path, lines: list[str]) -> None:
         old.replace([Line(line, old.newline) for line in lines])
 
 
-# ---- Text --------------------------------------------------------------------------------------
+# ---- Text of the interface file ----------------------------------------------------------------
 
 
 def library_file(

@@ -121,7 +121,7 @@ class FieldTypes:
     ) -> None:
         self.imports, self._ty_map, self._modules, self._own = imports, ty_map, declared, own
 
-    # ---- Names ---------------------------------------------------------------------------------
+    # ---- Names of types ------------------------------------------------------------------------
 
     def prelude(self, name: str) -> str:
         """Return a name of the Rust prelude, as a path if the file defines the same name."""
@@ -158,7 +158,7 @@ class FieldTypes:
         known = {*self._ty_map, *self._modules, *self._own}
         return is_native and key not in known and not is_crate_type_key(key)
 
-    # ---- Fields --------------------------------------------------------------------------------
+    # ---- Types of fields -----------------------------------------------------------------------
 
     def of_field(self, type_key: str, entry: NamedTypeSchema) -> FieldType | None:
         """Return the Rust type of a field, or None if Rust has no type of the same layout.

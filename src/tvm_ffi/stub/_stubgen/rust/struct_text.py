@@ -80,7 +80,7 @@ class StructText:
         items.append(self._upcasts())
         return [line for item in filter(None, items) for line in ["", *item]][1:]
 
-    # ---- Definitions ---------------------------------------------------------------------------
+    # ---- Structs, reference types and enums ----------------------------------------------------
 
     def _enums(self) -> list[list[str]]:
         specs = self.types.imports.directives.enums
