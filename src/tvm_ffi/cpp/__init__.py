@@ -8,9 +8,9 @@
 >>> module.add(1, 2)  # doctest: +SKIP
 3
 
-`load_inline` and `build_inline` take source text, `load` and `build` take files.  The ``load``
-functions return a module, the ``build`` functions the path of the library.  A cache returns a
-library whose inputs are unchanged without building it again (`tvm_ffi.cpp.cache`).
+`load_inline` and `build_inline` take source text, `load` and `build` take source files.  The
+``load`` functions return a module, the ``build`` functions the path of the library.  A library
+whose inputs are unchanged is taken from the build cache (`tvm_ffi.cpp.cache`).
 `tvm_ffi.cpp.nvrtc` compiles device code at run time.
 """
 
@@ -38,5 +38,5 @@ __all__ = [
     "to_cpp_dtype",
 ]
 
-# Imported on first use, to keep the import of this package fast.
+# These modules are imported on first use, to keep the import of this package fast.
 __getattr__ = late_attributes(globals(), {"cache": ".cache", "nvrtc": ".nvrtc"})

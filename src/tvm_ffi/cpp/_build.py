@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds in the cache: run the steps of a recipe in a private folder, then publish the product.
 
-A recipe may have precompiled headers as a first step.  This step has a recipe, a cache key and a
-product of its own; the same function (`_build_and_publish`) builds both recipes.
+A recipe may have precompiled headers as a first step.  That step has its own recipe, cache key and
+product; the same function (`_build_and_publish`) builds both recipes.
 
-A single source is compiled and linked without ninja, because starting ninja would take a large part
-of the time.  Several sources are compiled in parallel by ninja if it is installed.
+A single source is compiled and linked without ninja, because starting ninja takes a large part of
+the build time.  Several sources are compiled in parallel by ninja if it is installed.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _MAX_REBUILDS = 5
 
 
 def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) -> Path:
-    """Build and publish the product of a recipe, unless another process does so first.
+    """Build and publish the product of a recipe, unless another process has published it.
 
     Parameters
     ----------
     recipe : Recipe
-        The recipe.
+        The recipe to build.
     entry : CacheEntry
-        Its entry in the cache.
+        Entry of the recipe in the build cache.
     is_verbose : bool
-        Log to the standard error stream.
+        True to print the build log to the standard error stream.
 
     Returns
     -------
     path
-        Path of the product.
+        Path of the product in the cache.
     """
     with build_log(is_verbose), progress_line(f"building {recipe.name}"), entry.lock():
-        product = entry.find()  # another process may have built it while this one waited
+        product = entry.find()  # may exist now: this process waited for the lock
         if product is None:
             headers = wanted_headers(recipe.precompiled, entry.cache)
             if headers is not None and headers.product is None:
@@ -65,7 +65,7 @@ def _build_headers(headers: PrecompiledHeaders) -> None:
             if not headers.find():
                 _build_and_publish(headers.recipe, headers.entry, None)
                 headers.find()
-    except PermissionError:  # the cache is unsafe
+    except PermissionError:  # another user may write to the cache
         raise
     except (RuntimeError, OSError) as error:
         headers.disable(error)
@@ -76,7 +76,7 @@ def _build_headers(headers: PrecompiledHeaders) -> None:
 def _build_and_publish(
     recipe: Recipe, entry: CacheEntry, headers: PrecompiledHeaders | None
 ) -> Path:
-    """Build a recipe in a staging folder and publish it; the caller holds the lock of the entry."""
+    """Build a recipe in a staging folder and publish it; the caller must hold the entry's lock."""
     start = time.perf_counter()
     with entry.staging() as folder:
         for name, content in recipe.files.items():
@@ -103,11 +103,11 @@ def _build_and_publish(
 def _build_consistently(
     recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
 ) -> Dependencies:
-    """Build until no header changes during the build; return the dependencies.
+    """Build again until no header changes during a build; return the dependencies.
 
-    Headers are hashed after the build.  A header that is saved during the build may have been read
-    before the change and hashed after it.  The first build tells which headers to watch, so that
-    build is checked by their change times, and later builds by their identities.
+    Headers are hashed after a build, so a header that is saved during a build may be compiled in
+    its old form and hashed in its new form.  The headers to compare are known after the first
+    build: it is checked by their change times, and each later build by their identities.
     """
     start = _file_system_time()
     dependencies = _build_once(recipe, folder, headers)
@@ -126,7 +126,7 @@ def _build_consistently(
 
 
 def _build_once(recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None) -> Dependencies:
-    """Run the steps with precompiled headers; run them without if that fails."""
+    """Compile with precompiled headers if they exist; if that fails, compile without them."""
     has_failed = False
     if headers is not None and headers.product is not None and headers.manifest is not None:
         try:
@@ -135,7 +135,7 @@ def _build_once(recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
             return collect_dependencies(recipe, folder, headers.manifest.dependencies)
         except DamagedHeadersError:
             headers.remove_damaged()
-        except RuntimeError:  # compiling without the headers reports the error
+        except RuntimeError:  # the build without precompiled headers reports the error
             has_failed = True
     _run_steps(recipe.steps, folder)
     if has_failed and headers is not None:
@@ -144,7 +144,7 @@ def _build_once(recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
 
 
 def _file_system_time() -> float:
-    """Return the current time in the resolution of the change times that the kernel records."""
+    """Return the current time of the kernel clock that sets the change times of files."""
     clock = getattr(time, "CLOCK_REALTIME_COARSE", None)
     return time.time() - 0.02 if clock is None else time.clock_gettime(clock)
 
@@ -159,9 +159,10 @@ def _has_changed_since(path: str, start: float) -> bool:
 def _run_steps(
     steps: Sequence[Step], folder: Path, while_compiling: Callable[[], None] | None = None
 ) -> None:
-    """Run steps in a build folder.
+    """Run the steps of a build in a build folder.
 
-    `while_compiling` is called while the compiler of the only source runs, never for several.
+    `while_compiling` is called while the compiler runs if there is one source only.  It is not
+    called for several sources.
     """
     if only_compiler(steps) is None and _run_by_ninja(steps, folder):
         return
@@ -181,7 +182,7 @@ def _run_steps(
 
 
 def _run_by_ninja(steps: Sequence[Step], folder: Path) -> bool:
-    """Run steps in parallel; return False if ninja is not installed."""
+    """Run steps in parallel with ninja; return False if ninja is not installed."""
     if find_ninja() is None:
         return False
     (folder / NINJA_FILE).write_text(ninja_text(steps), encoding="utf-8")
@@ -190,7 +191,7 @@ def _run_by_ninja(steps: Sequence[Step], folder: Path) -> bool:
 
 
 def _remove_intermediates(folder: Path, kept: set[str]) -> None:
-    """Remove all files but the product and the sources, which debuggers show."""
+    """Remove intermediate files; keep the product, and the sources for debuggers."""
     for path in folder.iterdir():
         if path.name not in kept:
             path.unlink()

@@ -9,9 +9,9 @@
     ROOT/.compilers/               cached versions of compilers
 
 One rename publishes an artifact, which never changes afterwards, so readers take no lock.  A folder
-in `.staging` belongs to the holder of the lock: a process that acquires the lock may remove the
-folders of dead processes.  Only the owner may read or write the cache: folders have mode 0700 and
-files 0600, whatever the umask is.  docs/design/build-cache.md has the reasons.
+in `.staging` belongs to the process that holds the lock of its recipe, so a process that acquires
+the lock may remove folders that dead processes left.  Only the owner may read or write the cache:
+folders have mode 0700 and files 0600 under any umask.  docs/design/build-cache.md has the reasons.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ __all__ = [
     "warn_of_damage",
 ]
 
-_FORMAT = 2
-_MAX_MANIFEST_BYTES = 1 << 26  # about 500,000 files
+_FORMAT = 2  # version of the manifest's JSON object
+_MAX_MANIFEST_BYTES = 1 << 26  # the size of a manifest that lists about 500,000 files
 _MAX_NUMBER = 1 << 62
-_MAX_NAME_BYTES = 255  # the limit of common file systems
+_MAX_NAME_BYTES = 255  # file name limit of common file systems
 _FOLDER_NAME = re.compile(r"(.+)_[0-9a-f]{16}", re.DOTALL)
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 _CHECKED_FOLDERS = (".index", ".staging", ".locks", ".compilers")
 _DAY_SECONDS = 86400.0
-# A file that changed more recently than this could change again without a new change time.
+# A file that changed more recently may change again without getting a new change time.
 _SETTLED_SECONDS = 2.0
 _UNSETTLED = "0" * 16
-# Every edit of a header adds an artifact to a recipe, and a lookup examines all of them.
+# Marks of artifacts per recipe: each edited header adds one, and a lookup examines all of them.
 _MAX_MARKS = 32
 
 
-# ---- Root ----------------------------------------------------------------------------------------
+# ---- Root folder ---------------------------------------------------------------------------------
 
 
 def cache_root() -> Path:
-    """Return the root of the cache: ``TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``."""
+    """Return the root folder of the cache: ``TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``."""
     value = os.environ.get("TVM_FFI_CACHE_DIR")
     if value:
         return Path(value).absolute()
@@ -81,7 +81,7 @@ def cache_root() -> Path:
 
 
 def checked_root() -> Path:
-    """Return the root of the cache; raise PermissionError if another user owns or may write it."""
+    """Return the cache's root folder; raise PermissionError if another user may write to it."""
     root = cache_root()
     BuildCache(root).check()
     return root
@@ -91,28 +91,28 @@ def checked_root() -> Path:
 
 
 class Manifest(NamedTuple):
-    """The JSON file of an artifact: its inputs, and the digest of its product.
+    """The JSON file of an artifact: the inputs of the build, and the digest of its product.
 
     The field names are the keys of the JSON object.
     """
 
     name: str
     product: str
-    """File name."""
+    """File name of the library or object file."""
     size_bytes: int
     """Size of the product."""
     content: str
-    """Digest of the product, see `content_digest`."""
+    """SHA-256 of the product, see `content_digest`."""
     base: str
     """Cache key of the recipe."""
     parts: dict[str, Input]
-    """The inputs of the recipe, of which the cache key is the hash."""
+    """The inputs of the recipe, whose hash is the cache key."""
     dependencies: Dependencies
     created: float
-    """Seconds since 1970; shown to users, never compared."""
+    """Time of the build in seconds since 1970; shown to users, never compared."""
     build_seconds: float
     reasons: list[str]
-    """Sentences that say why the artifact was built."""
+    """Sentences that explain why the artifact was built."""
 
     def to_json(self) -> str:
         """Return the content of the manifest file."""
@@ -123,8 +123,8 @@ class Manifest(NamedTuple):
     def read(folder: Path) -> Manifest | None:
         """Return the manifest of an artifact; None if it is missing, damaged or of another format.
 
-        A manifest whose name differs from that of its folder counts as damaged, because the name
-        determines the path of the index folder, which `prune` removes.
+        A manifest whose name differs from that of the artifact's folder counts as damaged, because
+        the name determines the path of the index folder, which `prune` removes.
         """
         match = _FOLDER_NAME.fullmatch(folder.name)
         if match is None:
@@ -140,7 +140,7 @@ class Manifest(NamedTuple):
             return None
 
     def is_whole(self, folder: Path) -> bool:
-        """Return True if the product exists and has the recorded digest."""
+        """Return True if the product exists and its digest is the recorded one."""
         try:
             is_same_size = self.has_recorded_size(folder)
             return is_same_size and content_digest(folder / self.product) == self.content
@@ -148,7 +148,7 @@ class Manifest(NamedTuple):
             return False
 
     def has_recorded_size(self, folder: Path) -> bool:
-        """Return True if the product exists and has the recorded size."""
+        """Return True if the product exists and its size is the recorded one."""
         try:
             return (folder / self.product).stat().st_size == self.size_bytes
         except OSError:
@@ -156,7 +156,7 @@ class Manifest(NamedTuple):
 
 
 def _is_valid(manifest: Manifest) -> bool:
-    """Return True if every value has its declared type, which JSON does not ensure."""
+    """Return True if every value has its declared type; a damaged JSON file may have others."""
     files = manifest.dependencies
     return (
         all(map(_is_text, (manifest.name, manifest.product, manifest.content, manifest.base)))
@@ -182,7 +182,7 @@ def _is_list_of_text(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value < _MAX_NUMBER  # False for NaN
+    return isinstance(value, (int, float)) and 0 <= value < _MAX_NUMBER  # False for NaN, too
 
 
 def _is_file_name(text: str) -> bool:
@@ -194,11 +194,11 @@ def _is_file_name(text: str) -> bool:
         return False
 
 
-# ---- The cache -----------------------------------------------------------------------------------
+# ---- Cache and entries ---------------------------------------------------------------------------
 
 
 class BuildCache:
-    """The cache below one root."""
+    """The build cache in one root folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -212,14 +212,14 @@ class BuildCache:
             check_folder(self.root / name)
 
     def newest(self, name: str, limit: int) -> Iterator[Manifest]:
-        """Return the manifests of the artifacts of a name that were built last."""
+        """Return the manifests of the last artifacts of a name, newest first, at most `limit`."""
         folders = _names_by_age(self.root, f"{name}_")
         manifests = (Manifest.read(self.root / folder) for folder in folders)
         named = (manifest for manifest in manifests if manifest and manifest.name == name)
         return itertools.islice(named, limit)
 
     def remove_folder(self, folder: Path) -> None:
-        """Remove a folder (or a file at its path) so that no reader sees it half removed."""
+        """Remove a folder or file by renaming it first, so that no reader sees it half removed."""
         make_private_folder(self.staging_root)
         trash = self.staging_root / f"removed.{os.getpid()}.{os.urandom(4).hex()}"
         with contextlib.suppress(FileNotFoundError):
@@ -227,7 +227,7 @@ class BuildCache:
         remove_private(trash)
 
     def abandoned_folders(self) -> Iterator[Path]:
-        """Return the staging folders of dead processes; hold the lock of the current one."""
+        """Yield the staging folders of dead processes; their recipe is locked during the yield."""
         with contextlib.suppress(FileNotFoundError):
             for folder in sorted(self.staging_root.iterdir()):
                 stem = folder.name.rsplit(".", 2)[0]
@@ -240,13 +240,13 @@ class BuildCache:
 
 
 class CacheEntry(NamedTuple):
-    """The part of the cache that belongs to one recipe: its artifacts, index and lock."""
+    """The artifacts, the index folder and the lock of one recipe."""
 
     cache: BuildCache
     name: str
     key: CacheKey
     product: str
-    """File name."""
+    """File name of the library or object file."""
 
     @property
     def _stem(self) -> str:
@@ -256,13 +256,13 @@ class CacheEntry(NamedTuple):
     def _index(self) -> Path:
         return self.cache.root / ".index" / self._stem
 
-    # ---- Lookup ------------------------------------------------------------------------------
+    # ---- Lookup of artifacts -----------------------------------------------------------------
 
     def find(self, is_whole: Callable[[Manifest, Path], bool] = Manifest.is_whole) -> Path | None:
-        """Return the product of an artifact whose inputs are unchanged; None if there is none.
+        """Return the product of an artifact whose inputs are unchanged, or None without one.
 
         A caller that passes a weaker check than `Manifest.is_whole` must compare the digest of the
-        product before it uses an output that depends on the product.
+        product itself, before it publishes an output that was built with the product.
         """
         index = self._index
         marks = _names_by_age(index) if check_entry(index) else []
@@ -283,7 +283,7 @@ class CacheEntry(NamedTuple):
         return (manifest.base, manifest.product) == (self.key.digest, self.product)
 
     def _is_fresh(self, manifest: Manifest, digest: str, marks: list[str]) -> bool:
-        """Return True if the dependencies of an artifact are unchanged and can be read."""
+        """Return True if the files that the build has read are unchanged and can be read."""
         try:
             known = manifest.dependencies
             if changed_files(known.own):
@@ -295,15 +295,15 @@ class CacheEntry(NamedTuple):
             if changed_files(known.installed):
                 return False
         except (OSError, ValueError):
-            # A header has become a folder, or a damaged manifest contains an impossible path.
+            # A header is a folder now, or a damaged manifest contains an impossible path.
             return False
         self._add_mark(digest, known.installed)
         return True
 
-    # ---- Index -------------------------------------------------------------------------------
+    # ---- Index of a recipe -------------------------------------------------------------------
 
     def _add_mark(self, digest: str, installed: dict[str, str]) -> None:
-        """Record an artifact of this recipe, and the identities of its installed files."""
+        """Add an artifact to the recipe's index, with the identity of its installed files."""
         identity = combined_identity(installed) if _are_settled(installed) else _UNSETTLED
         index = self._index
         with contextlib.suppress(OSError):  # the cache may be read-only
@@ -313,7 +313,7 @@ class CacheEntry(NamedTuple):
                 (index / mark).unlink()
 
     def forget(self, digest: str) -> None:
-        """Remove the marks of an artifact."""
+        """Remove an artifact from the recipe's index."""
         with contextlib.suppress(OSError):
             for mark in self._index.iterdir():
                 if mark.name.startswith(digest):
@@ -321,7 +321,7 @@ class CacheEntry(NamedTuple):
             self._index.rmdir()
 
     def add_note(self, note: str) -> None:
-        """Record a note, a word about the recipe."""
+        """Record a note, such as "unusable", as an empty file in the recipe's index folder."""
         with contextlib.suppress(OSError):  # the cache may be read-only
             _make_index(self._index)
             (self._index / note).touch(mode=0o600)
@@ -332,19 +332,20 @@ class CacheEntry(NamedTuple):
             recorded = (self._index / note).stat().st_mtime
         except OSError:
             return False
-        return abs(time.time() - recorded) <= max_age_s  # abs(): the clock may have been set back
+        return abs(time.time() - recorded) <= max_age_s  # abs(): the clock may be set back
 
-    # ---- Building ----------------------------------------------------------------------------
+    # ---- Lock, staging folder and publication ------------------------------------------------
 
     def lock(self) -> FileLock:
-        """Return the lock (a context manager) that a process must hold while it builds."""
+        """Return the file lock that a process must hold while it builds this recipe."""
         return _private_lock(self.cache.root / ".locks" / f"{self._stem}.lock")
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[Path]:
-        """Create a private folder to build in and remove it at the end; the caller holds the lock.
+        """Create a private folder to build in, and remove it at the end of the block.
 
-        Folders that dead processes left for this recipe are removed first.
+        The caller must hold the lock.  Folders that dead processes left for this recipe are removed
+        first.
         """
         staging_root = self.cache.staging_root
         make_private_folder(staging_root)
@@ -359,22 +360,22 @@ class CacheEntry(NamedTuple):
             shutil.rmtree(folder, ignore_errors=True)
 
     def publish(self, staging: Path, manifest: Manifest) -> Path:
-        """Rename a staging folder to an artifact and return the path of the product.
+        """Rename a staging folder to the artifact's folder; return the path of the product.
 
-        Nothing is flushed to the disk.  After a crash of the machine, an incomplete product fails
-        the digest check and is built again.
+        Nothing is flushed to the disk.  After a crash of the machine, a product may be incomplete;
+        its digest then differs from the manifest, and it is built again.
         """
         digest = manifest.dependencies.digest(manifest.base)[:16]
         target = self._artifact(digest)
         (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
         for path in staging.iterdir():
-            path.chmod(0o600)  # a library is mapped, not executed: it needs no other mode
+            path.chmod(0o600)  # enough for a library, which is mapped, not executed
         self._rename(staging, target, manifest.dependencies)
         self._add_mark(digest, manifest.dependencies.installed)
         return target / manifest.product
 
     def _rename(self, staging: Path, target: Path, dependencies: Dependencies) -> None:
-        """Rename a staging folder; keep an intact artifact with the same dependencies."""
+        """Rename a staging folder; keep an existing artifact that is intact and equal."""
         try:
             staging.rename(target)
             return
@@ -386,7 +387,7 @@ class CacheEntry(NamedTuple):
             if not present.is_whole(target):
                 warn_of_damage(target / present.product, "built again")
             elif present.dependencies == dependencies:
-                return  # an equal artifact, which may be loaded
+                return  # keep the equal artifact: a process may have loaded it
         self.cache.remove_folder(target)
         staging.rename(target)
 
@@ -402,7 +403,7 @@ def _checked_manifest(folder: Path) -> Manifest | None:
 
 
 def warn_of_damage(product: Path, remedy: str) -> None:
-    """Log that the content of a product has changed since the build, and the remedy."""
+    """Log a warning that a product has changed since its build, and the action that follows."""
     import logging
 
     text = "%s was %s: its content differs from the digest in its manifest"
@@ -410,13 +411,13 @@ def warn_of_damage(product: Path, remedy: str) -> None:
 
 
 def _names_by_age(folder: Path, prefix: str = "") -> list[str]:
-    """Return the names in a folder that start with a prefix, the newest first."""
+    """Return the file names in a folder that start with a prefix, newest file first."""
     entries = []
     absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
     with absent, os.scandir(folder) as found:
         for entry in found:
             if entry.name.startswith(prefix):
-                # Another process may remove an entry; the loop continues with the next one.
+                # If another process has removed the entry, continue with the next one.
                 with contextlib.suppress(FileNotFoundError):
                     entries.append((-entry.stat(follow_symlinks=False).st_mtime, entry.name))
     return [name for _, name in sorted(entries)]
@@ -429,7 +430,7 @@ def _private_lock(path: Path) -> FileLock:
 
 
 def _make_index(index: Path) -> None:
-    """Create the index folder of a recipe; replace a file at its path."""
+    """Create the index folder of a recipe; remove a file that has its path."""
     if index.is_file():
         index.unlink()
     make_private_folder(index)
@@ -450,7 +451,7 @@ def _touch_daily(manifest: Path) -> None:
 
 
 def _are_settled(paths: dict[str, str]) -> bool:
-    """Return True if no file has changed in the last seconds."""
+    """Return True if no file has changed in the last `_SETTLED_SECONDS`."""
     newest = 0.0
     for path in paths:
         with contextlib.suppress(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiler processes: running commands, stopping them on interrupts, and the build log."""
+"""Compiler processes: running commands, stopping them on interrupts, and printing the build log."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = [
     "run_command",
 ]
 
-PRIVATE_UMASK = 0o077  # in the cache
-READABLE_UMASK = 0o022  # in a folder that the caller names
+PRIVATE_UMASK = 0o077  # for commands that write into the build cache
+READABLE_UMASK = 0o022  # for commands in a build_directory
 
 _LOG = "tvm_ffi.cpp"
 
@@ -40,15 +40,17 @@ def run_command(
     Parameters
     ----------
     command : sequence of str
-        The command.  It gets its own process group, so an interrupt at the terminal reaches this
-        process only, which then stops all processes that the command has started.
+        The command to run.  It gets its own process group, so an interrupt at the terminal (SIGINT)
+        reaches this process only, which then stops all processes that the command has started.
     folder : path
-        Its working directory.
+        Working directory of the command.
     umask : int
-        Bits to add to the umask of this process.  Changing modes after the command has ended would
+        Mode bits that new files must not have, in addition to the umask of this process.  Changing
+        modes after the command has ended would be too late: a user who has opened a file can write
+        to it under any later mode.
         be too late: a user who has opened a file can write to it whatever its mode becomes.
     while_running : function, optional
-        Called while the command runs; an exception stops the command.
+        Function that is called while the command runs; its exception stops the command.
     """
     process = None
     try:
@@ -76,16 +78,17 @@ def run_command(
 
 @contextlib.contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Deliver an interrupt (SIGINT) at the end of a block.
+    """Deliver an interrupt (SIGINT) at the end of a block instead of inside it.
 
-    An interrupt inside of `Popen` would lose the id of the new process, which would continue.
+    An interrupt inside of `Popen` would lose the id of the new process, which would then never be
+    stopped.
     """
     handler = signal.getsignal(signal.SIGINT)
     received: list[tuple[Any, ...]] = []
     try:
         if callable(handler):
             signal.signal(signal.SIGINT, lambda *details: received.append(details))
-    except ValueError:  # only the main thread receives interrupts
+    except ValueError:  # raised outside of the main thread, which alone receives interrupts
         handler = None
     try:
         yield
@@ -99,7 +102,8 @@ def _interrupts_deferred() -> Iterator[None]:
 def _current_umask() -> int:
     """Return the umask of this process.
 
-    The system call that returns the umask also changes it, for all threads, so read it from /proc.
+    The system call that returns the umask also changes it for all threads, so the umask is read
+    from /proc.
     """
     try:
         with open("/proc/self/status", encoding="ascii", errors="replace") as lines:  # noqa: PTH123
@@ -109,7 +113,7 @@ def _current_umask() -> int:
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """End the process group of a command."""
+    """Stop all processes of a command: SIGTERM first, then SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)
@@ -133,9 +137,10 @@ def command_error(program: str, status: int, stdout: str, stderr: str) -> Runtim
 
 @contextlib.contextmanager
 def build_log(is_verbose: bool = False) -> Iterator[None]:
-    """Print the log ``tvm_ffi.cpp`` to the stream that ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` names.
+    """Print the messages of the logger ``tvm_ffi.cpp`` during a block.
 
-    If the variable is not set, the log of a verbose build is printed to the standard error stream.
+    ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` names the stream.  If it is not set, a verbose build prints
+    to the standard error stream, and other builds print nothing.
     """
     streams = {"1": sys.stderr, "stderr": sys.stderr, "stdout": sys.stdout}
     name = os.environ.get("TVM_FFI_CPP_EXTENSION_LOG_BUILD", "")
@@ -158,7 +163,7 @@ def build_log(is_verbose: bool = False) -> Iterator[None]:
 
 
 def log(text: str, *values: object) -> None:
-    """Log a message if `logging` has been imported; otherwise no handler can exist."""
+    """Log a message; do nothing if `logging` is not imported, because no handler can exist then."""
     logging = sys.modules.get("logging")
     if logging is not None:
         logging.getLogger(_LOG).info(text, *values)

@@ -3,8 +3,8 @@
 
 Asking a compiler for its version starts a process, so the version is cached in a file, under the
 identity of the compiler's file.  A script or a launcher such as ccache may start another compiler
-tomorrow although its own file is unchanged, so its version is not cached in a file: it is queried
-once per process.
+although its own file is unchanged.  Its version is therefore not cached in a file, but queried once
+per process.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from ._gpu import Toolkit, find_toolkit
 
 __all__ = ["Toolchain", "compiler_command", "describe_compiler", "find_toolchain"]
 
-# Characters that a shell does not take literally.
+# Characters that a shell may interpret; a command without them is one word.
 _SHELL_CHARACTERS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
-_MAX_FILE_BYTES = 1 << 20  # limit for the file of a cached version
+_MAX_FILE_BYTES = 1 << 20  # size limit of a file with a cached version
 _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 
 class Toolchain(NamedTuple):
-    """The compilers of one build."""
+    """The compilers and the GPU toolkit of one build."""
 
     commands: Mapping[str, tuple[str, ...]]
-    """Words of the command by language: ``c``, ``cpp``, ``cuda``."""
+    """Command words of the compiler, by language: ``c``, ``cpp``, ``cuda``."""
     versions: Mapping[str, str]
-    """Path and version by language."""
+    """Path and version of the compiler, by language."""
     gpu: Toolkit | None
     """The CUDA or HIP toolkit; None if the build compiles no device code."""
 
@@ -52,9 +52,9 @@ def find_toolchain(
     Parameters
     ----------
     languages : collection of str
-        ``c``, ``cpp``, ``cuda`` and ``object``.
+        Languages of the sources: ``c``, ``cpp``, ``cuda`` and ``object`` (object files).
     backend : str, optional
-        ``cuda`` or ``hip``, see `find_toolkit`.
+        ``cuda`` or ``hip``; None selects the default of `find_toolkit`.
     versions_folder : path
         Folder of the files with cached compiler versions.
     """
@@ -79,11 +79,11 @@ def compiler_command(variable: str, default: str) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        If the value of the variable cannot be split into words.
+        If the value of the environment variable cannot be split into words.
     """
     value = os.environ.get(variable, "").strip() or default
     if not _SHELL_CHARACTERS.search(value) or shutil.which(value):
-        return (value,)  # an existing path with spaces is one word
+        return (value,)  # the path of a program may contain spaces
     try:
         return tuple(shlex.split(value))
     except ValueError as error:
@@ -96,14 +96,14 @@ def describe_compiler(command: tuple[str, ...], folder: Path) -> str:
     Parameters
     ----------
     command : tuple of str
-        The words of its command.
+        Command words of the compiler.
     folder : path
         Folder of the files with cached compiler versions.
 
     Raises
     ------
     RuntimeError
-        If the program does not exist.
+        If the compiler does not exist or cannot be started.
     """
     programs = [shutil.which(word) for word in command]
     if programs[0] is None:
@@ -118,7 +118,7 @@ def describe_compiler(command: tuple[str, ...], folder: Path) -> str:
 
 
 def _is_launcher(path: Path) -> bool:
-    """Return True if a program is a script or a known launcher, which starts another program."""
+    """Return True for a script or a known launcher, which may start another program."""
     if path.name in _LAUNCHERS:
         return True
     with path.open("rb") as file:
@@ -128,7 +128,7 @@ def _is_launcher(path: Path) -> bool:
 def _cached_version(
     command: tuple[str, ...], files: list[Path], identity: str, folder: Path
 ) -> str:
-    """Return the version from the cache; query the compiler and cache its version on a miss."""
+    """Return the compiler version from its file in the cache; on a miss, query and cache it."""
     digest = hashlib.sha256(repr((command, identity)).encode()).hexdigest()
     cache_file = folder / f"{digest[:32]}.json"
     try:
@@ -147,9 +147,9 @@ def _cached_version(
 
 @functools.cache
 def _query_version(command: tuple[str, ...], identity: str) -> str:
-    """Return the output of ``--version``.
+    """Return the output of the compiler's ``--version``.
 
-    `identity` only keys the cache of this function, so that a replaced compiler is queried again.
+    `identity` is only a key of `functools.cache`, so that a replaced compiler is queried again.
     """
     import subprocess
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports of inline builds: the `functions` argument with documentation and signatures.
+"""Exported functions of inline builds, from the `functions` argument of `build_inline`.
 
-The value of a function in a mapping is documentation, unless it is a `Signature` or the text of
-one: text that starts with the function's name and a parenthesis and that `Signature.parse` accepts.
+If the argument is a mapping, each value is documentation or a signature.  A value is a signature if
+it is a `Signature`, or text that starts with the function's name and a parenthesis and that
+`Signature.parse` accepts.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ class Export(NamedTuple):
 
 
 def exports_of(functions: Functions) -> dict[str, Export]:
-    """Return the functions to export.
+    """Return documentation and signature of each function to export, by name.
 
     Raises
     ------
     TypeError
-        If a value is neither a string nor a `Signature`.
+        If a value of the mapping is neither a string nor a `Signature`.
     ValueError
-        If a `Signature` has the name of another function.
+        If a `Signature` has another name than its function.
 
     Warns
     -----
     UserWarning
-        If text starts like the signature of its function but cannot be parsed: it is documentation.
+        If text starts like a signature but cannot be parsed; it is used as documentation.
     """
     if isinstance(functions, Mapping):
         return {name: _export(name, value) for name, value in functions.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests, identities, locks and atomic writes of files."""
+"""Digests, identities, locks and atomic writes of files, for the build cache."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _MISSING = "missing"
-_BLOCK_BYTES = 1 << 16  # allocating memory for a whole large file takes as long as hashing it
+_BLOCK_BYTES = 1 << 16  # small blocks: allocating the whole file takes as long as hashing
 
 
 def text_digest(text: str) -> str:
@@ -57,11 +57,11 @@ def content_digest(path: str | os.PathLike[str]) -> str:
 def file_identity(path: str | os.PathLike[str]) -> str:
     """Return the device, inode, size and change time (ctime) of a file, or "missing".
 
-    A program can set the modification time of a file, but neither its inode nor its change time:
-    equal identities on one machine mean equal contents.
+    A program can set the modification time of a file, but not its change time.  On one machine,
+    equal identities therefore mean equal contents.
     """
     try:
-        status = os.stat(path)  # noqa: PTH116  (faster than pathlib)
+        status = os.stat(path)  # noqa: PTH116  (os.stat is faster than pathlib)
     except (FileNotFoundError, NotADirectoryError):
         return _MISSING
     return f"{status.st_dev}:{status.st_ino}:{status.st_size}:{status.st_ctime_ns}"
@@ -73,7 +73,7 @@ def existing_files(paths: Iterable[str]) -> list[str]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a private file of the cache under a temporary name, then rename it."""
+    """Write a private file of the build cache under a temporary name, then rename it."""
     make_private_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
@@ -88,8 +88,8 @@ def write_atomically(path: Path, text: str) -> None:
 def write_if_changed(path: Path, content: str | bytes) -> None:
     """Write a file unless it has this content already.
 
-    An unchanged file keeps its modification time, so ninja does not rebuild its outputs.  Only the
-    owner may write to a new file, whatever the umask is.
+    An unchanged file keeps its modification time, so ninja does not rebuild its outputs.  A new
+    file has mode 0644 at most: only the owner may write to it.
     """
     new = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     try:
@@ -102,7 +102,7 @@ def write_if_changed(path: Path, content: str | bytes) -> None:
 
 
 def file_lock(path: Path, mode: int) -> FileLock:
-    """Return the lock (a context manager) of a lock file; create the file with a mode.
+    """Return a lock (a context manager) on a lock file; create the file with mode `mode`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds in a folder that the caller names (`build_directory`), always with ninja.
 
-Ninja decides by modification times which outputs are out of date; the cache is not used.
+Ninja decides by modification times which outputs are out of date.  The build cache is not used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOCK_FILE = "lock"
 
 
 def build_in_folder(recipe: Recipe, folder: Path, is_verbose: bool = False) -> Path:
-    """Bring a folder up to date under its lock; return the path of the product in it."""
+    """Build what is out of date in a folder, under its lock; return the path of the product."""
     make_build_folder(folder)
     names = {_LOCK_FILE, NINJA_FILE, *_NINJA_STATE, *recipe.files}
     for step in recipe.steps:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Freshness: the files that a build has read, and whether they are unchanged.
+"""Freshness: the files that a build has read, and the check that they are unchanged.
 
-The user's headers are always compared by content.  Headers of installed packages, hundreds for one
-C++ file, and very large files are compared by content once per machine, and afterwards by their
-identity (see `file_identity`).
+The user's headers are always compared by content.  Installed headers (hundreds for one C++ file)
+and very large files are compared by content once per machine, and afterwards by their identity (see
+`file_identity`).
 
-A new file in a folder that the compiler searches first would be read instead of a known header.  So
-the existing files that could shadow a header are recorded and compared as well.
+A new file in a folder that the compiler searches first would be read instead of a known header.
+Therefore the existing files that could shadow a header are recorded and compared as well.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ __all__ = [
     "shadowing_files",
 ]
 
-# Hashing a larger file takes longer than loading a library.
+# Above this size, hashing a file takes longer than loading a library.
 _LARGE_BYTES = 1 << 24
-# Folders into which package managers install headers and libraries.
+# Parents of folders into which package managers install headers and libraries.
 _INSTALLED = ("/usr/", "/opt/", "/lib/", "/nix/store/", "/gnu/store/")
 
 _DEPFILE_WORD = re.compile(r"(?:\\\n|\\.|\$\$|[^\s\\]|\\)+")
 
 
 class Dependencies(NamedTuple):
-    """The files that a build has read in addition to its sources."""
+    """The files that a build has read, other than its sources."""
 
     own: dict[str, str]
-    """Digest of each file that the user may edit, by path."""
+    """Digest of each file that the user may edit, by path; always compared by content."""
     installed: dict[str, str]
-    """Digest of each installed or large file, by path."""
+    """Digest of each installed or very large file, by path."""
     folders: list[str]
-    """Folders in which a new header would shadow one of these files."""
+    """Folders in which a new header would be read instead of one of these files."""
     shadows: list[str]
-    """Existing files in `folders` that an ``#include`` of one of these files could find."""
+    """Existing files in `folders` that the compiler could read instead of one of these files."""
 
     def digest(self, key: str) -> str:
-        """Return the hash of the dependencies and of a cache key."""
+        """Return the hash of the dependencies together with a cache key."""
         known = sorted(self.own.items()), sorted(self.installed.items())
         text = repr((key, known, self.shadows))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -61,16 +61,17 @@ class Dependencies(NamedTuple):
 def collect_dependencies(
     recipe: Recipe, folder: Path, precompiled: Dependencies | None = None
 ) -> Dependencies:
-    """Return the files that the steps of a build have read.
+    """Return the files that the compilers and the linker of a build have read.
 
     Parameters
     ----------
     recipe : Recipe
         The recipe that was built.
     folder : path
-        The build folder; files in it are not dependencies.
+        The build folder; files in it are generated, and are not dependencies.
     precompiled : Dependencies, optional
-        Dependencies of the precompiled headers that the build used, with the digests at that time.
+        Dependencies of the precompiled headers that the build used; their digests are not computed
+        again.
     """
     own: dict[str, str] = {} if precompiled is None else {**precompiled.own}
     installed: dict[str, str] = {} if precompiled is None else {**precompiled.installed}
@@ -88,7 +89,7 @@ def collect_dependencies(
 
 
 def _headers(steps: Iterable[Step], folder: Path) -> list[str]:
-    """Return the paths in the depfiles that are outside of the build folder, without duplicates."""
+    """Return the headers that the steps' depfiles list outside of the build folder."""
     inside = (f"{folder}/", f"{os.path.realpath(folder)}/")
     found: dict[str, None] = {}
     for step in steps:
@@ -112,7 +113,7 @@ def _is_below(path: str, folders: Sequence[str]) -> bool:
 
 
 def parse_depfile(text: str) -> list[str]:
-    """Return the prerequisites of the rule in a depfile, in the syntax of make."""
+    """Return the files that a depfile lists; a depfile contains one rule in the syntax of make."""
     words = _DEPFILE_WORD.findall(text.replace("\\\n", " "))
     names: list[str] = []
     is_target = True
@@ -132,8 +133,8 @@ def shadowing_files(paths: Iterable[str], folders: Sequence[str]) -> list[str]:
     """Return the existing files in `folders` that an ``#include`` of one of `paths` could find.
 
     A header ``/a/b/c.h`` may have been included as ``c.h`` or ``b/c.h``, so every suffix of its
-    path is looked up in every folder.  Listing the folders first excludes most suffixes: their
-    first part is not an entry of any folder.
+    path is looked up in every folder.  Listing the folders first excludes most suffixes, because
+    no folder contains their first component.
     """
     folders_with: dict[str, list[str]] = {}
     for folder in folders:
@@ -152,11 +153,11 @@ def shadowing_files(paths: Iterable[str], folders: Sequence[str]) -> list[str]:
 
 
 def combined_identity(paths: Iterable[str]) -> str:
-    """Return a short hash of the identities of files on this machine."""
+    """Return a short hash of the identities of files, valid on this machine only."""
     text = "\n".join(f"{path} {file_identity(path)}" for path in sorted(paths))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def changed_files(known: dict[str, str]) -> list[str]:
-    """Return the paths of the files whose digest differs from the known one."""
+    """Return the paths of files whose content differs from the recorded digest."""
     return [path for path, digest in known.items() if content_digest(path) != digest]

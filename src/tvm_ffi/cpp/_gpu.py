@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA and HIP toolkits: the backend, the folder of its compiler, and the target architectures.
+"""CUDA and HIP toolkits: the backend, the toolkit's folder, and the target architectures.
 
-Environment variables take precedence over installed software.  No array library is imported.
+Environment variables take precedence over installed toolkits.  No array library is imported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BACKENDS = ("cuda", "hip")
 
 
 class Toolkit(NamedTuple):
-    """The compiler, flags and target architectures for device code."""
+    """A GPU toolkit: the compiler, flags and target architectures for device code."""
 
     compiler: tuple[str, ...]
     compile_flags: tuple[str, ...]
@@ -39,17 +39,17 @@ def find_toolkit(backend: str | None) -> Toolkit:
     RuntimeError
         If no toolkit or no architecture is found; the message names the variable to set.
     ValueError
-        If the name of an architecture is invalid.
+        If an architecture name in an environment variable is invalid.
     """
     chosen = backend or requested_backend() or torch_backend() or _installed_backend()
     return _hip_toolkit() if chosen == "hip" else _cuda_toolkit()
 
 
-# ---- Backends ------------------------------------------------------------------------------------
+# ---- Backend selection ---------------------------------------------------------------------------
 
 
 def requested_backend() -> str | None:
-    """Return the value of ``TVM_FFI_GPU_BACKEND``; raise ValueError if it is not a backend."""
+    """Return ``TVM_FFI_GPU_BACKEND`` or None; raise ValueError if it is not a backend."""
     value = os.environ.get("TVM_FFI_GPU_BACKEND", "").lower()
     if value and value not in BACKENDS:
         raise ValueError(f'TVM_FFI_GPU_BACKEND must be "cuda" or "hip", got {value!r}')
@@ -58,7 +58,7 @@ def requested_backend() -> str | None:
 
 @functools.cache
 def torch_backend() -> str | None:
-    """Return the backend of the installed torch without importing it; None for CPUs only."""
+    """Return the backend of the installed torch, without importing torch; None without GPU."""
     from importlib.util import find_spec, module_from_spec, spec_from_file_location
 
     torch = find_spec("torch")
@@ -79,7 +79,7 @@ def _installed_backend() -> str:
     return "hip" if shutil.which("hipcc") and not shutil.which("nvcc") else "cuda"
 
 
-# ---- Toolkits ------------------------------------------------------------------------------------
+# ---- Toolkit folders -----------------------------------------------------------------------------
 
 
 def _cuda_toolkit() -> Toolkit:
@@ -107,7 +107,7 @@ def _hip_toolkit() -> Toolkit:
 
 
 def _home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) -> Path:
-    """Return the folder of a toolkit from a variable, or the first folder with the compiler."""
+    """Return the toolkit's folder: from a variable, else the first folder with the compiler."""
     for variable in variables:
         value = os.environ.get(variable)
         if value:
@@ -125,7 +125,7 @@ def _home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) 
 
 
 def _candidate_homes(compiler: str, defaults: tuple[str, ...]) -> Iterator[Path]:
-    """Return folders that may be the toolkit's.
+    """Yield folders that may contain the toolkit.
 
     A compiler in PATH that is a script may start a compiler in another folder, so its folder is the
     last candidate.
@@ -138,11 +138,11 @@ def _candidate_homes(compiler: str, defaults: tuple[str, ...]) -> Iterator[Path]
         yield Path(found).parents[1]
 
 
-# ---- Architectures -------------------------------------------------------------------------------
+# ---- Target architectures ------------------------------------------------------------------------
 
 
 def _cuda_architectures() -> tuple[str, ...]:
-    """Return the architectures in the notation of nvcc: ``90a`` for 9.0a."""
+    """Return the target architectures in nvcc's notation: ``90a`` for the version 9.0a."""
     listed = os.environ.get("TVM_FFI_CUDA_ARCH_LIST", "").split()
     names = listed or _cuda_devices()
     if not names:
@@ -164,7 +164,7 @@ def _cuda_architecture(name: str) -> str:
 
 @functools.cache
 def _cuda_devices() -> tuple[str, ...]:
-    """Return the architectures of the installed devices, without duplicates."""
+    """Return the architectures of the CUDA devices of this machine, without duplicates."""
     lines = _lines_of("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
     return tuple(dict.fromkeys(line for line in lines if re.fullmatch(r"\d+\.\d", line)))
 
@@ -187,11 +187,11 @@ def _rocm_devices() -> tuple[str, ...]:
         named = (re.fullmatch(r"Name:\s+(\S+)", line) for line in _lines_of("rocminfo"))
         words = [match[1] for match in named if match]
     names = (word for word in words if re.fullmatch(r"gfx[0-9a-f]+", word))
-    return tuple(name for name in dict.fromkeys(names) if name != "gfx000")  # gfx000 is the CPU
+    return tuple(name for name in dict.fromkeys(names) if name != "gfx000")  # the CPU is gfx000
 
 
 def _lines_of(*command: str) -> list[str]:
-    """Return the stripped lines that a program prints; none if it fails or is not installed."""
+    """Return the stripped lines that a program prints; empty if it fails or is not installed."""
     import subprocess
 
     try:

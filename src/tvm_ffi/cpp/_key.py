@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache keys: the hash of a recipe and of the files that it names.
+"""Cache keys: the hash of a recipe and of the files that the recipe names.
 
-Headers are not part of the key, because they are known only after the compiler has run;
+Headers are not part of the cache key, because they are known only after the compiler has run.
 `_freshness` compares them.
 """
 
@@ -19,7 +19,7 @@ from ._recipe import Recipe
 
 __all__ = ["CacheKey", "Input", "cache_key"]
 
-# A value that JSON can represent, since a manifest contains it.
+# The value of an input.  A manifest contains it, so JSON must be able to represent it.
 Input = Union[str, "list[str]"]
 
 # Environment variables that change the search paths or the options of compilers and linkers.
@@ -35,13 +35,13 @@ class CacheKey(NamedTuple):
     """The cache key of a recipe."""
 
     digest: str
-    """SHA-256 of the name and the inputs of the recipe, in hexadecimal."""
+    """SHA-256 of the recipe's name and inputs, in hexadecimal."""
     inputs: dict[str, Input]
-    """The inputs by name.  The names appear in the sentences that explain why two keys differ."""
+    """The inputs by name; build reasons use the names to explain why two keys differ."""
 
 
 def cache_key(recipe: Recipe) -> CacheKey:
-    """Return the cache key of a recipe; read the files that it names."""
+    """Return the cache key of a recipe; this reads the source files that the recipe names."""
     inputs: dict[str, Input] = {
         "package": __version__,
         "platform": f"{sys.platform} {os.uname().machine}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build pipeline: from a request to the path of its product.
+"""Build pipeline: the stages from a build request to the path of the product.
 
     request      `_request`      arguments, checked
     toolchain    `_compiler`     commands and versions of the compilers
@@ -8,8 +8,8 @@
     lookup       `_cache_store`  the finished build with this key whose headers are unchanged
     build        `_build`        on a miss: run the steps, then publish the product
 
-With a `build_directory`, `_folder` replaces the last three stages.  The modules that build are
-imported on a cache miss only, so that a hit stays fast.
+With a `build_directory`, `_folder` replaces the last three stages.  The modules of the last stage
+are imported on a cache miss only, so that a cache hit stays fast.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["find_or_build"]
 
 
 def find_or_build(request: Request) -> Path:
-    """Return the path of the product of a request; build it if the cache does not contain it."""
+    """Return the path of the product of a request; build it if it is not in the cache."""
     if IS_WINDOWS:
         raise NotImplementedError("tvm_ffi.cpp cannot build libraries on Windows yet")
     cache = BuildCache(checked_root())

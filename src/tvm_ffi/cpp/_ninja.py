@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ninja: build files with several commands, and running ninja."""
+"""Ninja: generation of ninja files, and running ninja to build several sources in parallel."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NINJA_FILE = "build.ninja"
 
 
 def ninja_text(steps: Sequence[Step]) -> str:
-    """Return the content of a ninja file that builds the output of the last step."""
+    """Return the content of a ninja file whose default target is the output of the last step."""
     lines = ["ninja_required_version = 1.5", ""]
     for number, step in enumerate(steps):
         lines += [f"rule step_{number}", f"  command = {_escaped(shlex.join(step.command))}"]
         if step.depfile:
-            lines.append(f"  depfile = {_escaped(step.depfile)}")  # the cache reads it, too
+            lines.append(f"  depfile = {_escaped(step.depfile)}")  # the build cache also reads it
         inputs = " ".join(map(_escaped_path, step.inputs))
         lines += [f"build {_escaped_path(step.output)}: step_{number} {inputs}", ""]
     lines += [f"default {_escaped_path(steps[-1].output)}", ""]
@@ -32,7 +32,7 @@ def ninja_text(steps: Sequence[Step]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text as the value of a ninja variable."""
+    """Return text escaped as the value of a ninja variable."""
     if "\n" in text:
         raise ValueError(f"a command in a ninja file cannot contain line breaks, got {text!r}")
     return text.replace("$", "$$")
@@ -45,7 +45,7 @@ def _escaped_path(path: str) -> str:
 
 
 def find_ninja() -> str | None:
-    """Return the path of ninja: from its Python package, PATH, or the folder of this Python."""
+    """Return the path of ninja: from the package `ninja`, PATH, or the folder of this Python."""
     try:
         import ninja
     except ImportError:
@@ -54,7 +54,7 @@ def find_ninja() -> str | None:
         program = Path(ninja.BIN_DIR, "ninja")
         if program.is_file():
             return str(program)
-    beside = Path(sys.executable).parent  # PATH lacks it if the environment is not activated
+    beside = Path(sys.executable).parent  # not in PATH if the environment is not activated
     return shutil.which("ninja") or shutil.which("ninja", path=str(beside))
 
 
@@ -64,18 +64,18 @@ def run_ninja(folder: Path, only_program: str | None = None, umask: int = READAB
     Parameters
     ----------
     folder : path
-        The folder.
+        Folder that contains the ninja file.
     only_program : str, optional
-        The only compiler that ninja runs; errors name it instead of ninja.
+        Name of the compiler, if ninja runs only one; the error then names it instead of ninja.
     umask : int
-        Bits to add to the umask of the commands.
+        Mode bits that new files must not have, in addition to the umask of this process.
 
     Raises
     ------
     RuntimeError
         If ninja is not installed or a command fails.
     ValueError
-        If ``MAX_JOBS`` is not a number.
+        If ``MAX_JOBS`` is not a decimal number.
     """
     ninja = find_ninja()
     if ninja is None:

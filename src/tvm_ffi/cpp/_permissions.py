@@ -2,9 +2,9 @@
 """Ownership and permission checks of the build cache and of build folders.
 
 The caller runs the libraries in the cache, so only the caller and root may own or write the
-folders, files and symbolic links that lead to a library.  Paths are walked from ``/`` downwards.
-No other user can replace an entry that was checked, because the folder that contains it was checked
-before; therefore paths are safe here and no file descriptors are needed.
+folders, files and symbolic links that lead to a library.  Paths are checked from ``/`` downwards.
+No other user can replace an entry after its check, because the folder that contains it was checked
+before.  Therefore the functions work with paths and need no file descriptors.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ __all__ = [
 ]
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_MAX_LINKS = 40  # the limit of the Linux kernel
-_OVERFLOW_UID = 65534  # the owner that a user namespace shows for users it does not map
+_MAX_LINKS = 40  # symbolic links per path, the limit of the Linux kernel
+_OVERFLOW_UID = 65534  # shown in a user namespace for owners that it does not map
 _ACL = "system.posix_acl_access"
 _DEFAULT_ACL = "system.posix_acl_default"
-# Source: linux/posix_acl_xattr.h: version u32 | entries: tag u16, rights u16, id u32.
+# Layout of an access control list, from linux/posix_acl_xattr.h: version u32, then entries of
+# tag u16, rights u16, id u32.
 _ACL_ENTRY = struct.Struct("<HHI")
 _ACL_OWNER, _ACL_MASK, _ACL_OTHERS, _ACL_WRITE = 0x01, 0x10, 0x20, 2
 _OTHER_CACHE = "set TVM_FFI_CACHE_DIR to a folder that only you can write to"
@@ -40,7 +41,7 @@ _OTHER_BUILD_FOLDER = "name another build_directory"
 
 
 def check_cache_root(root: Path) -> None:
-    """Raise PermissionError if another user may change the root of a cache; it may be missing."""
+    """Raise PermissionError if another user may change the cache's root, unless it is missing."""
     real = _resolve_checked(root, _OTHER_CACHE)
     if real is None:
         return
@@ -54,7 +55,7 @@ def check_cache_root(root: Path) -> None:
 
 
 def check_entry(path: Path) -> bool:
-    """Check an entry of a checked folder.
+    """Check the owner, type and mode of an entry in a folder that was checked before.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def check_entry(path: Path) -> bool:
     Raises
     ------
     PermissionError
-        If another user owns it or may write to it, or if it is neither a file nor a folder.
+        If another user owns the entry or may write to it, or if it is neither a file nor a folder.
     """
     try:
         status = os.lstat(path)
@@ -87,14 +88,14 @@ def check_folder(path: Path) -> None:
 def check_build_entries(folder: Path, used: Collection[str]) -> None:
     """Raise PermissionError if another user may have changed the entries of a build folder.
 
-    Entries of any name matter, since compilers find headers beside the sources.  Entries whose
-    names are in `used` must not be symbolic links either: the target of a link is not checked.
+    All entries are checked, because compilers find headers beside the sources.  Entries whose names
+    are in `used` must not be symbolic links, because the target of a link is not checked.
     """
     for name in sorted(os.listdir(folder)):  # noqa: PTH208
         path = folder / name
         try:
             status = os.lstat(path)
-        except FileNotFoundError:  # a concurrent build removes its temporary files
+        except FileNotFoundError:  # a temporary file that a concurrent build has removed
             continue
         remedy = f"remove the entry that another user could change with {_rm_command(path)}"
         _check_owner(path, status, remedy)
@@ -105,7 +106,7 @@ def check_build_entries(folder: Path, used: Collection[str]) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder of the cache and its parents with mode 0700; check existing ones."""
+    """Create a folder of the cache and its parents with mode 0700; check existing folders."""
     if not folder.parent.exists():
         make_private_folder(folder.parent)
     else:
@@ -115,7 +116,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_build_folder(folder: Path) -> None:
-    """Create or check a `build_directory`; the private group of the caller may write to it."""
+    """Create or check a `build_directory`; the caller's private group may write to it, too."""
     if not folder.parent.exists():
         make_build_folder(folder.parent)
     else:
@@ -126,7 +127,7 @@ def make_build_folder(folder: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
     status = os.lstat(real)
     _check_owner(real, status, _OTHER_BUILD_FOLDER)
-    if _others_may_write(real, status):  # unlike in its parents, the sticky bit does not help
+    if _others_may_write(real, status):  # even with the sticky bit, others could add files
         remedy = (
             f"{_chmod_command(real)} and remove the files of other users, or {_OTHER_BUILD_FOLDER}"
         )
@@ -144,7 +145,7 @@ def _make(folder: Path, mode: int, alternative: str) -> None:
     try:
         folder.mkdir(mode)
         if mode == 0o700:
-            folder.chmod(mode)  # the umask may have removed even the owner's rights
+            folder.chmod(mode)  # the umask may have removed rights of the owner
     except FileExistsError:
         pass
     except OSError as error:
@@ -156,9 +157,10 @@ def _make(folder: Path, mode: int, alternative: str) -> None:
 
 
 def _resolve_checked(path: Path, alternative: str) -> Path | None:
-    """Resolve a path and check every folder and link from ``/`` on; return None if it is missing.
+    """Resolve a path and check every folder and link on it; return None if an entry is missing.
 
-    The last component is checked like a parent folder, less strictly than the root of a cache.
+    The check starts at ``/``.  The last component is checked like a parent folder, less strictly
+    than `check_cache_root` checks the root of a cache.
     """
     resolved = Path("/")
     remaining = [*reversed(path.absolute().parts)]
@@ -171,7 +173,7 @@ def _resolve_checked(path: Path, alternative: str) -> Path | None:
             status = os.lstat(current)
         except FileNotFoundError:
             return None
-        except NotADirectoryError:  # the error of the system names the entry below the file
+        except NotADirectoryError:  # the system's error names the entry below, not the file
             raise _not_a_folder(resolved, alternative) from None
         _check_component(current, status, alternative)
         if stat.S_ISLNK(status.st_mode):
@@ -185,11 +187,11 @@ def _resolve_checked(path: Path, alternative: str) -> Path | None:
 
 
 def _check_component(path: Path, status: os.stat_result, alternative: str) -> None:
-    """Raise PermissionError if another user may replace an entry of this folder or this link."""
+    """Raise PermissionError if another user may replace this link or an entry of this folder."""
     if not (status.st_uid == _OVERFLOW_UID and _is_in_user_namespace()):
         _check_owner(path, status, alternative)
-    # The mode of a link has no meaning.  In a sticky folder, users can rename only their own
-    # entries.
+    # The mode of a link has no meaning.  In a sticky folder, other users cannot rename or remove
+    # the caller's entries.
     if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
         return
     if _others_may_write(path, status):
@@ -211,7 +213,7 @@ def _check_type(path: Path, status: os.stat_result, remedy: str) -> None:
 
 
 def _others_may_write(path: Path, status: os.stat_result) -> bool:
-    """Return True if a user other than the owner may write; the caller's private group may."""
+    """Return True if another user may write; write access of the caller's private group is safe."""
     if status.st_mode & stat.S_IWOTH:
         return True
     return bool(status.st_mode & stat.S_IWGRP) and not (
@@ -233,7 +235,7 @@ def _is_private_group(group_id: int) -> bool:
 
 
 def _has_acl(path: Path) -> bool:
-    """Return True if the group bits of the mode may be the mask of an access control list."""
+    """Return True if the entry may have an access control list, whose mask the group bits show."""
     if not hasattr(os, "getxattr"):
         return True
     try:
@@ -246,7 +248,7 @@ def _has_acl(path: Path) -> bool:
 def _gives_others_new_files(folder: Path) -> bool:
     """Return True if the default access control list of a folder lets others write to new files.
 
-    A default list replaces the umask.
+    A default list replaces the umask, so new files could be writable in spite of a strict umask.
     """
     try:
         content = os.getxattr(folder, _DEFAULT_ACL)
@@ -262,7 +264,7 @@ def _gives_others_new_files(folder: Path) -> bool:
 
 
 def _is_in_user_namespace() -> bool:
-    """Return True if some owners of files are not mapped here, as in rootless containers."""
+    """Return True if this process may see unmapped owners of files, as in rootless containers."""
     if sys.platform != "linux":
         return False
     try:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Precompiled headers: the headers that C++ text includes, read once per compiler and options.
+"""Precompiled headers: the headers of generated C++ files, parsed once per compiler and options.
 
 Reading these headers takes most of the time that a small kernel needs to compile.  GCC and Clang
 can save the parsed headers, and read ``-include headers.hpp`` from a file ``headers.hpp.gch`` in
-the same folder.  That file is the product of a recipe of its own: it is found and built in the
-cache like a library, and its digest is compared before an output that depends on it is used.
+the same folder.  A separate recipe builds that file: it is found and built in the cache like a
+library, and its digest is compared before an output that depends on it is published.
 
-Generated C++ files include these headers first anyway, so the compiled code is the same.  A
-compiler that rejects the file reads the headers, and a source that fails to compile with it is
-compiled again without.  Building the file takes as long as compiling three small kernels, so it is
-built for the second source that asks for it.
+Generated C++ files start with the same headers, so the compiled code does not change.  A compiler
+that rejects the precompiled file reads the headers, and a source that fails to compile with the
+file is compiled again without it.  Building the file takes as long as compiling three small
+kernels, so it is built only when a second source asks for it.
 """
 
 from __future__ import annotations
@@ -28,34 +28,36 @@ from ._source import CPP_INCLUDES
 
 __all__ = ["DamagedHeadersError", "PrecompiledHeaders", "wanted_headers"]
 
-# File in the build folder that includes the headers.  The user's text can include files of the
-# build folder by name, so this name must not be one that a user's header has.
+# Name of the file in the build folder that includes the headers.  The user's text can include files
+# of the build folder, so the name must not be one that a user's header has.
 _INCLUDED_FILE = ".precompiled_headers.hpp"
 
-# Notes in the cache entry of the headers.
+# Notes in the index of the headers' recipe: a build has asked for the headers; building or using
+# them has failed.
 _ASKED = "asked"
 _UNUSABLE = "unusable"
-_UNUSABLE_SECONDS = 86400.0  # the compiler may also have failed for lack of memory
+_UNUSABLE_SECONDS = 86400.0  # then try again: the failure may have been a lack of memory
 
-# Each set of options has its own file of about 30 MB; the least recently used ones are removed.
+# Total size limit.  Each set of options has a file of about 30 MB; the least recently used ones are
+# removed.
 _MAX_BYTES = 1 << 28
 
 
 class DamagedHeadersError(Exception):
-    """The precompiled headers differ from their digest, are missing, or cannot be read."""
+    """The precompiled file is missing, cannot be read, or differs from its digest."""
 
 
 class PrecompiledHeaders:
-    """The precompiled headers for one compiler and its options.
+    """The file with precompiled headers for one compiler and its options.
 
     Attributes
     ----------
     recipe, entry
-        The recipe that builds the headers, and its entry in the cache.
+        The recipe that builds the file, and the recipe's entry in the cache.
     product : path or None
-        The file; None while it is not built.
+        Path of the precompiled file; None while it is not built.
     manifest : Manifest or None
-        Its manifest, with the digest of the file and of the headers that it contains.
+        Manifest of the file, with its digest and the digests of the headers in it.
     """
 
     def __init__(self, recipe: Recipe, cache: BuildCache) -> None:
@@ -65,7 +67,7 @@ class PrecompiledHeaders:
         self.manifest: Manifest | None = None
 
     def find(self) -> bool:
-        """Look the file up in the cache; its digest is compared later, by `check_content`."""
+        """Look the file up in the cache by size; `check_content` compares its digest later."""
         product = self.entry.find(Manifest.has_recorded_size)
         manifest = None if product is None else Manifest.read(product.parent)
         if manifest is not None:
@@ -73,13 +75,13 @@ class PrecompiledHeaders:
         return manifest is not None
 
     def use_in(self, folder: Path, steps: Sequence[Step]) -> tuple[Step, ...]:
-        """Link the file into a build folder and return steps that compile with it."""
+        """Link the precompiled file into a build folder; return steps that compile with it."""
         assert self.product is not None
         (folder / _INCLUDED_FILE).write_text(CPP_INCLUDES, encoding="utf-8")
         link = folder / f"{_INCLUDED_FILE}.gch"
         link.unlink(missing_ok=True)
         # If another process prunes the file now, the link dangles and the compiler reads the
-        # headers.
+        # headers instead.
         link.symlink_to(self.product)
         compiling, *others = steps
         index = compiling.command.index("-MD")
@@ -88,15 +90,16 @@ class PrecompiledHeaders:
         return (compiling._replace(command=command), *others)
 
     def check_content(self) -> None:
-        """Compare the file with its digest; called while the compiler reads it.
+        """Compare the file with its digest; called while the compiler reads the file.
 
-        Hashing takes as long as all other work of this package for a small kernel.  A compiler that
-        reads a damaged file may never end, so it must be stopped.
+        Hashing the file takes as long as all other work of this package for a small kernel, so it
+        runs in parallel with the compiler.  A compiler that reads a damaged file may never end, so
+        it must be stopped.
 
         Raises
         ------
         DamagedHeadersError
-            If the digests differ or the file cannot be read.
+            If the digests differ or the file cannot be read; this stops the compiler.
         """
         assert self.product is not None
         assert self.manifest is not None
@@ -104,10 +107,10 @@ class PrecompiledHeaders:
             raise DamagedHeadersError
 
     def remove_damaged(self) -> None:
-        """Remove the file if its digest still differs; a later build creates it again.
+        """Remove the file if its digest still differs; a later build creates the file again.
 
         The digest is compared again, because a file that could not be read may be intact, and
-        because another process may have replaced the file since.
+        because another process may have replaced the file in the meantime.
         """
         assert self.product is not None
         product, self.product = self.product, None
@@ -121,19 +124,19 @@ class PrecompiledHeaders:
             self.entry.cache.remove_folder(product.parent)
 
     def disable(self, reason: object) -> None:
-        """Build no such file for a day, after building it failed."""
+        """Do not precompile headers for a day, because building or using the file failed."""
         log("headers are not precompiled for a day: %s", reason)
         self.entry.add_note(_UNUSABLE)
 
     def give_up(self) -> None:
-        """Remove the file, with which a valid source did not compile, and disable it for a day."""
+        """Remove a file with which a valid source did not compile, and disable it for a day."""
         assert self.product is not None
         self.disable("a source compiles only without precompiled headers")
         product, self.product = self.product, None
         self.entry.cache.remove_folder(product.parent)
 
     def prune(self) -> None:
-        """Remove the least recently used files above the size limit."""
+        """Remove the least recently used precompiled files above the size limit."""
         from .cache import prune
 
         with contextlib.suppress(OSError):
@@ -141,10 +144,11 @@ class PrecompiledHeaders:
 
 
 def wanted_headers(recipe: Recipe | None, cache: BuildCache) -> PrecompiledHeaders | None:
-    """Return the precompiled headers of a recipe, built or to be built; None to compile without.
+    """Return the precompiled headers of a recipe, or None to compile without them.
 
-    A build compiles without them for a day after they failed, and if it is the first one to ask for
-    them.  ``TVM_FFI_CPP_EXTENSION_PRECOMPILE`` disables them (0) or builds them at once (1).
+    The file may not be built yet.  A build compiles without it if it is the first one to ask for
+    it, and for a day after a failure.  ``TVM_FFI_CPP_EXTENSION_PRECOMPILE`` disables the file (0)
+    or lets the first build create it (1).
     """
     setting = os.environ.get("TVM_FFI_CPP_EXTENSION_PRECOMPILE")
     if recipe is None or setting == "0":

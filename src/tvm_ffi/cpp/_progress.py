@@ -16,9 +16,10 @@ _SECONDS_UNTIL_SHOWN = 1.0
 
 @contextlib.contextmanager
 def progress_line(text: str) -> Iterator[None]:
-    """Show a text and the elapsed time while a block runs for more than a second.
+    """Show a text and the elapsed time on the terminal while a block runs for over a second.
 
-    Requires a terminal and the package `rich`.  The line is removed at the end of the block.
+    Requires a terminal and the package `rich`, else nothing is shown.  The line is removed at the
+    end of the block.
     """
     if not sys.stderr.isatty():
         yield
@@ -35,9 +36,10 @@ def progress_line(text: str) -> Iterator[None]:
 
 
 class _Line:
-    """The line on the terminal.
+    """The progress line on the terminal.
 
-    A timer thread calls `start`; the lock orders that call with `stop` in the thread of the build.
+    A timer thread calls `start`, and the building thread calls `stop`.  The lock ensures that
+    `start` has no effect after `stop`.
     """
 
     def __init__(self, text: str) -> None:

@@ -8,12 +8,12 @@ from ._key import Input
 
 __all__ = ["build_reasons", "differences"]
 
-# Reading the manifests of all earlier builds would take longer with each build.
+# Number of earlier builds to compare with; comparing with all would take longer with each build.
 _MAX_COMPARED = 8
 
 
 def build_reasons(new: Manifest, cache: BuildCache) -> list[str]:
-    """Return the differences from the most similar of the last builds with the same name."""
+    """Return the differences from the most similar of the latest builds with the same name."""
     earlier = list(cache.newest(new.name, _MAX_COMPARED))
     if not earlier:
         return [f"this is the first build named {new.name} in this cache"]

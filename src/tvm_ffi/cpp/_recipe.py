@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build recipes: the files, commands and compilers of a build.
 
-A recipe follows from a request and a toolchain alone: `make_recipe` reads no source file and runs
-no command.  Commands run in the build folder and name its files without a folder, so that the same
-recipe serves every build folder.
+A recipe depends on the request and the toolchain only: `make_recipe` reads no source file and runs
+no command.  Commands run in the build folder and refer to files in it by name, so the same recipe
+serves every build folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ __all__ = [
     "package_include_paths",
 ]
 
-# The command runs in a build folder: import this installation of the package, not one found there.
+# The command runs in a build folder.  It must import this installation of the package, not a
+# package that the build folder contains.
 _EMBED_CUBIN = (
     f"import sys; sys.path.append({str(Path(libinfo.__file__).parents[1])!r}); "
     "from tvm_ffi.utils.embed_cubin import main; sys.exit(main())"
@@ -43,25 +44,25 @@ METADATA_FLAG = "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1"
 
 
 class Step(NamedTuple):
-    """A command that writes one file."""
+    """A command of a build, which writes one file."""
 
     command: tuple[str, ...]
     inputs: tuple[str, ...]
     output: str
     depfile: str = ""
-    """File in which the command lists the files it has read; empty if it writes none."""
+    """File in which the command lists the files that it has read; empty if it writes none."""
     level: int = 0
-    """Steps of the same level are independent; a step may need the outputs of lower levels."""
+    """Order of execution: a step may need the outputs of steps of lower levels only."""
 
 
 class Recipe(NamedTuple):
-    """A build that has not run yet."""
+    """Everything that a build needs and that determines its output, except the headers."""
 
     name: str
     product: str
     """File name of the library or object file; the output of the last step."""
     files: Mapping[str, str | bytes]
-    """Content of each file to write into the build folder, by name."""
+    """Content of each generated file in the build folder, by file name."""
     sources: tuple[str, ...]
     """Absolute paths of the user's source files."""
     exports: tuple[str, ...]
@@ -70,15 +71,15 @@ class Recipe(NamedTuple):
     compilers: Mapping[str, str]
     """Path and version of each compiler, by language."""
     linked: tuple[str, ...]
-    """Absolute paths that the linker may read: objects, and words of flags that may be a path."""
+    """Absolute paths that the linker may read: objects, and words of flags that may be paths."""
     user_folders: tuple[str, ...]
     """Folders with headers that the user may edit: those of the sources and of ``-I`` options."""
     precompiled: Recipe | None
-    """Recipe of the headers that can be precompiled for the only compile step."""
+    """Recipe of precompiled headers; None unless the only compiled file is generated C++."""
 
 
 def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
-    """Return the recipe for a request."""
+    """Return the recipe for a build request."""
     includes = [f"-I{path}" for path in (*package_include_paths(), *request.include_paths)]
     options: dict[str, tuple[str, ...]] = {
         "c": (*C_FLAGS, *request.cflags, *includes),
@@ -124,7 +125,7 @@ def make_recipe(request: Request, toolchain: Toolchain) -> Recipe:
     )
 
 
-# ---- Steps ---------------------------------------------------------------------------------------
+# ---- Compile and link steps ----------------------------------------------------------------------
 
 
 def _compile_steps(
@@ -132,7 +133,7 @@ def _compile_steps(
     commands: Mapping[str, tuple[str, ...]],
     options: Mapping[str, tuple[str, ...]],
 ) -> tuple[list[Step], list[str]]:
-    """Return the steps that compile the sources, and the object files in the order of the units."""
+    """Return the compile steps, and the object files to link in the order of the units."""
     steps: list[Step] = []
     objects: list[str] = []
     counts: dict[str, int] = {}
@@ -155,7 +156,7 @@ def _link_steps(
     linker: tuple[str, ...],
     flags: tuple[str, ...],
 ) -> Iterator[Step]:
-    """Return the steps that embed the cubins and make the library or the object file."""
+    """Yield the steps that embed the cubins and link the library or the object file."""
     if cubins:
         yield from _embed_steps(objects, cubins)
         objects = [f"cubin_{len(cubins) - 1}.o"]
@@ -169,7 +170,7 @@ def _link_steps(
 
 
 def _embed_steps(objects: Sequence[str], cubins: Sequence[str]) -> Iterator[Step]:
-    """Return the steps that merge the objects, then embed one cubin after the other."""
+    """Yield a step that merges the object files, then one step for each cubin to embed."""
     yield Step(("ld", "-r", "-o", "merged.o", *objects), tuple(objects), "merged.o", level=1)
     program = (sys.executable, "-I", "-c", _EMBED_CUBIN)
     before = "merged.o"
@@ -186,7 +187,7 @@ def _link_flags(toolkit: Toolkit | None) -> tuple[str, ...]:
 
 
 def _paths_in_flags(compile_flags: Sequence[str], ldflags: Sequence[str]) -> list[str]:
-    """Return the words of flags that may be paths of archives, linker scripts or response files."""
+    """Return words of flags that may be paths of archives, linker scripts or response files."""
     words = [word for flag in (*compile_flags, *ldflags) for word in _words(flag)]
     folders = [flag[2:] for flag in ldflags if flag.startswith("-L")]
     for flag in ldflags:
@@ -198,12 +199,12 @@ def _paths_in_flags(compile_flags: Sequence[str], ldflags: Sequence[str]) -> lis
 
 
 def _words(flag: str) -> list[str]:
-    """Return the parts of a flag such as ``-Wl,--version-script=PATH`` or ``@PATH``."""
+    """Return the words of a flag such as ``-Wl,--version-script=PATH`` or ``@PATH``."""
     return [part.lstrip("@") for part in flag.replace("=", ",").split(",")]
 
 
 def only_compiler(steps: Sequence[Step]) -> str | None:
-    """Return the name of the compiler if the steps compile exactly one source, else None."""
+    """Return the file name of the compiler if there is exactly one compile step, else None."""
     compilers = [step.command[0] for step in steps if step.level == 0]
     return Path(compilers[0]).name if len(compilers) == 1 else None
 
@@ -224,24 +225,25 @@ def _library_folder() -> str:
 
 PRECOMPILED_NAME = "precompiled_headers"
 _PRECOMPILED_PRODUCT = "headers.hpp.gch"
-# Options with which the compiler could read other headers, or other headers first.
+# Options with which the compiler could read other headers, or the same headers in another order.
 _EXCLUDED_OPTIONS = ("-include", "--include", "-imacros", "--imacros", "-iquote", "-Wp,", "-x", "@")
 
 
 def _header_recipe(
     compiling: Step, version: str, linked: Sequence[str], user_folders: tuple[str, ...]
 ) -> Recipe | None:
-    """Return the recipe that precompiles the headers of generated C++ text.
+    """Return the recipe that precompiles the headers of generated C++ files.
 
-    None if the compiler is neither GCC nor Clang, or if an option makes it read other headers.
+    Returns None if the compiler is neither GCC nor Clang, or if an option makes it read other
+    headers.
     """
     is_known = "clang version" in version.lower() or "free software" in version.lower()
     if not is_known or any(word.startswith(_EXCLUDED_OPTIONS) for word in compiling.command):
         return None
     depfile = f"{_PRECOMPILED_PRODUCT}.d"
     headers = [word for header in CPP_HEADERS for word in ("-include", header)]
-    # Clang checks that the main file still exists, so the main file is /dev/null, whose path does
-    # not depend on the build folder.
+    # Clang checks later that the main file of precompiled headers still exists.  The main file is
+    # therefore /dev/null, whose path does not depend on the build folder.
     replacements = {
         CPP_MAIN: (*headers, "-x", "c++-header", os.devnull),
         compiling.depfile: (depfile,),

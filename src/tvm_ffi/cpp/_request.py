@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build requests: the checked arguments of `build`, `build_inline`, `load` and `load_inline`.
 
-A request is the first stage of a build; `_lookup` lists the others.  Its names are valid file names
-and its paths are absolute, so that later stages check no argument again.
+A request is the first stage of a build; `_lookup` lists the other stages.  The names in a request
+are valid file names and its paths are absolute, so later stages need not check arguments.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ __all__ = ["IS_WINDOWS", "MANIFEST_FILE", "Options", "Request", "file_request", 
 
 IS_WINDOWS = sys.platform == "win32"
 
-# The cache writes this file beside each product, so it cannot be the name of a product.
+# The cache writes this file into the folder of each product, so no product may have its name.
 MANIFEST_FILE = "manifest.json"
 
 _LANGUAGES = {".c": "c", ".cu": "cuda", ".o": "object", ".obj": "object"}
 
 
 class Options(NamedTuple):
-    """The options that all four functions share; `build_inline` documents them."""
+    """The options of all four build functions; `build_inline` documents them."""
 
     extra_cflags: Sequence[str] | None
     extra_cuda_cflags: Sequence[str] | None
@@ -41,14 +41,14 @@ class Options(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The arguments of a build: the library, its sources and its options."""
+    """The checked arguments of a build: the library, its sources and its options."""
 
     name: str
     product: str
     """File name of the library or object file to build."""
     units: Sequence[Unit]
     files: Mapping[str, str | bytes]
-    """Content of each file to write into the build folder, by name."""
+    """Content of each generated file in the build folder, by file name."""
     functions: Mapping[str, Export]
     cubins: Sequence[str]
     """Names of the embedded cubins; the cubin NAME is the file ``NAME.cubin`` in `files`."""
@@ -78,7 +78,7 @@ def inline_request(
     sources : mapping of str to str or sequence of str
         Source text by language: ``c``, ``cpp`` or ``cuda``.
     options : Options
-        The shared options.
+        The options of all build functions.
     """
     exports = exports_of(functions)
     cubins = _checked_cubins(embed_cubin)
@@ -107,7 +107,7 @@ def file_request(
     name, sources, cpp_files, cuda_files, output
         See `build`.
     options : Options
-        The shared options.
+        The options of all build functions.
     """
     units = [Unit(_LANGUAGES.get(Path(path).suffix, "cpp"), path) for path in _absolute(sources)]
     units += [Unit("cpp", path) for path in _absolute(cpp_files)]
@@ -128,7 +128,7 @@ def _checked_request(
     exports: Mapping[str, Export] = MappingProxyType({}),
     cubins: Sequence[str] = (),
 ) -> Request:
-    """Return a request whose names are valid file names for the cache and for ninja."""
+    """Return a request; raise ValueError unless its names are file names that ninja accepts."""
     product = output or f"{name}.so"
     for text in (name, product):
         if text in {"", ".", ".."} or "/" in text or not text.isprintable():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated source files of inline builds: includes, the user's text, then exports.
+"""Generated source files of inline builds: includes, then the user's text, then exports.
 
-``#line`` directives make compiler errors refer to the user's text as ``NAME.cpp``.  A file of that
-name with exactly the user's text is written beside the generated file, because compilers read it to
-show the line of an error.
+``#line`` directives make compiler errors refer to the user's text as ``NAME.cpp``.  A file with
+that name and exactly the user's text is written beside the generated file, because compilers read
+the file to show the line of an error.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def _includes(headers: Sequence[str]) -> str:
     return "".join(f"#include <{header}>\n" for header in headers)
 
 
-# The start of each generated C++ and CUDA file.
+# The beginning of each generated C++ and CUDA file.
 CPP_INCLUDES = _includes(CPP_HEADERS)
 
-# Generated file by language; the names are part of the contract of build folders.
+# Names of generated files by language.  Users rely on them in a `build_directory`.
 CPP_MAIN = "main.cpp"
 _FILES = {"c": "main.c", "cpp": CPP_MAIN, "cuda": "cuda.cu"}
 _SUFFIXES = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 
 class Unit(NamedTuple):
-    """One translation unit, or an object file to link."""
+    """A source file to compile, or an object file to link."""
 
     language: str
     """``c``, ``cpp``, ``cuda`` or ``object``."""
@@ -58,13 +58,13 @@ def inline_units(
     name : str
         Name of the module; compiler errors show it.
     sources : mapping of str to sequence of str
-        The user's texts by language.
+        The user's source texts by language.
     functions : mapping of str to Export
         Documentation and signature of each function to export.
     """
     units: list[Unit] = []
     files: dict[str, str] = {}
-    # One file exports all functions: C++ is preferred to CUDA, and CUDA to C.
+    # One generated file exports all functions: C++ is preferred to CUDA, and CUDA to C.
     exporting = next(language for language in ("cpp", "cuda", "c") if language in sources)
     for language, texts in sources.items():
         exports = functions if language == exporting else {}
@@ -81,11 +81,11 @@ def inline_units(
 
 
 def _joined(main: str, head: str, user_files: Mapping[str, str], tail: str) -> str:
-    """Return the content of a generated file, with ``#line`` directives between its parts."""
+    """Return the content of a generated file, with ``#line`` directives before the user's texts."""
     text = head
     for file, user_text in user_files.items():
         text += f"#line 1 {_c_literal(file)}\n{user_text}\n"
-    if tail:  # errors after the user's texts refer to the generated file
+    if tail:  # errors in the tail refer to the generated file
         text += f"#line {text.count(chr(10)) + 2} {_c_literal(main)}\n{tail}"
     return text
 
@@ -112,9 +112,10 @@ _C_PARAMETERS = "(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIA
 def _c_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
     """Return the lines before and after the user's C text.
 
-    The user defines an exported function as ``__tvm_ffi_NAME``.  The declaration before the text
-    makes the symbol visible and lets the compiler check its type.  The array of pointers after the
-    text makes loading fail with the name of the symbol if the function is not defined.
+    The user defines an exported function NAME as ``__tvm_ffi_NAME``.  A declaration before the
+    text makes the symbol visible and lets the compiler check its type.  An array of function
+    pointers after the text makes loading fail, with the name of the symbol, if the function is not
+    defined.
     """
     head, tail = _includes(_C_HEADERS), ""
     if any(export.doc or export.signature for export in functions.values()):
@@ -134,9 +135,10 @@ def _c_head_and_tail(functions: Mapping[str, Export]) -> tuple[str, str]:
 
 
 def _c_literal(text: str) -> str:
-    """Return a string literal of C and C++.
+    """Return a string literal that is valid in C and C++.
 
-    Octal escapes have at most three digits, so that a following digit does not extend them.
+    Escapes are octal, because they have three digits at most: a following digit does not extend
+    them.
     """
     return '"' + "".join(map(_escaped, text.encode("utf-8"))) + '"'
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build cache management: list, explain and remove the artifacts of `tvm_ffi.cpp`.
+"""Build cache management: list, explain and remove the finished builds of `tvm_ffi.cpp`.
 
 The cache is the folder ``$TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``.  The parameter `root` of
 each function selects another folder.
@@ -33,14 +33,14 @@ class Artifact:
     path : pathlib.Path
         Path of the product: a library or an object file.
     size_bytes : int
-        Total size of all files of the artifact.
+        Total size of all files of the build.
     created, last_used : float
-        Seconds since 1970; `last_used` has a resolution of one day.
+        Times in seconds since 1970; `last_used` has a resolution of one day.
     build_seconds : float
         Duration of the build.
     reasons : tuple of str
-        Sentences that say why it was built: the differences from the most similar earlier artifact
-        of this name.
+        Sentences that explain why the library was built: the differences from the most similar
+        earlier build of this name.
     """
 
     name: str
@@ -53,33 +53,33 @@ class Artifact:
 
 
 def root_folder() -> Path:
-    """Return the folder of the cache, which may not exist yet."""
+    """Return the default folder of the cache, which may not exist yet."""
     return cache_root()
 
 
 def find(name: str | None = None, *, root: str | os.PathLike[str] | None = None) -> list[Artifact]:
-    """Return the artifacts in the cache, the newest first.
+    """Return the finished builds in the cache, the newest first.
 
     Parameters
     ----------
     name : str, optional
-        Return only the artifacts of this name.
+        Return only the builds of this name.
     root : path, optional
-        Folder of the cache.
+        Folder of the cache; default: `root_folder`.
     """
     found = [artifact for artifact, _ in _artifacts(_root(root)) if name in (None, artifact.name)]
     return sorted(found, key=lambda artifact: -artifact.created)
 
 
 def explain(name: str, *, root: str | os.PathLike[str] | None = None) -> list[str]:
-    """Return the reasons why the newest artifact of a name was built.
+    """Return the reasons why the newest build of a name was necessary.
 
     Parameters
     ----------
     name : str
-        Name of the artifact.
+        The `name` argument of the build.
     root : path, optional
-        Folder of the cache.
+        Folder of the cache; default: `root_folder`.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def explain(name: str, *, root: str | os.PathLike[str] | None = None) -> list[st
     Raises
     ------
     LookupError
-        If the cache contains no artifact of this name.
+        If the cache contains no build of this name.
     """
     artifacts = find(name, root=root)
     if not artifacts:
@@ -105,31 +105,31 @@ def prune(
     dry_run: bool = False,
     root: str | os.PathLike[str] | None = None,
 ) -> list[Artifact]:
-    """Remove unused artifacts, and the folders of builds that were killed.
+    """Remove unused builds from the cache, and the folders that killed builds have left.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Consider only the artifacts of these names.
+        Consider only the builds of these names.
     unused_days : float, optional
-        Remove artifacts that were not used for this number of days; 0 removes all.
+        Remove builds that were not used for this number of days; 0 removes all builds.
     max_bytes : int, optional
-        Remove the least recently used of the remaining artifacts until their total size is at most
+        Remove the least recently used of the remaining builds until their total size is at most
         this number of bytes.
     dry_run : bool
-        If True, remove nothing.
+        True to remove nothing, but return the builds that would be removed.
     root : path, optional
-        Folder of the cache.
+        Folder of the cache; default: `root_folder`.
 
     Returns
     -------
     list of Artifact
-        The artifacts that were removed, or would be without `dry_run`.
+        The builds that were removed.
 
     Notes
     -----
     Loaded libraries stay usable: the operating system keeps a removed file until it is unmapped.
-    Other processes may build at the same time: they build a removed library again.
+    Other processes may build during the call: they build a removed library again.
     """
     build_cache = BuildCache(_root(root))
     build_cache.check()
@@ -151,12 +151,12 @@ def prune(
 def _unneeded(
     found: list[tuple[Artifact, Manifest]], unused_days: float | None, max_bytes: int | None
 ) -> list[tuple[Artifact, Manifest]]:
-    """Return the artifacts to remove, the least recently used first."""
+    """Return the builds to remove, the least recently used first."""
     chosen: list[tuple[Artifact, Manifest]] = []
     kept: list[tuple[Artifact, Manifest]] = []
     now = time.time()
     for pair in sorted(found, key=lambda pair: pair[0].last_used):
-        unused = max(now - pair[0].last_used, 0)  # a file server may have another clock
+        unused = max(now - pair[0].last_used, 0)  # a file server's clock may be ahead
         is_old = unused_days is not None and unused >= unused_days * _DAY_SECONDS
         (chosen if is_old else kept).append(pair)
     total = sum(artifact.size_bytes for artifact, _ in kept)
@@ -171,7 +171,7 @@ def _root(root: str | os.PathLike[str] | None) -> Path:
 
 
 def _artifacts(root: Path) -> Iterator[tuple[Artifact, Manifest]]:
-    """Return all artifacts with their manifests; skip a folder that another process removes."""
+    """Yield all builds with their manifests; skip a folder that another process removes."""
     for folder in root.iterdir() if root.is_dir() else ():
         manifest = Manifest.read(folder)
         if manifest is None:

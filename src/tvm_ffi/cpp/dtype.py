@@ -2,7 +2,7 @@
 """C++ element types by dtype name.
 
 CUDA and ROCm define different C++ types for floating-point numbers of 16 bits and less.  The
-backend of builds selects between them, see `to_cpp_dtype`.
+GPU backend of builds selects between them, see `to_cpp_dtype`.
 """
 
 from __future__ import annotations
@@ -51,28 +51,28 @@ _DEVICE_MAPS = {"cpu": {}, "cuda": CUDA_DTYPE_MAP, "hip": ROCM_DTYPE_MAP}
 
 
 def to_cpp_dtype(dtype_str: str | Any) -> str:
-    """Return the C++ element type of a tensor.
+    """Return the C++ element type for a dtype.
 
     Parameters
     ----------
     dtype_str : str or torch.dtype
-        Name of a dtype in the spelling of torch, with or without ``torch.``.
+        A torch dtype or its name, such as ``"float16"`` or ``"torch.float16"``.
 
     Returns
     -------
     str
-        Name of the C++ type.  Every backend has ``float``, ``int32_t`` and the other types of
-        `CPU_DTYPE_MAP`; small floats come from `CUDA_DTYPE_MAP` or `ROCM_DTYPE_MAP`.
+        Name of the C++ type.  The types of `CPU_DTYPE_MAP`, such as ``float`` and ``int32_t``, are
+        the same for every backend; small floats come from `CUDA_DTYPE_MAP` or `ROCM_DTYPE_MAP`.
 
     Raises
     ------
     ValueError
-        If the backend has no such type.
+        If the backend has no C++ type for the dtype.
 
     Notes
     -----
-    The backend is ``TVM_FFI_GPU_BACKEND``, else the backend of the installed torch (which is not
-    imported).  It is determined once per process.
+    The backend is ``TVM_FFI_GPU_BACKEND``, else the backend of the installed torch (without
+    importing torch).  It is determined once per process.
 
     Examples
     --------

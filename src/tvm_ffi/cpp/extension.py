@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build and load libraries from source text and source files.
 
-Four functions: from text (``_inline``) or from files, returning the loaded module (``load``) or the
-path of the library (``build``).  They share one list of options (`Options`), which `build_inline`
-documents.  Each makes a request, and `find_or_build` returns the path of its product.
+Two functions compile source text (``_inline``) and two compile files.  ``load`` functions return
+the loaded module, ``build`` functions the path of the library.  They share their options
+(`Options`), which `build_inline` documents.  Each function creates a request, and `find_or_build`
+returns the path of its product.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def build_inline(
         Name of the module; the file name of the library is ``NAME.so``.
     cpp_sources, cuda_sources, c_sources : str or sequence of str, optional
         Source text in C++, CUDA (or HIP) and C; at least one is required.  Several texts of a
-        language are concatenated.  Headers for kernels are included before the text.  C text gets
-        the headers of the C ABI only, and needs no C++ compiler.
+        language are concatenated.  The package's C++ headers are included before C++ and CUDA text.
+        C text gets the headers of the C ABI only, and needs no C++ compiler.
     functions : mapping of str to str or Signature, sequence of str, or str, optional
         Names of the functions to export, which the C++ text defines, or the CUDA text if there is
         no C++ text.  In C text, the function NAME is defined as ``__tvm_ffi_NAME`` with the calling
@@ -57,40 +58,41 @@ def build_inline(
         `tvm_ffi.Signature`, or text that starts with the function's name and a parenthesis and can
         be parsed as a signature.  The documentation in a signature becomes that of the function.
     extra_cflags, extra_cuda_cflags, extra_ldflags : sequence of str, optional
-        Additional options for the C and C++ compilers, the CUDA compiler and the linker.  They
-        follow the default options.
+        Additional options for the C and C++ compilers, the CUDA compiler and the linker.  They are
+        passed after the default options.
     extra_include_paths : sequence of str, optional
-        Additional folders with headers.
+        Additional folders in which the compilers search for headers.
     build_directory : str, optional
-        Folder to build in with ninja.  By default the library comes from the cache and is built if
-        the cache does not contain it.
+        Folder to build in with ninja, without the build cache.  By default the library comes from
+        the cache, and is built if the cache does not contain it.
     embed_cubin : mapping of str to bytes, optional
-        Cubins to embed, by the names that ``TVM_FFI_EMBED_CUBIN`` uses.
+        Content of cubins to embed, by the names that ``TVM_FFI_EMBED_CUBIN`` uses in the sources.
     backend : {"cuda", "hip"}, optional
         Language of `cuda_sources`.  The default is ``TVM_FFI_GPU_BACKEND``, else the backend of the
         installed torch, else the one whose compiler is installed.
     output : str, optional
-        File name of the product; with the suffix ``.o`` it is an object file.
+        File name of the product; default: ``NAME.so``.  A name with the suffix ``.o`` selects an
+        object file instead of a library.
     verbose : bool
-        If True, print the commands and their output to the standard error stream, unless
+        True to print the commands and their output to the standard error stream, unless
         ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` names another stream.
 
     Returns
     -------
     str
-        Path of the product.
+        Path of the library or object file.
 
     Raises
     ------
     RuntimeError
         If a compiler is missing or fails; the message contains its command and its output.
     ValueError
-        If a name, the backend or an architecture is invalid.
+        If a file name, the backend or an architecture is invalid.
 
     Notes
     -----
-    Processes that share a cache, also on several machines, build a library once.  It is built again
-    when one of its inputs changes: source text, headers, options, compilers or this package.
+    Processes that share a build cache, also on several machines, build a library once.  It is built
+    again when one of its inputs changes: source text, headers, options, compilers or this package.
     """
     options = Options(
         extra_cflags,
@@ -191,22 +193,23 @@ def build(
     backend, output, verbose
         See `build_inline`.
     sources : str or sequence of str
-        Paths of the files.  The suffix ``.c`` means C, ``.cu`` CUDA or HIP, ``.o`` and ``.obj``
-        object files, and any other suffix C++.
+        Paths of source and object files.  The suffix ``.c`` means C, ``.cu`` CUDA or HIP, ``.o``
+        and ``.obj`` object files, and any other suffix C++.
     cpp_files, cuda_files : str or sequence of str, optional
-        Paths of C++ files and of CUDA files with any suffix.  At least one file is required.
+        Paths of C++ files and of CUDA files, with any suffix.  The three parameters must name at
+        least one file.
 
     Returns
     -------
     str
-        Path of the product.
+        Path of the library or object file.
 
     Raises
     ------
     RuntimeError
-        If a file or a compiler is missing, or a compiler fails.
+        If a source file or a compiler is missing, or a compiler fails.
     ValueError
-        If a name, the backend or an architecture is invalid.
+        If a file name, the backend or an architecture is invalid.
     """
     options = Options(
         extra_cflags,
@@ -265,12 +268,12 @@ def load(
 
 
 def build_ninja(build_dir: str) -> None:
-    """Run ninja in a folder that contains a ``build.ninja``.
+    """Run ninja in a folder that contains a ``build.ninja`` file.
 
     Parameters
     ----------
     build_dir : str
-        The folder.
+        Path of the folder.
 
     Raises
     ------
@@ -295,5 +298,5 @@ def _load(request: Request, keep_module_alive: bool) -> Module:
     except RuntimeError:
         if path.exists():
             raise
-    # Another process pruned the library before it was loaded.
+    # Another process has pruned the library from the cache before it was loaded.
     return load_module(str(find_or_build(request)), keep_module_alive=keep_module_alive)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run-time compilation of CUDA source text to a cubin with NVRTC.
 
-Requires ``cuda-python``, which is imported by the first compilation.
+Requires the package ``cuda-python``, which the first compilation imports.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def nvrtc_compile(
     Parameters
     ----------
     source : str
-        The source text.
+        CUDA source text.
     name : str
         File name of the source in compiler errors.
     arch : str, optional
-        Architecture, such as ``"sm_90a"``; the default is the architecture of the current device.
+        GPU architecture, such as ``"sm_90a"``; default: that of the current device.
     extra_opts : sequence of str, optional
         Additional options for NVRTC.
 
@@ -76,7 +76,7 @@ def compile_with_names(
         See `nvrtc_compile`.
     """
     nvrtc = _bindings("nvrtc")
-    # The driver is imported only if `arch` is not given: the machine may lack a driver.
+    # Import the driver bindings only without `arch`, because the machine may lack a CUDA driver.
     architecture = _device_architecture(_bindings("driver")) if arch is None else arch
     options = [f"--gpu-architecture={architecture}", "-default-device", *options]
     program = _checked(
@@ -111,7 +111,7 @@ def _compile(nvrtc: Any, program: Any, options: list[bytes]) -> bytes:
             f"NVRTC compilation failed: {_text(nvrtc, status)}\n{_log(nvrtc, program)}"
         )
     size = _checked(nvrtc, "nvrtcGetCUBINSize", nvrtc.nvrtcGetCUBINSize(program))
-    cubin: bytes = b" " * size  # NVRTC writes into it
+    cubin: bytes = b" " * size  # NVRTC writes into this object
     _checked(nvrtc, "nvrtcGetCUBIN", nvrtc.nvrtcGetCUBIN(program, cubin))
     return cubin
 
@@ -123,15 +123,15 @@ def _symbol(nvrtc: Any, program: Any, expression: str) -> str:
 
 
 def _log(nvrtc: Any, program: Any) -> str:
-    """Return the log of the compilation."""
+    """Return the compiler log of an NVRTC program."""
     size = _checked(nvrtc, "nvrtcGetProgramLogSize", nvrtc.nvrtcGetProgramLogSize(program))
-    log: bytes = b" " * size  # NVRTC writes into it
+    log: bytes = b" " * size  # NVRTC writes into this object
     _checked(nvrtc, "nvrtcGetProgramLog", nvrtc.nvrtcGetProgramLog(program, log))
     return log.rstrip(b"\0 ").decode(errors="replace")
 
 
 def _checked(nvrtc: Any, function: str, result: tuple[Any, ...]) -> Any:
-    """Return the value of an NVRTC call; raise RuntimeError if its status is not 0."""
+    """Return the value of an NVRTC call; raise RuntimeError if the call failed."""
     status, *values = result
     if int(status) != 0:
         raise RuntimeError(f"{function} failed: {_text(nvrtc, status)}")
@@ -144,7 +144,7 @@ def _text(nvrtc: Any, status: Any) -> str:
 
 
 def _device_architecture(driver: Any) -> str:
-    """Return the architecture of the current device; of device 0 if there is no context."""
+    """Return the architecture of the current device, or of device 0 without a CUDA context."""
     _driver_checked("cuInit", driver.cuInit(0))
     status, *device = driver.cuCtxGetDevice()
     current = (
@@ -162,7 +162,7 @@ def _device_architecture(driver: Any) -> str:
 
 
 def _driver_checked(function: str, result: tuple[Any, ...]) -> Any:
-    """Return the value of a driver call; raise RuntimeError if its status is not 0."""
+    """Return the value of a CUDA driver call; raise RuntimeError if the call failed."""
     status, *values = result
     if int(status) != 0:
         raise RuntimeError(f"{function} failed with status {int(status)}; is there a CUDA device?")

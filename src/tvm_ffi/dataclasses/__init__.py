@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dataclass-like Python classes of native types.
 
-`py_class` registers a new native type, `c_class` binds a class to a type that C++ registered, and
-`Enum` is the base of enumerations.
+`py_class` registers a new native type for a Python class, `c_class` binds a class to a type that
+C++ registered, and `Enum` is the base of enumerations.
 """
 
 from __future__ import annotations

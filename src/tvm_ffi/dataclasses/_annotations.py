@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 
 def own_annotations(owner: type | Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of a class body or function without evaluating strings."""
+    """Return the annotations of a class body or function; string annotations stay strings."""
     if sys.version_info >= (3, 14):
         from annotationlib import Format, get_annotations
 
@@ -25,14 +25,14 @@ def own_annotations(owner: type | Callable[..., Any]) -> dict[str, Any]:
 
 
 class Names(dict[str, Any]):
-    """Namespace for annotations of a class: its module, builtins, its body, registered classes.
+    """Names for evaluating annotations: module, builtins, class body and registered classes.
 
     Parameters
     ----------
     owner : type
-        The class with the annotations.
+        The class that contains the annotations.
     find_class : callable
-        Returns a registered Python class by module and name, or None.
+        Returns the registered Python class for a module and a name, or None if there is none.
     """
 
     def __init__(self, owner: type, find_class: Callable[[str, str], type | None]) -> None:
@@ -52,9 +52,9 @@ class Names(dict[str, Any]):
 
 
 def evaluate(annotation: Any, names: Names) -> Any:
-    """Return the evaluated annotation.
+    """Return the object that an annotation means, such as a class.
 
-    Raises NameError if it contains a name that is not defined yet.
+    Raises NameError if the annotation contains a name that is not defined yet.
     """
     annotated = types.SimpleNamespace(__annotations__={"field": annotation})
     return typing.get_type_hints(annotated, {}, names, include_extras=True)["field"]

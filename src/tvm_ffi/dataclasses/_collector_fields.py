@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields that may own Python values; assignments update the links of the garbage collector."""
+"""Fields that may own Python values, whose assignment updates the garbage collector's links."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ class CollectorProperty(FFIProperty):
     """Property of a field that may own a Python value."""
 
     def set(self, obj: Any, value: Any) -> None:
-        """Write the field, read-only or not, and update the links."""
+        """Write the field, even a read-only field, and update the garbage collector's links."""
         super().set(obj, value)
         relink(obj)
 
 
 def track_python_fields(info: TypeInfo) -> tuple[Any, ...] | None:
-    """Replace the properties of fields that may own Python values, and return their getters.
+    """Let assignments to fields that may own Python values update the collector's links.
 
-    The result is None if the type has no such field; its objects are then not tracked.
+    Return the getters of these fields.  If the type has none, return None; the garbage collector
+    then does not track its objects.
     """
     cls: Any = info.type_cls
     tracked = [x for x in info.all_fields() if x.ty is not None and _may_own_python_value(x.ty)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declarations of variants in the body of an enumeration: `entry`, `auto`, plain values."""
+"""Declarations of variants in the body of an enumeration: `entry`, `auto` and plain values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
 
 
 class EnumEntry:
-    """Declaration of a variant with the values of its fields."""
+    """A variant that a class body declares, with the values of its fields."""
 
     __slots__ = ("args", "kwargs")
 
@@ -34,38 +34,38 @@ def entry(*args: Any, **kwargs: Any) -> Any:
     Parameters
     ----------
     *args
-        Not supported; the class raises TypeError if there are positional arguments.
+        Not supported: a positional argument makes the class definition raise TypeError.
     **kwargs
-        Values of the fields; ``value`` for an `IntEnum` or a `StrEnum`.
+        Values of the variant's fields; ``value`` for an `IntEnum` or a `StrEnum`.
 
     Returns
     -------
     Any
-        A declaration, which the class replaces by the variant.
+        A declaration, which the class definition replaces by the variant.
     """
     return EnumEntry(args, kwargs)
 
 
 def auto() -> Any:
-    """Declare a variant of an enumeration without fields.
+    """Declare a variant of an enumeration that has no fields.
 
     Returns
     -------
     Any
-        A declaration, which the class replaces by the variant.
+        A declaration, which the class definition replaces by the variant.
     """
     return EnumEntry((), {})
 
 
 def declared_entries(cls: type, payload: type | None) -> tuple[list[str], dict[str, EnumEntry]]:
-    """Return the names of annotated variants, and the declared variants, in order.
+    """Return the names of variants that are only annotated, and the declarations by name.
 
     Parameters
     ----------
     cls : type
-        The class; the declarations are removed from it.
+        The enumeration; the declarations are removed from its body.
     payload : type, optional
-        ``int`` or ``str`` if plain values declare variants.
+        ``int`` or ``str`` if a plain value such as ``low = 10`` declares a variant.
     """
     annotations = own_annotations(cls)
     entries: dict[str, EnumEntry] = {}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`EnumState`: the type attribute with the variants of an enumeration, shared with native code."""
+"""`EnumState`: the type attribute that contains the variants of an enumeration.
+
+Native code and Python share it.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,19 @@ ENUM_STATE_ATTR = "__ffi_enum__"
 
 @c_class("ffi.EnumState")
 class EnumState(Object):
-    """Variants of an enumeration, and their values in the columns of `EnumAttrMap`.
+    """The variants of an enumeration, and the values of its columns (`EnumAttrMap`).
 
     Attributes
     ----------
     entries : List
         Variants in order of definition.
     indexes : Dict
-        Variants by integer index and by string index.
+        Variants by integer index and by string index, in one Dict.
     attrs : Dict
-        Columns by name; each is a Dict of values by variant.
+        Columns by name; each column is a Dict of values by variant.
     """
 
-    __module__ = "tvm_ffi.dataclasses.enum"  # public module, used by pickle and help
+    __module__ = "tvm_ffi.dataclasses.enum"  # the public module, for pickle and help()
 
     entries: Any
     indexes: Any
@@ -46,7 +49,7 @@ class EnumState(Object):
 
 
 def state_of(type_index: int) -> Any:
-    """Return the state of an enumeration; register a new one if it has none."""
+    """Return the `EnumState` of an enumeration; register an empty one if it has none."""
     state = find_state(type_index)
     if state is None:
         state = EnumState()
@@ -56,9 +59,9 @@ def state_of(type_index: int) -> Any:
 
 
 def find_state(type_index: int) -> Any:
-    """Return the state of an enumeration, or None.
+    """Return the `EnumState` of an enumeration, or None if the type has none yet.
 
-    Raises TypeError if the type attribute is not an `EnumState`.
+    Raises TypeError if the type attribute is another object.
     """
     state = lookup_type_attr(type_index, ENUM_STATE_ATTR)
     if state is not None and not isinstance(state, EnumState):
@@ -69,7 +72,7 @@ def find_state(type_index: int) -> Any:
 
 
 class EnumAttrMap:
-    """Column of an enumeration: a mapping from variants to values.
+    """A column of an enumeration: a mapping from variants to values.
 
     Parameters
     ----------
@@ -78,10 +81,10 @@ class EnumAttrMap:
     name : str
         Name of the column.
     default : object
-        Value of variants without a value; by default they raise KeyError.
+        Value for variants without a value; by default reading them raises KeyError.
     """
 
-    __module__ = "tvm_ffi.dataclasses.enum"  # public module, used by pickle and help
+    __module__ = "tvm_ffi.dataclasses.enum"  # the public module, for pickle and help()
 
     def __init__(self, enum_cls: type, name: str, *, default: Any = MISSING) -> None:
         self._cls, self._name, self._default = enum_cls, name, default
@@ -99,7 +102,10 @@ class EnumAttrMap:
 
     def _variant(self, variant: object) -> Any:
         if not isinstance(variant, self._cls):
-            raise TypeError(f"expected {self._cls.__name__}, got {type(variant).__name__}")
+            raise TypeError(
+                f"column {self._name!r}: expected {self._cls.__name__}, got "
+                f"{type(variant).__name__}"
+            )
         return variant
 
     def __getitem__(self, variant: object) -> Any:
@@ -120,6 +126,6 @@ class EnumAttrMap:
         return isinstance(variant, self._cls) and column is not None and variant in column
 
     def get(self, variant: object, default: Any = None) -> Any:
-        """Return the value of a variant, or `default` if it has none."""
+        """Return the value of a variant, or `default` if the column has none for it."""
         variant, column = self._variant(variant), self._column()
         return default if column is None else column.get(variant, default)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields that a class declares: the annotations of its body and of its mixins, in order."""
+"""Fields that a class declares by annotations in its body and in its mixins, in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEYWORDS_FOLLOW = re.compile(r"(\w+\.)*KW_ONLY")
 
 
 class UnresolvedError(Exception):
-    """Annotations contain names that are not defined yet; the message lists them."""
+    """Annotations contain names that are not defined yet; the message lists these names."""
 
 
 def registered_base(cls: type) -> type | None:
@@ -35,7 +35,7 @@ def registered_base(cls: type) -> type | None:
 
 
 def owners_of(cls: type) -> list[type]:
-    """Return the class and its mixins (bases that its registered base lacks), the class first."""
+    """Return a class and its mixins: the bases that are not bases of its registered base."""
     base = registered_base(cls)
     inherited = () if base is None else base.__mro__
     return [owner for owner in cls.__mro__ if owner is cls or owner not in inherited]
@@ -44,23 +44,25 @@ def owners_of(cls: type) -> list[type]:
 def declared_fields(
     cls: type, kw_only: bool, find_class: Callable[[str, str], type | None]
 ) -> tuple[list[Field], dict[str, Callable[[Any], Any]]]:
-    """Return the fields of a class without inherited fields, and the `init_property` functions.
+    """Return the declared fields without inherited fields, and the computed fields.
+
+    The second result maps the names of computed fields to their `init_property` functions.
 
     Parameters
     ----------
     cls : type
-        The class.
+        The class that declares the fields.
     kw_only : bool
         Default of the field option `kw_only`.
     find_class : callable
-        Returns a registered class by module and name, or None.
+        Returns the registered class for a module and a name, or None if there is none.
 
     Raises
     ------
     UnresolvedError
         If an annotation contains a name that is not defined yet.
     TypeError
-        If an annotation is not a type of fields, or a field is invalid.
+        If an annotation is not a type that fields can have, or the options of a field are invalid.
     """
     owners = owners_of(cls)
     reader = _Reader(cls, owners, kw_only, find_class)
@@ -88,7 +90,7 @@ class _Reader:
         self._markers: tuple[Any, ...] = tuple(getattr(cls, "__ffi_field_markers__", ()))
 
     def read(self, owner: type) -> None:
-        """Add the fields of the class or of one mixin."""
+        """Add the fields that the class or one of its mixins declares."""
         names = Names(owner, self._find_class)
         kw_only = self._kw_only
         annotations = dict(own_annotations(owner))
@@ -115,14 +117,14 @@ class _Reader:
                 self.fields[name] = self._field(name, evaluated, admitted, kw_only)
 
     def _value_in_class(self, name: str) -> Any:
-        """Return the class attribute of a field: a default value, a Field, or MISSING."""
+        """Return the class attribute of a field: its default value, its Field, or MISSING."""
         owner = next((x for x in self._owners if name in vars(x)), None)
         if owner is None:
             return MISSING
         value = vars(owner)[name]
         if owner is self._cls or not isinstance(value, FFIProperty):
             return value
-        # A native type that is not a base of this type is a mixin; its fields are properties.
+        # A mixin that is a native type defines properties for its fields, not default values.
         info = getattr(owner, "__tvm_ffi_type_info__", None)
         reflected = [] if info is None else info.fields
         return next((field_of_reflected(x, owner) for x in reflected if x.name == name), value)
@@ -158,6 +160,6 @@ class _Reader:
 
 
 def _is_string_of(match: Callable[[str], Any], annotation: Any) -> bool:
-    """Return True if an annotation is a string or forward reference that matches."""
+    """Return True if an annotation is a string or forward reference that `match` accepts."""
     text = getattr(annotation, "__forward_arg__", annotation)
     return isinstance(text, str) and match(text.strip()) is not None

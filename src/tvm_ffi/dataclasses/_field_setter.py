@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Field setters: values of the declared type are stored, other values are converted first."""
+"""Field setters: store values of the declared type, and convert other values first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONTAINERS = ("Array", "Dict", "List", "Map")
 
 
 def setter_of(spec: Field) -> int | Function:
-    """Return the setter of a field: the address of a C function, or a function object."""
+    """Return the native setter of a field: the address of a C function, or a function object."""
     schema = spec._ty_schema
     assert schema is not None
     convert = conversion_to(schema)
@@ -32,7 +32,7 @@ def setter_of(spec: Field) -> int | Function:
 
 
 def conversion_to(schema: TypeSchema) -> Callable[[Any], Any]:
-    """Return the conversion to a declared type; it returns a `Refusal` if a value mismatches."""
+    """Return a function that converts to a declared type; it returns a `Refusal` on failure."""
     conversion.require_known_origins(schema)
 
     def convert(value: Any) -> Any:
@@ -49,9 +49,10 @@ def _composed(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Callab
 
 
 def _accepted(schema: TypeSchema) -> tuple[str, int, int, bool]:
-    """Return the arguments of `rule_setter` for values that need no conversion.
+    """Return the arguments of `rule_setter` for the values that are stored without conversion.
 
-    In a union only the first type counts, as it may convert values that a later type accepts.
+    In a union, only values of the first type need none: the first type may convert a value that a
+    later type would accept unchanged.
     """
     origin, args = schema.origin, schema.args or ()
     if origin == "Optional":

@@ -2,8 +2,9 @@
 """Forward references: classes whose annotations name classes that are defined later.
 
 A type gets its index immediately, and its fields as soon as all annotations can be evaluated: in
-the decorator, after the definition of a later class, or in the first call of the class.  If that
-fails, the class is unregistered, and another class can use its key.
+the decorator, after the definition of a later class, or in the first call of the class.  If an
+annotation cannot be evaluated in that call, the class is unregistered, and another class can use
+its type key.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ if TYPE_CHECKING:
 
 _allocate_type = get_global_func("pytvmffi.TypeAllocate")
 
-# Guards the tables below, and the type table during a registration.
+# Guards the tables below, and the runtime's type table during a registration.
 _lock = threading.RLock()
-_classes: dict[str, dict[str, type]] = {}  # by module and name
-_pending: dict[type, _Pending] = {}  # classes without fields, in order of definition
-_python_keys: set[str] = set()  # keys of all types that were registered here
-_free_indices: dict[str, int] = {}  # type indices without class and fields, by type key
+_classes: dict[str, dict[str, type]] = {}  # registered classes by module and name
+_pending: dict[type, _Pending] = {}  # classes that wait for their fields, in order of definition
+_python_keys: set[str] = set()  # type keys of all classes that were registered here
+_free_indices: dict[str, int] = {}  # indices of unregistered types without fields, by type key
 
 
-# Local and global names, for classes in functions and in code without a module.
+# Local and global names where a class is defined, for classes in functions or without a module.
 Scope = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 def scope_of(frame: FrameType | None) -> Scope:
-    """Return the names that are visible in a frame."""
+    """Return the local and global names that code in a frame can use."""
     return ({}, {}) if frame is None else (frame.f_locals, frame.f_globals)
 
 
@@ -50,11 +51,11 @@ def scope_of(frame: FrameType | None) -> Scope:
 class _Pending:
     info: TypeInfo
     options: Options
-    body_init: Any  # __init__ of the class body, or None
-    scope: Scope  # names at the definition of the class
+    body_init: Any  # __init__ that the class body defines, or None
+    scope: Scope  # names where the class is defined
 
     def find(self, module: str, name: str) -> Any:
-        """Return the value of a name that its module lacks, or None."""
+        """Return the value of a name that the class's module lacks, or None if it is unknown."""
         for names in self.scope:
             if name in names:
                 return names[name]
@@ -62,7 +63,7 @@ class _Pending:
 
 
 def find_class(module: str, name: str) -> type | None:
-    """Return a class by name: from the given module, or else from any other."""
+    """Return a registered class by name: from the given module, else from any other module."""
     same_module = _classes.get(module, {}).get(name)
     if same_module is not None:
         return same_module
@@ -70,28 +71,28 @@ def find_class(module: str, name: str) -> type | None:
 
 
 def is_defined_in_python(type_key: str) -> bool:
-    """Return True if a Python class of this process has or had the key."""
+    """Return True if a Python class of this process has or had the type key."""
     return type_key in _python_keys
 
 
 def register_class(cls: type, type_key: str, options: Options, scope: Scope) -> None:
-    """Register a class as a new type, and complete it if its annotations can be evaluated.
+    """Register a class as a new type; add its fields if its annotations can be evaluated.
 
     Parameters
     ----------
     cls : type
-        The class.
+        The class to register.
     type_key : str
-        Key of the type.
+        Key of the new type.
     options : Options
-        Options of the class.
+        Options of `py_class`.
     scope : pair of mappings
-        Names that the annotations may use.
+        Local and global names that the annotations may use.
 
     Raises
     ------
     TypeError
-        If no base class is registered, or a field is invalid.
+        If the class has no registered base class, or a field is invalid.
     ValueError
         If the type key is already registered.
     """
@@ -136,7 +137,7 @@ def _allocate(type_key: str, base_index: int) -> int:
 
 
 def _try_complete(cls: type) -> bool:
-    """Complete a class, after its base, if its annotations can be evaluated."""
+    """Add the fields of a class, after those of its base; return False if a name is undefined."""
     pending = _pending.get(cls)
     if pending is None:
         return True
@@ -156,7 +157,7 @@ def _try_complete(cls: type) -> bool:
 
 
 def _complete_others() -> None:
-    """Complete pending classes; an error in a class is raised when the class is called."""
+    """Try to add the fields of all waiting classes; a call of a class raises its error."""
     for cls in list(_pending):
         try:
             _try_complete(cls)
@@ -165,9 +166,9 @@ def _complete_others() -> None:
 
 
 def complete_now(cls: type) -> None:
-    """Complete a class, after its bases.
+    """Add the fields of a class, after those of its bases.
 
-    If an annotation cannot be evaluated, the class is unregistered, and TypeError is raised.
+    If an annotation cannot be evaluated, the class is unregistered and TypeError is raised.
     """
     with _lock:
         if cls not in _pending:
@@ -182,7 +183,7 @@ def complete_now(cls: type) -> None:
 
 
 def complete_with(info: TypeInfo, fields: list[Field]) -> None:
-    """Complete a pending class with the given fields."""
+    """Add the given fields to a class that waits for its fields."""
     with _lock:
         pending = _pending.get(info.type_cls) if info.type_cls is not None else None
         if pending is None or pending.info is not info:

@@ -2,10 +2,10 @@
 """Memory layout of Python-defined types: size, alignment and offset of each field.
 
     offset 0    header of every object, 24 bytes
-           24   inherited fields, those of the root first
+           24   inherited fields, those of the root type first
            ..   fields of the type in order, each aligned
 
-The size is rounded up to 8 bytes.
+The size of an object is rounded up to a multiple of 8 bytes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _ANY, _INT, _BOOL, _FLOAT, _POINTER, _DTYPE, _DEVICE, _OBJECT = -1, 1, 2, 3, 4, 
 
 
 class Layout(NamedTuple):
-    """Memory of a field."""
+    """Size, alignment and getter of a field of one type."""
 
     size: int
     """Size in bytes."""
     alignment: int
     """Alignment in bytes."""
     static_type_index: int
-    """Type index that selects the native getter: -1 for a tagged value, 64 for a reference."""
+    """Type index that selects the native getter: -1 for a tagged value, 64 for an object."""
 
 
 _VALUE = Layout(16, 8, _ANY)
@@ -47,12 +47,12 @@ _PLAIN_ORIGINS = ("int", "float", "bool", "str", "bytes", "dtype", "Device", "ct
 
 
 def layout_of(schema: Schema) -> Layout:
-    """Return the layout of a field of a declared type."""
+    """Return the memory layout of a field with the given declared type."""
     return _LAYOUT_OF_ORIGIN.get(schema.origin, _REFERENCE)
 
 
 def is_plain(schema: Schema) -> bool:
-    """Return True if releasing a value of a declared type runs no third-party code."""
+    """Return True if releasing a value of the declared type runs no third-party code."""
     if schema.origin == "Optional":
         return is_plain((schema.args or ())[0])
     return schema.origin in _PLAIN_ORIGINS
@@ -61,8 +61,8 @@ def is_plain(schema: Schema) -> bool:
 def end_of_fields(info: TypeInfo) -> int:
     """Return the offset of the first byte after the fields of a type, where derived fields begin.
 
-    Raises TypeError if an object has memory that is not in a registered field, as only C++ code can
-    copy and release it.
+    Raises TypeError if an object has bytes outside of the registered fields, because only C++ code
+    can copy and release these bytes.
     """
     end = max((entry.offset + entry.size for entry in info.all_fields()), default=HEADER_SIZE)
     if info.total_size != aligned(end, 8):
@@ -74,7 +74,7 @@ def end_of_fields(info: TypeInfo) -> int:
 
 
 def place_fields(layouts: list[Layout], begin: int) -> tuple[list[int], int]:
-    """Return the offset of each field and the size of an object, in bytes."""
+    """Return the offset of each field, and the size of the whole object, in bytes."""
     offsets = []
     for layout in layouts:
         begin = aligned(begin, layout.alignment)

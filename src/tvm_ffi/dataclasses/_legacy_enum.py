@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enumerations of libraries that were built with headers of ABI levels 0.1.11 and 0.1.12.
+"""Enumerations of libraries that were compiled against ABI level 0.1.11 or 0.1.12.
 
 These libraries register up to three type attributes instead of an `EnumState`:
 
 - ``__ffi_enum_entries__``: variants by name
-- ``__ffi_enum_value_entries__``: variants by value, if they have values
-- ``__ffi_enum_attrs__``: a list per column with the values by ordinal, None for a missing value
+- ``__ffi_enum_value_entries__``: variants by value, if the variants have values
+- ``__ffi_enum_attrs__``: a list per column; element i is the value of variant i, or None
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["fill_from_legacy_attributes"]
 
 
 def fill_from_legacy_attributes(state: Any, type_index: int) -> None:
-    """Fill an empty `EnumState` from the legacy attributes of a type, if it has them.
+    """Fill an empty `EnumState` from the three attributes of a type, if the type has them.
 
     Raises TypeError if an attribute is not a dictionary.
     """

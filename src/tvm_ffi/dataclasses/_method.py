@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods and hooks of a `py_class`: functions in the class body that native code calls."""
+"""Methods and hooks of a `py_class`: functions of the class body that native code calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..core import Function
 
 _MARK = "__ffi_is_method__"
-# ORDER hooks: as in docs/guides/python_types.md.
+# Names of hooks.  ORDER hooks: same order as in docs/guides/python_types.md.
 _HOOKS = (
     "__ffi_repr__",
     "__ffi_hash__",
@@ -45,12 +45,12 @@ _INHERITED = (
 
 
 def method(fn: Any) -> Any:
-    """Register a function in the body of a `py_class` as a method that native code can call.
+    """Register a function of a `py_class` body as a method that native code can call.
 
     Parameters
     ----------
     fn : function or staticmethod
-        The function; ``@staticmethod`` may precede or follow the decorator.
+        The function to register; ``@staticmethod`` may precede or follow this decorator.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def method(fn: Any) -> Any:
 
 
 class Method(NamedTuple):
-    """A method to register."""
+    """A method of a class, with the data that its registration needs."""
 
     name: str
     doc: str
@@ -98,7 +98,7 @@ class Method(NamedTuple):
 
 
 def methods_of(cls: type, find_class: Callable[[str, str], type | None]) -> list[Method]:
-    """Return the functions of a class and its mixins that `method` has marked."""
+    """Return the methods of a class and of its mixins that the decorator `method` has marked."""
     members = _members(cls)
     found = []
     for name, member in members.items():
@@ -122,7 +122,7 @@ def _members(cls: type) -> dict[str, Any]:
 def _schema_of(
     cls: type, function: Any, is_static: bool, find_class: Callable[[str, str], type | None]
 ) -> TypeSchema:
-    """Return the declared type of a function; `Callable` if it cannot be determined."""
+    """Return the type of a method from its annotations; `Callable` if they do not determine it."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
         annotations = own_annotations(function)
@@ -141,12 +141,12 @@ def _schema_of(
         return TypeSchema(
             "Callable", named_args={"return": (read("return"),), "params": tuple(params)}
         )
-    except Exception:  # annotations of methods need not be types of values
+    except Exception:  # an annotation may be anything, not only a known type
         return TypeSchema("Callable")
 
 
 def attributes_of(cls: type, info: TypeInfo) -> dict[str, Any]:
-    """Return the type attributes of a class: its hooks and the inherited attributes.
+    """Return the type attributes of a class: the hooks that it defines, and inherited attributes.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 """Special methods of classes with fields: comparison, hash, ``repr`` and copying.
 
 All classes share the same functions, which call the runtime with the type of the object.  Methods
-that a class body defines are kept.
+that a class body defines are not replaced.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def add_special_methods(
     unsafe_hash: bool,
     match_args: bool,
 ) -> None:
-    """Add special methods to the class of a type, and mark it as a class with fields.
+    """Add special methods to the Python class of a type, and mark it as a class with fields.
 
     Parameters
     ----------
     info : TypeInfo
-        The type; its class is modified.
+        The type, whose Python class is modified.
     repr, eq, order, unsafe_hash, match_args : bool
-        Same as the options of `c_class`.
+        Same as the options of `c_class` and `py_class`.
     """
     cls: Any = info.type_cls
     cls.__ffi_is_dataclass__ = True
@@ -54,7 +54,7 @@ def add_special_methods(
         positional = tuple(entry.name for entry in parameters if not entry.c_kw_only)
         setattr(cls, "__match_args__", positional)  # noqa: B010  (type checkers refuse to assign it)
     for name, function in _methods(_Copying):
-        if not hasattr(cls, name):  # a base class may define it
+        if not hasattr(cls, name):  # keep a method that a base class defines
             setattr(cls, name, function)
     requested = {_Equality: eq, _Order: order, _Hash: unsafe_hash}
     for methods, is_requested in requested.items():
@@ -73,12 +73,12 @@ def _methods(methods: type) -> list[tuple[str, FunctionType]]:
     return [(name, x) for name, x in vars(methods).items() if isinstance(x, FunctionType)]
 
 
-# ---- Copying -------------------------------------------------------------------------------------
+# ---- Copy methods --------------------------------------------------------------------------------
 
 
 class _Copying:
     def __copy__(self: Any) -> Any:
-        # The type of the object may be derived from the type of the class.
+        # The native type of the object may be derived from the native type of the class.
         shallow_copy = lookup_type_attr(type_index_of(self), "__ffi_shallow_copy__")
         if shallow_copy is None:
             raise TypeError(
@@ -95,7 +95,7 @@ class _Copying:
         copied = _as_class(type(self), _deep_copy(self))
         if hasattr(copied, "__dict__"):
             memo = {} if memo is None else memo
-            memo[id(self)] = copied  # attributes may refer to this object
+            memo[id(self)] = copied  # attributes may refer to the original object
             vars(copied).update(copy.deepcopy(getattr(self, "__dict__", {}), memo))
         relink(copied)
         return copied
@@ -110,10 +110,10 @@ class _Copying:
 
 
 def _as_class(cls: Any, copied: Any) -> Any:
-    """Return a copy as an instance of the class of the original.
+    """Return a copied object as an instance of the original's class.
 
-    A subclass that is not registered shares the native type of its base, so the runtime returns
-    an instance of the base class.
+    A Python subclass that is not registered shares the native type of its base class, so the
+    runtime returns an instance of the base class.
     """
     if cls is type(copied) or not issubclass(cls, type(copied)):
         return copied
@@ -130,7 +130,7 @@ def _field_of(cls: type, name: str) -> FFIProperty:
     raise AttributeError(f"type object {cls.__name__!r} has no {kind} {name!r}")
 
 
-# ---- Comparison and hash -------------------------------------------------------------------------
+# ---- Comparison and hash methods -----------------------------------------------------------------
 
 
 def _are_related(lhs: Any, rhs: Any) -> bool:
@@ -142,7 +142,7 @@ class _Equality:  # noqa: PLW1641  (`_Hash` is a separate option)
         return _recursive_eq(self, other) if _are_related(self, other) else NotImplemented
 
     def __ne__(self, other: Any) -> Any:
-        # The class body may define __eq__.
+        # Negate __eq__, because the class body may define its own __eq__.
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 

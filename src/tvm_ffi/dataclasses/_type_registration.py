@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Registration of a Python class in the type table: fields, methods, attributes, constructor.
 
-The type table cannot be undone, so everything is checked before the first entry.  If a check fails,
-another class with the same key can use the type index.
+Entries of the type table cannot be removed, so all checks precede the first entry.  If a check
+fails, another class with the same type key can use the type index.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FindClass = Callable[[str, str], "type | None"]
 
 @dataclass(frozen=True)
 class Options:
-    """Options of `py_class`; same as its parameters."""
+    """The options of `py_class`, with the names of its parameters."""
 
     frozen: bool
     init: bool
@@ -71,20 +71,20 @@ def register_type(
     computed: dict[str, Callable[[Any], Any]],
     find_class: FindClass,
 ) -> None:
-    """Register the fields, methods and attributes of a type, and complete its class.
+    """Register the fields, methods and attributes of a type, and finish its Python class.
 
     Parameters
     ----------
     info : TypeInfo
-        The type, which has an index but no fields.
+        The type, which has an index but no fields yet.
     options : Options
         Options of the class.
     fields : list of Field
-        Fields without inherited fields.
+        Fields that the class declares, without inherited fields.
     computed : dict from str to callable
-        Functions of `init_property` by field name.
+        `init_property` functions by field name.
     find_class : callable
-        Returns a registered class by module and name, or None.
+        Returns the registered class for a module and a name, or None if there is none.
     """
     cls: Any = info.type_cls
     _run_hooks(cls, info, fields)
@@ -109,7 +109,7 @@ def register_type(
         }
         for spec, layout, offset, setter in zip(fields, layouts, offsets, setters)
     ]
-    # All checks have passed; the type table changes from here on.
+    # All checks have passed.  The following calls change the type table.
     if _is_plain(info.parent_type_info) and all(map(is_plain, map(_schema, fields))):
         mark_nonblocking_type(info.type_index)
     register_metadata(info.type_index, cls.__doc__ or "", total_size, options.structural_eq)
@@ -196,7 +196,7 @@ def _flags(spec: Field, options: Options) -> list[str]:
     return flags
 
 
-# ---- The class -----------------------------------------------------------------------------------
+# ---- Completion of the Python class --------------------------------------------------------------
 
 
 def _complete_class(
@@ -207,7 +207,7 @@ def _complete_class(
 ) -> None:
     cls: Any = info.type_cls
     for spec in fields:
-        if spec.name in vars(cls):  # the default value, which is registered now
+        if spec.name in vars(cls):  # the default value, which the type table contains now
             delattr(cls, str(spec.name))
     add_registered_fields(info)
     for entry, spec in zip(info.fields, fields):
@@ -249,7 +249,7 @@ def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
 
 
 def _finisher(cls: Any) -> Callable[[Any], None] | None:
-    """Return the function that runs after ``__init__`` has set the fields; None if not needed."""
+    """Return the function that runs after ``__init__`` has set all fields, or None without one."""
     computed = [
         (_property_of(cls, name), compute)
         for name, compute in getattr(cls, "__ffi_computed_fields__", {}).items()
@@ -268,7 +268,7 @@ def _finisher(cls: Any) -> Callable[[Any], None] | None:
 
 
 def _property_of(cls: type, name: str) -> Any:
-    """Return the property of a field."""
+    """Return the property of a field from the class or the nearest base class."""
     return next(vars(owner)[name] for owner in cls.__mro__ if name in vars(owner))
 
 

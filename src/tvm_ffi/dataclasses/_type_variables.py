@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Type variables in the annotations of fields of generic classes.
 
-``Box[int]`` and ``Box[str]`` are one native type with one layout, so a field admits the values of
-every type argument.  The fields of a generic mixin belong to the derived class, whose type
-arguments are known; there they are substituted.
+``Box[int]`` and ``Box[str]`` are one native type with one layout, so a field of type ``T`` admits
+values of every type argument.  The fields of a generic mixin belong to the derived class.  If that
+class specifies the type arguments, they replace the type variables.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Callable, TypeVar, Union
 
-Arguments = Mapping[Any, Any]  # by type variable
+Arguments = Mapping[Any, Any]  # type arguments by type variable
 
 
 def substitute(annotation: Any, arguments: Arguments) -> Any:
-    """Return an annotation with its type variables replaced by their arguments, if known."""
+    """Return an annotation in which type variables are replaced by the given arguments."""
     return _replace(annotation, lambda variable: arguments.get(variable, variable))
 
 
 def without_type_variables(annotation: Any) -> Any:
-    """Return an annotation that admits the values of every type argument.
+    """Return an annotation without type variables that admits values of every type argument.
 
     A type variable becomes its bound, the union of its constraints, or Any.
     """
@@ -30,7 +30,7 @@ def without_type_variables(annotation: Any) -> Any:
 
 def _widest(variable: Any) -> Any:
     if not isinstance(variable, TypeVar):
-        return ...  # the parameters of a callable
+        return ...  # a ParamSpec: any parameters of a callable
     if variable.__bound__ is not None:
         return variable.__bound__
     return Union[variable.__constraints__] if variable.__constraints__ else Any

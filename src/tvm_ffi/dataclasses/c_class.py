@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`c_class`: a dataclass-like Python class for a type that C++ registered."""
+"""`c_class`: a dataclass-like Python class for a native type that C++ registered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Replace ``typing.dataclass_transform`` of Python 3.11, which only type checkers need."""
+        """Replace ``typing.dataclass_transform`` of Python 3.11; only type checkers use it."""
         return lambda function: function
 
 
@@ -39,36 +39,36 @@ def c_class(
 ) -> Callable[[_T], _T]:
     """Register the Python class of a native type, like `register_object`, and add special methods.
 
-    The class annotates the registered fields.  Methods that the class body defines are kept.
+    The class body annotates the registered fields.  Methods that it defines are not replaced.
     ``copy.copy``, ``copy.deepcopy`` and ``copy.replace`` work if the native type can be copied.
 
     Parameters
     ----------
     type_key : str
-        Key of the type.
+        Key of the native type.
     frozen : bool
         True to refuse assignment to fields, including inherited fields.  Native code,
         ``copy.replace`` and `FFIProperty.set` still write them.
     init : bool
-        True if the class can be called.  ``__init__`` takes the fields in order, all fields without
-        a default before those with one, across base and derived classes.
+        True if the class can be called.  ``__init__`` takes the fields as parameters, inherited
+        fields first; fields without a default precede all fields with a default.
     repr : bool
-        True for a ``repr`` with the fields.
+        True for a ``repr`` that shows the fields.
     eq : bool
         True if ``==`` compares the fields of two objects of the same native type; by default only
-        identical objects are equal.  The hash is by identity, and thus differs for equal objects,
-        unless `unsafe_hash` is True.
+        identical objects are equal.  The hash depends on the identity, and thus differs for equal
+        objects, unless `unsafe_hash` is True.
     order : bool
-        True if ``<``, ``<=``, ``>``, ``>=`` compare the fields in order.
+        True if ``<``, ``<=``, ``>`` and ``>=`` compare the fields in order of definition.
     unsafe_hash : bool
-        True if the hash is computed from the fields; it changes when they change.
+        True if the hash is computed from the fields, so it changes when a field changes.
     match_args : bool
-        True if ``case Class(a, b)`` matches the positional parameters of ``__init__``.
+        True if the pattern ``case Class(a, b)`` matches the positional parameters of ``__init__``.
 
     Returns
     -------
     callable
-        Decorator that returns the class.
+        Decorator that registers the class and returns it.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def c_class(
     Warns
     -----
     UserWarning
-        If the class does not annotate all fields of the type, except inherited fields.
+        If the class does not annotate all fields of the type; inherited fields are exempt.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def c_class(
     def decorate(cls: _T) -> _T:
         register_object(type_key, init=init)(cls)
         info: TypeInfo | None = vars(cls).get("__tvm_ffi_type_info__")
-        if info is None:  # the type is unknown, and `register_object` skips unknown types
+        if info is None:  # `register_object` skips types that are not registered
             return cls
         _warn_missing_annotations(cls, info)
         if not init and "__init__" not in vars(cls):

@@ -22,14 +22,14 @@ _Array, _List, _Map, _Dict = (
 
 
 def is_dataclass(obj: Any) -> bool:
-    """Return True if a class, or the class of an object, has fields.
+    """Return True if a class, or the class of an object, has reflected fields.
 
-    These are the classes of `c_class` and `py_class`, and enumerations.
+    Classes of `c_class` and `py_class` and enumerations have such fields.
 
     Parameters
     ----------
     obj : object or type
-        The object or class.
+        The object or class to examine.
     """
     cls = obj if isinstance(obj, type) else type(obj)
     return getattr(cls, "__ffi_is_dataclass__", False) is True
@@ -41,7 +41,7 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
     Parameters
     ----------
     obj_or_cls : object or type
-        A class with fields, or an instance.
+        A class of `c_class` or `py_class`, an enumeration, or an instance of one of these.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
     Raises
     ------
     TypeError
-        If the class has no fields.
+        If `obj_or_cls` is not such a class or instance.
     """
     if not is_dataclass(obj_or_cls):
         name = getattr(obj_or_cls, "__name__", type(obj_or_cls).__name__)
@@ -68,7 +68,7 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
 
 
 def field_of_reflected(entry: TypeField, owner: type | None) -> Field:
-    """Return the Field that the class declared, or one made from the reflected field."""
+    """Return the `Field` that a class body declared, else one made from the reflected field."""
     if entry.dataclass_field is not None:
         return entry.dataclass_field  # type: ignore[no-any-return]
     spec = Field(
@@ -91,20 +91,20 @@ def field_of_reflected(entry: TypeField, owner: type | None) -> Field:
 
 
 def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:
-    """Return the fields of an object by name, recursively.
+    """Return a dict of the fields of an object by name; nested objects become dicts, too.
 
     Parameters
     ----------
     obj : object
         Instance of a class with fields.
     dict_factory : callable
-        Called with a list of pairs of name and value for each object.
+        Called for each object with a list of (name, value) pairs; returns the dict.
 
     Returns
     -------
     dict
-        Result of `dict_factory`.  Containers become lists and dicts; other values are copied with
-        ``copy.deepcopy``.
+        Result of `dict_factory` for `obj`.  Containers become lists and dicts; other values are
+        copied with ``copy.deepcopy``.
 
     Raises
     ------
@@ -117,19 +117,19 @@ def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:
 
 
 def astuple(obj: Any, *, tuple_factory: Callable[..., Any] = tuple) -> Any:
-    """Return the fields of an object in order, recursively.
+    """Return a tuple of the fields of an object in order; nested objects become tuples, too.
 
     Parameters
     ----------
     obj : object
         Instance of a class with fields.
     tuple_factory : callable
-        Called with a list of values for each object.
+        Called for each object with a list of values; returns the tuple.
 
     Returns
     -------
     tuple
-        Result of `tuple_factory`; values are converted as by `asdict`.
+        Result of `tuple_factory` for `obj`; values are converted as by `asdict`.
 
     Raises
     ------
@@ -153,16 +153,16 @@ def _plain(value: Any, make: Callable[[list[tuple[str, Any]]], Any]) -> Any:
 
 
 def replace(obj: _T, /, **changes: Any) -> _T:
-    """Return a shallow copy of an object with new values in some fields, frozen or not.
+    """Return a shallow copy of an object with new values in some fields, even in frozen fields.
 
-    ``__post_init__`` is not called.
+    ``__post_init__`` is not called for the copy.
 
     Parameters
     ----------
     obj : object
         Instance of a class with fields.
     **changes
-        New values by field name.
+        New values of fields, by field name.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def replace(obj: _T, /, **changes: Any) -> _T:
     TypeError
         If `obj` is not an instance of a class with fields, or a value has the wrong type.
     AttributeError
-        If `changes` names an unknown field.
+        If the object has no field of a name in `changes`.
     """
     if isinstance(obj, type) or not is_dataclass(obj):
         raise TypeError("replace() should be called on c_class / py_class instances")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Enumerations whose variants are native objects: `Enum`, `IntEnum`, `StrEnum`.
 
-Each variant is one Python object: a variant that a native function returns is replaced by the
-variant of the class.
+Each variant is one Python object: if a native function returns a variant, the caller gets the
+variant object of the class.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = [
     "entry",
 ]
 
-# Not a `range`: its `in` iterates for instances of subclasses of `int`.
+# Limits instead of a `range`, whose `in` is slow for instances of subclasses of `int`.
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 class _EnumMeta(_ObjectMeta):
-    """Metaclass of enumerations: a class is a collection of its variants; `self` is the class."""
+    """Metaclass of enumerations, which makes a class a collection of its variants."""
 
     __tvm_ffi_type_info__: Any
     _payload: type | None
@@ -96,13 +96,15 @@ class _EnumMeta(_ObjectMeta):
         return [] if state is None else list(state.entries)
 
     def _find(self, value: Any) -> Any:
-        """Return `value` if it is a variant, or the variant with this integer or string index."""
+        """Return `value` if it is a variant, else the variant with this index, or None."""
         if isinstance(value, self):
             return value
         if not isinstance(value, (int, str)):
-            raise TypeError(f"enum index must be int or str, got {type(value).__name__}")
+            raise TypeError(
+                f"{self.__name__}: expected an int or str as index, got {type(value).__name__}"
+            )
         if isinstance(value, int) and not _INT64_MIN <= value <= _INT64_MAX:
-            raise OverflowError(f"enum integer index {value} is outside int64")
+            raise OverflowError(f"{self.__name__}: integer index {value} is outside int64")
         state = find_state(self.__tvm_ffi_type_info__.type_index)
         return None if state is None else state.indexes.get(value)
 
@@ -117,21 +119,22 @@ class _EnumMeta(_ObjectMeta):
 
     @property
     def attr_dict(self) -> Any:
-        """Columns by name; each is a `Dict` of values by variant."""
+        """Columns of the enumeration by name; each is a `Dict` of values by variant."""
         return state_of(self.__tvm_ffi_type_info__.type_index).attrs
 
 
 @c_class("ffi.Enum", init=False, repr=False)
 class Enum(Object, metaclass=_EnumMeta):
-    """Base of enumerations; a subclass with a type key is an enumeration.
+    """Base class of enumerations; a subclass with a `type_key` is an enumeration.
 
     Parameters
     ----------
     type_key : str
-        Class keyword.  Key of a type from C++, whose variants the class annotates by name, or of a
-        new type, whose variants the class declares with `entry` and `auto`.
+        Class keyword: key of the enumeration's type.  If C++ has registered the type, the class
+        annotates the variants by name.  For a new type, the class declares the variants with
+        `entry` and `auto`.
     frozen, init, repr : bool
-        Class keywords; same as the options of `py_class`.
+        Class keywords: same as the options of `py_class`.
 
     Examples
     --------
@@ -158,12 +161,12 @@ class Enum(Object, metaclass=_EnumMeta):
         repr: bool = True,  # noqa: A002  (the contract's name)
         **kwargs: Any,
     ) -> None:
-        # `_EnumMeta.__init__` uses these options, when the class is complete.
+        # `_EnumMeta.__init__` uses these options, because the class is complete only there.
         super().__init_subclass__(**kwargs)
 
     @classmethod
     def get(cls, index: int | str) -> Any:
-        """Return the variant with an index.
+        """Return the variant with an integer or string index.
 
         Parameters
         ----------
@@ -173,12 +176,12 @@ class Enum(Object, metaclass=_EnumMeta):
         Returns
         -------
         Enum
-            The variant.
+            The variant of this class.
 
         Raises
         ------
         KeyError
-            If no variant has the index.
+            If no variant has this index.
         TypeError
             If `index` is neither an int nor a str.
         OverflowError
@@ -196,14 +199,14 @@ class Enum(Object, metaclass=_EnumMeta):
 
     @classmethod
     def def_attr(cls, name: str, *, default: Any = MISSING) -> EnumAttrMap:
-        """Return the named column, a mapping from variants to values.
+        """Return the column with a name, which is a mapping from variants to values.
 
         Parameters
         ----------
         name : str
             Name of the column.
         default : object
-            Value of variants without a value; by default they raise KeyError.
+            Value for variants without a value; by default reading them raises KeyError.
 
         Returns
         -------
@@ -223,7 +226,7 @@ class Enum(Object, metaclass=_EnumMeta):
 
     @staticmethod
     def __from_tvm_ffi_object__(cls: Any, obj: Any) -> Any:  # noqa: PLW0211  (the protocol)
-        """Return the variant of the class for a native object, or else a new Python object."""
+        """Return the variant of the class for a native object, else a new Python object."""
         known = cls.__dict__.get("_known")
         variant = None if known is None else known.get(obj.id_)
         if variant is None:
@@ -233,13 +236,13 @@ class Enum(Object, metaclass=_EnumMeta):
 
 
 class _WithValue:
-    """Methods of variants with a plain value; `self` is the variant."""
+    """Methods that variants of `IntEnum` and `StrEnum` share; `self` is the variant."""
 
     __slots__ = ()
 
     @property
     def name(self: Any) -> str:
-        """Name of the variant; the value in a `StrEnum`, whose names native code does not store."""
+        """Name of the variant; in a `StrEnum` its value, because native code stores no names."""
         return self._str_index  # type: ignore[no-any-return]
 
     def __repr__(self: Any) -> str:
@@ -259,7 +262,7 @@ class _WithValue:
 
 @c_class("ffi.IntEnum", init=False, repr=False)
 class IntEnum(_WithValue, Enum):
-    """Base of enumerations with integer values; ``name = 1`` declares a variant.
+    """Base class of enumerations with integer values; ``name = 1`` declares a variant.
 
     Examples
     --------
@@ -278,7 +281,7 @@ class IntEnum(_WithValue, Enum):
 
 @c_class("ffi.StrEnum", init=False, repr=False)
 class StrEnum(_WithValue, Enum):
-    """Base of enumerations with string values; ``name = "text"`` declares a variant.
+    """Base class of enumerations with string values; ``name = "text"`` declares a variant.
 
     Examples
     --------
@@ -294,16 +297,19 @@ class StrEnum(_WithValue, Enum):
     _payload: ClassVar[type | None] = str
 
 
-# ---- Definition ----------------------------------------------------------------------------------
+# ---- Definition of an enumeration ----------------------------------------------------------------
 
 
 def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> None:
     if cls._payload is not None and "value" in own_annotations(cls):
-        raise TypeError(f"{cls.__mro__[1].__name__} reserves `value` as its canonical index alias")
+        raise TypeError(
+            f"{cls.__name__}: expected no field named `value`, which {cls.__mro__[1].__name__} "
+            "defines as the value of a variant"
+        )
     named, entries = declared_entries(cls, cls._payload)
     is_new = type_key_to_index(type_key) is None or is_defined_in_python(type_key)
     for ordinal, (name, declared) in enumerate(entries.items()):
-        _indices(cls, ordinal, name, declared)  # raises before the type is registered
+        _indices(cls, ordinal, name, declared)  # raises an error before the type is registered
     if is_new:
         register_class(cls, type_key, options, scope)
         complete_now(cls)
@@ -332,7 +338,7 @@ def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> Non
 
 
 def _add(cls: Any, state: Any, name: str, declared: EnumEntry) -> Any:
-    """Return a new variant, or the existing variant with the same value."""
+    """Return a new variant, or the existing variant that has the same value."""
     int_index, str_index, values = _indices(cls, len(state.entries), name, declared)
     payload = int_index if cls._payload is int else str_index
     existing = state.indexes.get(payload) if cls._payload is not None else None
@@ -356,7 +362,10 @@ def _indices(
     values = dict(declared.kwargs)
     value = values.pop("value", None)
     if type(value) is not cls._payload:
-        raise TypeError(f"{cls.__name__}.{name} value must be {cls._payload.__name__}")
+        raise TypeError(
+            f"{cls.__name__}.{name}: expected a value of type {cls._payload.__name__}, got "
+            f"{type(value).__name__}"
+        )
     if cls._payload is str:
         return ordinal, value, values
     if not _INT64_MIN <= value <= _INT64_MAX:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Field declarations: `field`, `Field`, `init_property` and ``KW_ONLY``."""
+"""Field declarations of `py_class`: `field`, `Field`, `init_property` and ``KW_ONLY``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if sys.version_info >= (3, 10):
     from dataclasses import KW_ONLY
 else:
 
-    class _KW_ONLY_TYPE:  # noqa: N801  (the name in later Python versions)
+    class _KW_ONLY_TYPE:  # noqa: N801  (the name in dataclasses since Python 3.10)
         pass
 
     KW_ONLY = _KW_ONLY_TYPE()
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 __all__ = ["KW_ONLY", "MISSING", "Field", "field", "init_property"]
 
 _T = TypeVar("_T")
-# "def" is an older name of "def-pattern".
+# Roles in structural equality.  "def" is an older name of "def-pattern".
 _STRUCTURAL_EQ = (None, "def", "def-pattern", "def-simple", "ignore")
 
 
 def _field_converter(value: Any) -> Any:
-    """Return the value; the default converter."""
+    """Return the value unchanged; this is the default converter."""
     return value
 
 
 class Field:
-    """Declaration of a field.
+    """Declaration of a field of a `py_class`.
 
     Parameters
     ----------
     name : str, optional
-        Name; set when the class is registered.
+        Name of the field; set when the class is registered.
     _ty_schema : TypeSchema, optional
-        Declared type; set when the class is registered.
+        Declared type of the field; set when the class is registered.
     default, default_factory, frozen, init, repr, hash, compare, kw_only, metadata, structural_eq, \
 doc, converter, **extra_kwargs
         Same as the parameters of `field`, with other defaults.
@@ -51,9 +51,9 @@ doc, converter, **extra_kwargs
     Attributes
     ----------
     type : object
-        The evaluated annotation.
+        The evaluated annotation of the field.
     extra_kwargs : dict
-        Options for hooks of the class; each hook removes its options.
+        Options for hooks of the class; each hook removes the options that it handles.
     """
 
     __slots__ = (
@@ -171,44 +171,45 @@ def field(
     converter: Callable[[Any], Any] = _field_converter,
     **extra_kwargs: Any,
 ) -> Any:
-    """Set options of a field of a `py_class`; used as the value of its annotation.
+    """Set options of a field of a `py_class`, as in ``x: int = field(default=0)``.
 
     Parameters
     ----------
     default : object
-        Default value.  A Python list or dict is copied for each object; a `List` or `Dict` is
+        Default value.  A Python list or dict is copied for each object.  A `List` or `Dict` is
         shared by all objects.
     default_factory : callable
-        Called without arguments for the default value of each object.
+        Function that returns the default value; called without arguments for each object.
     frozen : bool
-        True to refuse assignment.
+        True to refuse assignment to the field.
     init : bool
         True if ``__init__`` has a parameter for the field.
     repr : bool
         True if ``repr`` includes the field.
     hash : bool, optional
-        True if the hash includes the field; by default the value of `compare`.
+        True if the hash includes the field; default: the value of `compare`.
     compare : bool
-        True if ``==`` and the order include the field.
+        True if ``==`` and order comparisons include the field.
     kw_only : bool, optional
-        True if ``__init__`` takes the field by keyword only; by default the option of the class.
+        True if ``__init__`` takes the field by keyword only; default: the option of the class.
     metadata : mapping, optional
         Data for third-party code, available as `Field.metadata`.
     structural_eq : str, optional
-        Role in structural equality and hash: ``"ignore"``, or ``"def-pattern"`` or
-        ``"def-simple"`` for a field that binds variables (at any depth, or as its value only).
+        Role of the field in structural equality and hash.  ``"ignore"`` omits the field.  A field
+        that binds variables has the role ``"def-pattern"`` if variables at any depth are bound, or
+        ``"def-simple"`` if only its value itself is a bound variable.
     doc : str, optional
         Documentation of the attribute.
     converter : callable
-        Called with the value in ``__init__`` and in assignments; its result is checked and stored.
-        The value has passed through native code: a list arrives as an `Array`.
+        Function that is called with the value in ``__init__`` and in assignments; its result is
+        checked and stored.  The value has passed through native code: a list arrives as an `Array`.
     **extra_kwargs
-        Options for hooks of the class.
+        Options for hooks of the class; an option that no hook handles is an error.
 
     Returns
     -------
     Any
-        A `Field`; the declared type is Any, so type checkers accept it for every annotation.
+        A `Field`.  The declared type is Any, so type checkers accept it for every annotation.
 
     Raises
     ------
@@ -237,13 +238,13 @@ def field(
 class init_property(Generic[_T]):  # noqa: N801  (a decorator)
     """Decorator for a field that is computed after all other fields, before ``__post_init__``.
 
-    The type of the field is the return annotation.  ``__init__`` has no parameter for the field,
-    and ``repr``, comparison and hash omit it.  Later assignments are allowed.
+    The type of the field is the return annotation of the function.  ``__init__`` has no parameter
+    for the field, and ``repr``, comparison and hash omit it.  Later assignments are allowed.
 
     Parameters
     ----------
     func : callable
-        ``func(self)`` returns the value.
+        ``func(self)`` returns the value of the field.
     """
 
     def __init__(self, func: Callable[[Any], _T]) -> None:
@@ -261,11 +262,11 @@ class init_property(Generic[_T]):  # noqa: N801  (a decorator)
     @overload
     def __get__(self, obj: object, objtype: type) -> _T: ...
     def __get__(self, obj: object | None, objtype: type) -> _T | init_property[_T]:
-        """Return the value; for type checkers only, as the class replaces this by a property."""
+        """Return the value; only type checkers use this, because a property replaces the object."""
         return self if obj is None else self.func(obj)
 
     def annotation(self) -> Any:
-        """Return the return annotation of the function."""
+        """Return the return annotation of the function, or Any if it has none."""
         from ._annotations import own_annotations
 
         try:
@@ -275,7 +276,7 @@ class init_property(Generic[_T]):  # noqa: N801  (a decorator)
 
 
 def field_of_init_property(declared: init_property[Any]) -> Field:
-    """Return the field for the computed value."""
+    """Return the declaration of the field whose value is computed."""
     return field(  # type: ignore[no-any-return]
         init=False,
         repr=False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gen_abi_cpp`: a C++ header with structs of registered types and static asserts of the layout."""
+"""`gen_abi_cpp`: a C++ header with structs of registered types, and asserts of their layout."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ _KEYWORDS = frozenset(
 def gen_abi_cpp(type_keys: str | Sequence[str]) -> str:
     """Return a C++ header with a struct for each of the given types and their ancestors.
 
-    The struct of the key ``a.b.Name`` is ``a::b::NameObj``.  Static asserts compare size, alignment
-    and offsets, so a header that does not match the layout fails to compile.
+    The struct of the type key ``a.b.Name`` is ``a::b::NameObj``.  Static asserts compare size,
+    alignment and offsets, so a header that does not match the registered layout does not compile.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def gen_abi_cpp(type_keys: str | Sequence[str]) -> str:
     Returns
     -------
     str
-        Text of the header; the structs are sorted by depth and key.
+        Text of the header, with the structs sorted by depth and type key.
 
     Raises
     ------
     ValueError
-        If a pattern matches no object type, or a layout cannot be declared in C++.
+        If a pattern matches no object type, or a struct cannot have the layout of a type.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _index(key: str) -> int:
 
 
 def _with_ancestors(keys: Iterable[str]) -> dict[str, TypeInfo]:
-    """Return the types and their ancestors, without types that the C++ headers declare."""
+    """Return the types and their ancestors, without types that the package's headers declare."""
     found: dict[str, TypeInfo] = {}
     for key in keys:
         info: TypeInfo | None = type_info_of(_index(key))
@@ -133,7 +133,7 @@ def _with_ancestors(keys: Iterable[str]) -> dict[str, TypeInfo]:
 class _Header:
     def __init__(self, infos: list[TypeInfo]) -> None:
         self._infos = infos
-        self._opaque: dict[str, TypeInfo] = {}  # types of fields outside `infos`
+        self._opaque: dict[str, TypeInfo] = {}  # types of fields that are not in `infos`
 
     def text(self) -> str:
         structs = [line for info in self._infos for line in self._struct(info)]
@@ -195,7 +195,7 @@ class _Header:
         )
 
     def _type(self, schema: TypeSchema, size: int) -> str | None:
-        """Return the C++ type; None if it does not have this size."""
+        """Return the C++ type of a field, or None if no C++ type of this size exists."""
         number = _NUMBERS.get((schema.origin, size))
         if number is not None:
             return number
@@ -241,7 +241,7 @@ def _opaque_struct(info: TypeInfo) -> list[str]:
 
 
 def _check_offsets(info: TypeInfo, fields: list[TypeField]) -> None:
-    """Raise ValueError if a C++ compiler would choose other offsets."""
+    """Raise ValueError if a C++ compiler would choose other offsets for the fields."""
     assert info.parent_type_info is not None
     inherited = info.parent_type_info.all_fields()
     end = max((entry.offset + entry.size for entry in inherited), default=HEADER_SIZE)
@@ -258,7 +258,7 @@ def _check_offsets(info: TypeInfo, fields: list[TypeField]) -> None:
         )
 
 
-# ---- Names ---------------------------------------------------------------------------------------
+# ---- C++ names of types and fields ---------------------------------------------------------------
 
 
 def _identifier(name: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`py_class`: a native type with fields that a Python class declares."""
+"""`py_class`: registration of a native type whose fields a Python class declares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Replace ``typing.dataclass_transform`` of Python 3.11, which only type checkers need."""
+        """Replace ``typing.dataclass_transform`` of Python 3.11; only type checkers use it."""
         return lambda function: function
 
 
@@ -69,40 +69,42 @@ def py_class(
     """Register a native type whose fields are the annotations of the class.
 
     C and C++ code can read the fields at their offsets.  The class derives from `Object` or from
-    another class of a native type, whose fields come first.  Used as ``@py_class``,
-    ``@py_class()`` or ``@py_class("key", ...)``.
+    another class of a native type, whose fields come first.  The decorator is written as
+    ``@py_class``, ``@py_class()`` or ``@py_class("key", ...)``.
 
     Parameters
     ----------
     cls_or_type_key : type or str, optional
-        The class, or the type key.
+        The class, or the key of the new type.
     type_key : str, optional
-        Key of the type; by default module and qualified name of the class.
+        Key of the new type; default: module and qualified name of the class.
     frozen : bool
         True to refuse assignment to fields, including inherited fields.  Native code,
         ``copy.replace`` and `FFIProperty.set` still write them.
     init : bool
-        True if the class can be called.  ``__init__`` takes the fields in order, all fields without
-        a default before those with one, across base and derived classes.  If the class body
+        True if the class can be called.  ``__init__`` takes the fields as parameters, inherited
+        fields first; fields without a default precede all fields with a default.  If the class body
         defines ``__init__``, all fields are 0 or None when it is called.
     repr : bool
-        True for a ``repr`` with the fields.
+        True for a ``repr`` that shows the fields.
     eq : bool
-        True if ``==`` compares the fields of two objects of the same type.
+        True if ``==`` compares the fields of two objects of the same type; by default only
+        identical objects are equal.
     order : bool
-        True if ``<``, ``<=``, ``>``, ``>=`` compare the fields in order; requires `eq`.
+        True if ``<``, ``<=``, ``>`` and ``>=`` compare the fields in order of definition; requires
+        `eq`.
     unsafe_hash : bool
-        True if the hash is computed from the fields; by default it is by identity.
+        True if the hash is computed from the fields; by default it depends on the identity.
     match_args : bool
-        True if ``case Class(a, b)`` matches the positional parameters of ``__init__``.
+        True if the pattern ``case Class(a, b)`` matches the positional parameters of ``__init__``.
     kw_only : bool
-        Default of the field option `kw_only`.
+        True if ``__init__`` takes fields by keyword only, unless `field` sets another value.
     structural_eq : str, optional
         Kind of the type in structural equality and hash: ``"tree"``, ``"var"``, ``"dag"``,
         ``"const-tree"``, ``"singleton"``; None if structural comparison is not supported.
     slots : bool
         Accepted for compatibility; False has no effect and emits a warning.  Instances have no
-        attributes besides fields unless the class body has ``__slots__ = ("__dict__",)``.
+        attributes other than fields unless the class body has ``__slots__ = ("__dict__",)``.
 
     Returns
     -------
@@ -112,9 +114,9 @@ def py_class(
     Raises
     ------
     TypeError
-        If no base class is registered, or a field is invalid.
+        If the class has no registered base class, or a field is invalid.
     ValueError
-        If the key is already registered, or an option has an invalid value.
+        If the type key is already registered, or an option has an invalid value.
 
     Examples
     --------
@@ -163,14 +165,14 @@ def py_class(
 
 
 def on_fields_resolved(type_info: TypeInfo, resolved_fields: list[Field]) -> None:
-    """Complete a class with unresolved annotations by fields that the caller has resolved.
+    """Add fields that the caller has resolved to a class with unresolved annotations.
 
     Parameters
     ----------
     type_info : TypeInfo
         The ``__tvm_ffi_type_info__`` of the class.
     resolved_fields : list of Field
-        All fields without inherited fields, with names and types.
+        All fields of the class, with names and types, without inherited fields.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Argument binding for calls in which the adapter passes the output tensors (destination passing).
 
-Callers of an adapter leave out the ``out`` parameters of a function; the adapter allocates the
-tensors, passes them and returns them.
+Callers of an adapter leave out the ``out`` parameters of a function.  The adapter allocates these
+tensors, passes them to the function, and returns them to the caller.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ __all__ = ["bind_inputs", "is_output", "require_out"]
 
 
 class _VisibleSignature(NamedTuple):
-    """The name of a signature, and its parameters without the outputs."""
+    """A signature without its ``out`` parameters; `bind_arguments` reads these two attributes."""
 
     name: str
     parameters: tuple[Parameter, ...]
 
 
 def is_output(parameter: Parameter) -> bool:
-    """Return True for an ``out`` tensor: the adapter passes it, and returns it to the caller."""
+    """Return True for an ``out`` tensor, which the adapter allocates, passes and returns."""
     return parameter.direction == "out" and isinstance(parameter.type, TensorType)
 
 
 def require_out(where: str, out: Any) -> None:
-    """Raise TypeError if `out` is None for a function without a signature.
+    """Raise TypeError if a call of a function without a signature does not pass ``out=``.
 
-    The message begins with `where`.
+    The message begins with `where`, the name of the call.
     """
     if out is None:
         raise TypeError(
@@ -44,16 +44,22 @@ def require_out(where: str, out: Any) -> None:
 def bind_inputs(
     where: str, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return arguments and defaults by parameter, without outputs; ``*name`` is bound to a tuple.
+    """Return arguments and defaults by parameter name, without the ``out`` parameters.
+
+    The arguments of a variadic parameter ``*name`` are a tuple.
 
     Raises
     ------
     TypeError
-        If an argument is missing, unknown or given twice; the message begins with `where`.
+        If an argument is missing, unknown or given twice.  The message begins with `where`, the
+        name of the call.
     """
     parameters = tuple(p for p in signature.parameters if not is_output(p))
     visible = cast(Signature, _VisibleSignature(signature.name, parameters))
     try:
         return bind_arguments(visible, args, kwargs)
     except TypeError as error:
-        raise TypeError(f"{where}: {error}; outputs are not passed: {signature}") from None
+        raise TypeError(
+            f"{where}: {error}; do not pass `out` tensors, which the call allocates and returns: "
+            f"{signature}"
+        ) from None

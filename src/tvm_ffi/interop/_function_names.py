@@ -2,8 +2,8 @@
 """Global names by which compiled programs of JAX and TensorFlow look functions up.
 
 A compiled program cannot hold a reference to a function object.  A function without a global name
-is therefore registered under a generated name for the life of the process.  The names have a random
-part, so a name from one process is not found in another.
+is therefore registered under a generated name for the life of the process.  Generated names have a
+random part, so a program that another process compiled never finds an unrelated function.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Target = Union[str, Function, Callable[..., Any]]
 PRIVATE_PREFIX = f"tvm_ffi.interop.{secrets.token_hex(8)}."
 
 _lock = threading.Lock()
-# Generated names by Python callable or by the address of a native function.  The registered
-# functions stay alive, so their addresses are not reused.
+# Generated names by function: the key is a Python callable, or the address of a native function.
+# Registered functions are never destroyed, so their addresses are not reused.
 _generated_names: dict[Any, str] = {}
 
 
@@ -40,9 +40,9 @@ def name_of(target: Target) -> str:
     Raises
     ------
     ValueError
-        If `target` is a name without a global function.
+        If `target` is a str and no global function has this name.
     TypeError
-        If `target` has another type.
+        If `target` is neither a str nor callable.
     """
     if isinstance(target, str):
         get_global_func(target)  # Raises ValueError for an unknown name.
@@ -77,19 +77,19 @@ def display_name(function: Target) -> str:
 
 
 def signature_of(target: Target) -> Signature | None:
-    """Return the declared signature of a function, or None."""
+    """Return the declared signature of a function, or None if it does not declare one."""
     if isinstance(target, str):
         return declared_signature(get_global_func(target))
     if isinstance(target, Function):
         return declared_signature(target)
     try:
         signature = Signature.from_function(target)
-    except (TypeError, ValueError):  # The annotations are not tensor types.
+    except (TypeError, ValueError):  # Not every annotation is a signature type.
         return None
     return signature if _describes_tensors(signature) else None
 
 
 def _describes_tensors(signature: Signature) -> bool:
-    """Return True if a parameter or result is a tensor, so the annotations describe a kernel."""
+    """Return True if a parameter or result is a tensor; other callables are not kernels."""
     types = [p.type for p in signature.parameters] + [r.type for r in signature.results]
     return any(isinstance(type_, TensorType) for type_ in types)

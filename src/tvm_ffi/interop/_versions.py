@@ -28,12 +28,12 @@ def load(
     module : str
         Import name.
     first, last : str
-        Oldest and newest tested release.  Later releases with the same ``X.Y`` as `last` count as
-        tested.
+        Oldest and newest tested release of the framework.  Later releases with the same ``X.Y`` as
+        `last` count as tested.
     distribution : str, optional
-        Name of the package to install, if it differs from `module`.
+        Name of the package on PyPI, if it differs from `module`.
     extra : str, optional
-        Extra of this package that installs the framework.
+        Extra of ``pytvmffi`` that installs the framework, as in ``pytvmffi[numba]``.
 
     Raises
     ------
@@ -81,6 +81,6 @@ def _is_within(version: str, first: str, last: str) -> bool:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Return the release numbers of a version, without pre-release and build suffixes."""
+    """Return the numbers of a version such as ``2.1.0rc1+cpu``, without the suffixes."""
     match = _RELEASE.match(version)
     return tuple(map(int, match[1].split("."))) if match else ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries shipped to the workers of a Dask cluster, whose functions take blocks of arrays.
+"""Dask adapter: libraries copied to the workers of a cluster, for tasks that call their functions.
 
 A pickled module or function contains the path of its library, so it needs a file system that the
 workers share.  `ship` copies the file itself to all workers, including those that join later.
@@ -39,8 +39,8 @@ def ship(client: Any, module: Module | str | os.PathLike[str]) -> ShippedModule:
     client : distributed.Client
         Client of the cluster.  Workers that join later get the library, too.
     module : Module or path
-        A library that was loaded from a file, or the path of one.  The workers must have its
-        dependencies, including this package.
+        A module that was loaded from a library, or the path of a library.  The workers must have
+        the libraries that it depends on, including this package.
 
     Returns
     -------
@@ -62,14 +62,14 @@ def ship(client: Any, module: Module | str | os.PathLike[str]) -> ShippedModule:
 
 
 class ShippedModule:
-    """A library on the workers of a cluster, as returned by `ship`.
+    """A library that `ship` copied to the workers of a cluster.
 
     Parameters
     ----------
     path : str
-        Path of the file on the client.
+        Path of the library on the client.
     digest : str
-        SHA-256 of the file in hexadecimal digits.
+        SHA-256 of the library in hexadecimal digits.
     """
 
     def __init__(self, path: str, digest: str) -> None:
@@ -78,21 +78,21 @@ class ShippedModule:
     def __getattr__(self, name: str) -> ShippedFunction:
         if name.startswith("__"):
             raise AttributeError(name)
-        getattr(self.module(), name)  # Raises AttributeError with the nearest name.
+        getattr(self.module(), name)  # Raises AttributeError for an unknown name.
         return ShippedFunction(self, name)
 
     def __reduce__(self) -> Any:
         return ShippedModule, (self.path, self.digest)
 
     def __dask_tokenize__(self) -> Any:
-        """Return the token from which Dask computes task keys: equal tokens mean equal results."""
+        """Return a token that is equal for equal libraries; Dask computes task keys from it."""
         return type(self).__name__, self.digest
 
     def __repr__(self) -> str:
         return f"<ShippedModule {Path(self.path).name} {self.digest[:8]}>"
 
     def module(self) -> Module:
-        """Return the module that is loaded in this process, the client or a worker.
+        """Return the library's module in this process, which is the client or a worker.
 
         Raises
         ------
@@ -108,16 +108,16 @@ class ShippedFunction:
     Parameters
     ----------
     module : ShippedModule
-        The library.
+        The library that contains the function.
     name : str
         Name of the function.
 
     Notes
     -----
     For a function with a signature, callers leave out ``out`` tensors: the call allocates and
-    returns them.  It copies and returns ``inout`` tensors, makes other tensors compact unless the
-    signature accepts strides, and checks the arguments.  A function without a signature is called
-    with the arguments unchanged.
+    returns them.  The call copies ``inout`` tensors and returns the copies.  It makes other tensors
+    compact unless the signature accepts strides, and checks the arguments.  A function without a
+    signature is called with the arguments unchanged.
     """
 
     def __init__(self, module: ShippedModule, name: str) -> None:
@@ -127,7 +127,7 @@ class ShippedFunction:
         return ShippedFunction, (self.shipped, self.__name__)
 
     def __dask_tokenize__(self) -> Any:
-        """Return the token from which Dask computes task keys."""
+        """Return a token that is equal for the same function of equal libraries, for task keys."""
         return type(self).__name__, self.shipped.digest, self.__name__
 
     def __repr__(self) -> str:
@@ -142,15 +142,15 @@ class ShippedFunction:
         return _call(function, signature, args, kwargs)
 
 
-# ---- files -------------------------------------------------------------------------------------
+# ---- library files on workers ------------------------------------------------------------------
 
 
-# Paths of the libraries in this process, by digest.  On a worker, `_Library` adds them.
+# Paths of shipped libraries on this machine, by digest.  On a worker, `_Library` adds them.
 _files: dict[str, Path] = {}
 
 
 class _Library(_distributed.WorkerPlugin):  # type: ignore[misc]  # mypy sees the class as Any
-    """A worker plugin that writes a library into the worker's local directory."""
+    """A Dask worker plugin that writes a library into the worker's local directory."""
 
     idempotent = True
 
@@ -159,7 +159,7 @@ class _Library(_distributed.WorkerPlugin):  # type: ignore[misc]  # mypy sees th
         self.file_name, self.digest, self.content = file_name, digest, content
 
     def setup(self, worker: Any) -> None:
-        """Write the file atomically, because another thread may load it concurrently."""
+        """Write the library atomically, because another thread may load it concurrently."""
         path = Path(worker.local_directory) / f"tvm_ffi-{self.digest[:16]}" / self.file_name
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.name}.{os.getpid()}")
@@ -181,7 +181,7 @@ def _file_of(module: Module | str | os.PathLike[str]) -> Path:
 
 
 def _loaded(path: str, digest: str) -> Module:
-    """Return the library's module in this process; load it on first use."""
+    """Return the library's module in this process; load the library on first use."""
     if digest not in _files:
         raise FileNotFoundError(
             f"the library {path} was not shipped to this process; call "
@@ -190,13 +190,13 @@ def _loaded(path: str, digest: str) -> Module:
     return load_module(_files[digest])
 
 
-# ---- calls -------------------------------------------------------------------------------------
+# ---- calls with NumPy arrays -------------------------------------------------------------------
 
 
 def _call(
     function: Any, signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
-    """Allocate the outputs, call a function, and return the outputs followed by its results."""
+    """Allocate the outputs, call a function, and return outputs and results in one tuple."""
     bound = bind_inputs(function.__name__, signature, args, kwargs)
     inputs: dict[str, TensorSpec] = {}
     for parameter in signature.parameters:
@@ -214,7 +214,7 @@ def _call(
         if parameter.is_written and isinstance(parameter.type, TensorType):
             shape, dtype = next(output_specs)
             array = _aligned(shape, np.dtype(dtype), parameter.type.alignment or 1)
-            if parameter.direction == "inout":  # Copied: other tasks may use the block.
+            if parameter.direction == "inout":  # A copy, because other tasks may read the block.
                 array[...] = bound[parameter.name]
             written.append(array)
             arguments.append(array)
@@ -229,8 +229,8 @@ def _call(
 def _in_layout(block: Any, parameter: Parameter) -> Any:
     """Return a block with the layout and alignment that the signature requires; copy if needed.
 
-    Blocks are often views of other arrays, and a block that was received over the network may have
-    any address in the message buffer.
+    Blocks of a Dask array are often views of other arrays, and a block that was received over the
+    network may have any address in the message buffer.
     """
     type_ = parameter.type
     is_strided = isinstance(type_, TensorType) and type_.layout == "strided"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helion kernels compiled ahead of time to functions that need neither Helion, torch nor Python.
+"""Helion adapter: kernels compiled ahead of time to functions that need no Helion and no Python.
 
 ::
 
     module = to_module(matmul, (x, y), helion.Config(block_sizes=[64, 64, 32]), target=90)
     print(module.get_function_signature("matmul"))
 
-Helion generates a Triton kernel, and host code that allocates tensors and launches the kernel.  The
-adapter runs the host code once, on fake tensors and without a GPU, and converts the launch that it
-observes to a launch plan.
+Helion generates a Triton kernel, and host code in Python that allocates tensors and launches the
+kernel.  The adapter runs the host code once, on fake tensors and without a GPU, records the launch,
+and converts it to a launch plan.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["to_module", "to_plan"]
 
 _helion = load("helion", "1.5.1", "1.5.1")
 
-# Imported after Helion, which installs torch and Triton.
+# These modules import torch and Triton, so they follow the check that Helion is installed.
 from . import triton as _triton  # noqa: E402
 from ._helion.captured_launch import CapturedLaunch  # noqa: E402
 from ._helion.host_call import HostCall  # noqa: E402
@@ -53,8 +53,8 @@ def to_module(
     Returns
     -------
     Module
-        A module of kind ``"cuda_driver"``, which can be exported and then loaded without Helion
-        and Python.
+        A module of kind ``"cuda_driver"``.  It can be exported to a library, which is loaded
+        without Helion and Python.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def to_plan(
     kernel : helion.Kernel
         A function decorated with ``@helion.kernel()``.
     example_args : sequence
-        Arguments of a call, on any device including ``"meta"``.  The tensors determine dtypes and
-        numbers of dimensions.  They also determine extents if the kernel has static shapes, which
-        is Helion's default; with ``static_shapes=False``, callers may pass other extents unless
-        the kernel specializes on them.
+        Arguments of an example call, on any device including ``"meta"``.  The tensors determine
+        dtypes and numbers of dimensions.  They also determine extents if the kernel has static
+        shapes, which is Helion's default.  With ``static_shapes=False``, callers may pass other
+        extents unless the kernel specializes on them.
     config : helion.Config or mapping, optional
-        Configuration to compile; default: the only one of the kernel.  The kernel is not autotuned.
+        Configuration to compile; default: the kernel's only one.  The kernel is not autotuned.
     target : int, str or GPUTarget, or a sequence of them
         Compute capabilities to compile for: ``90``, ``"sm_90"``.
     alignment : int, optional
@@ -95,16 +95,17 @@ def to_plan(
     Returns
     -------
     LaunchPlan
-        The signature has the kernel's parameters without those that are compile-time constants, and
-        returns the tensors that the kernel allocates.  Extents are named after the tensor and the
-        dimension: ``x0``.
+        The launch plan.  Its signature has the kernel's parameters without compile-time constants,
+        and returns the tensors that the kernel allocates.  Extents are named after the tensor and
+        the dimension: ``x0``.
 
     Raises
     ------
     TypeError
-        If `kernel` is not a Helion kernel, or an example has an unsupported type.
+        If `kernel` is not a Helion kernel, or an example argument has an unsupported type.
     ValueError
-        If the kernel needs several launches, or something that launch plans do not support.
+        If the host code launches several kernels, or the launch needs a feature that launch plans
+        do not support.
 
     Notes
     -----
@@ -119,7 +120,7 @@ def to_plan(
     arguments = _arguments(kernel, example_args)
     config = _config(kernel, config)
     _check_grid(kernel, config)
-    # A new kernel: the given one may have been bound before, with known sizes.
+    # Compile a new kernel object: the caller's one may be bound to fixed sizes already.
     fresh = _helion.Kernel(kernel.fn, configs=[config], settings=kernel.settings)
     bound = fresh.bind(arguments)
     num_guards = len(bound.env.shape_env.guards)
@@ -143,7 +144,9 @@ def to_plan(
 
 def _check_kernel(kernel: Any) -> None:
     if not isinstance(kernel, _helion.Kernel):
-        raise TypeError(f"expected a kernel made by helion.kernel, got {type(kernel).__name__}")
+        raise TypeError(
+            f"kernel: expected a kernel made by helion.kernel, got {type(kernel).__name__}"
+        )
     if kernel.settings.backend != "triton":
         raise ValueError(
             f"{kernel.name}: expected a kernel for Helion's backend 'triton', got backend "
@@ -157,7 +160,7 @@ def _check_kernel(kernel: Any) -> None:
 
 
 def _arguments(kernel: Any, example_args: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the examples, followed by the defaults of the remaining parameters."""
+    """Return the example arguments, followed by the defaults of the remaining parameters."""
     if not isinstance(example_args, (tuple, list)):
         kind = type(example_args).__name__
         raise TypeError(f"{kernel.name}: example_args: expected a tuple of arguments, got {kind}")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JAX adapter: functions under ``jit``, ``vmap``, ``grad``, ``shard_map`` and in exports.
+"""JAX adapter: calls of functions under ``jit``, ``vmap``, ``grad`` and ``shard_map``.
 
-All functions share one XLA custom call; the compiled program contains the function's name.
+All calls use one XLA custom call, which finds the function by its name.  The name is a constant of
+the compiled program.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def call_tvm_ffi(
     function : str, Function or callable
         Name of a global function, a native function, or a Python callable.
     *args : array or value
-        Positional arguments, without outputs.  Arrays are operands of the program.  Other values
-        are constants of the program: numbers, strings, None, and values that
+        Positional arguments, without outputs.  Arrays become operands of the traced program.  Other
+        values become constants of the program: numbers, strings, None, and values that
         `tvm_ffi.serialization.to_json_graph_str` supports.
     out : ShapeDtypeStruct or sequence of them, optional
         Shapes and dtypes of the outputs; default: derived from the signature.
@@ -59,13 +60,13 @@ def call_tvm_ffi(
         array in `args`, or None for zero.
     jvp : callable, optional
         Forward-mode derivative: ``jvp(inputs, outputs, tangents)`` returns the tangents of the
-        outputs.  Excludes `vjp`.
+        outputs.  Cannot be combined with `vjp`.
     has_side_effect : bool, optional
         True if the call must run even if its outputs are unused; default: True for a call without
         outputs.
     input_output_aliases : mapping of int to int, optional
-        Indices of arrays in `args`, with the index of the output in the same memory.  ``inout``
-        parameters are aliased without it.
+        Index of an array in `args` -> index of the output that uses the same memory.  ``inout``
+        parameters of a signature share memory with their output in any case.
     command_buffer : bool
         True if every call launches the same work, so that XLA may record it in a CUDA graph.
     **attributes : value
@@ -84,14 +85,14 @@ def call_tvm_ffi(
     TypeError
         If an argument is missing, unknown, or has a type that a program cannot contain.
     ValueError
-        If the function does not exist, or the shape of an output is unknown.
+        If the function does not exist, or the shape of an output cannot be derived.
     RuntimeError
         If the process was forked after JAX had started.
 
     Notes
     -----
     Compiled programs look the function up by name.  A function without a global name is registered
-    under a generated one for the life of the process.  An error in the function ends the program
+    under a generated name for the life of the process.  If the function fails, the program ends
     with ``jax.errors.JaxRuntimeError``, which contains the error's kind and message.  On the CPU,
     tensors are borrowed until the function returns.
     """
@@ -125,7 +126,7 @@ def export_checks() -> list[Any]:
     """Return the safety checks that ``jax.export.export(..., disabled_checks=)`` must disable.
 
     JAX guarantees that exported programs run on later releases, and therefore rejects third-party
-    custom calls by default.  A process that runs such an exported program must import this module.
+    custom calls by default.  A process that runs the exported program must import this module.
     """
     check = import_module("jax.export").DisabledSafetyCheck
     return [check.custom_call(target) for target in (TARGET, CAPTURE)]
@@ -134,7 +135,7 @@ def export_checks() -> list[Any]:
 def _run(
     call: CustomCall, name: str, target: str, options: dict[str, Any], operands: tuple[Any, ...]
 ) -> Any:
-    """Apply the custom call to operands, which may be tracers for those of the call."""
+    """Apply the custom call to operands: arrays, or JAX's tracers for them."""
     varying = _varying_axes(operands)
     outputs = tuple(_output(call, output, varying) for output in call.outputs)
     operator = _jax.ffi.ffi_call(target, outputs, **options)
@@ -143,7 +144,7 @@ def _run(
 
 
 def _output(call: CustomCall, output: Any, varying: frozenset[str]) -> Any:
-    """Return an output's shape, dtype and varying mesh axes."""
+    """Return an output's shape and dtype, with the mesh axes along which it varies."""
     dtype = _jax.dtypes.canonicalize_dtype(output.dtype)
     if dtype != output.dtype:
         raise ValueError(
@@ -156,14 +157,14 @@ def _output(call: CustomCall, output: Any, varying: frozenset[str]) -> Any:
 
 
 def _varying_axes(operands: Sequence[Any]) -> frozenset[str]:
-    """Return the mesh axes along which operands, and therefore outputs, differ between devices."""
+    """Return the mesh axes along which the operands, and hence outputs, differ between devices."""
     return frozenset().union(
         *(getattr(_jax.typeof(x), "vma", None) or () for x in operands if hasattr(_jax, "typeof"))
     )
 
 
 def _differentiable(run: Rule, vjp: Rule | None, jvp: Rule | None) -> Rule:
-    """Return an operator with the caller's derivative rule."""
+    """Return `run` with the caller's derivative rule, or unchanged if there is no rule."""
     if vjp is not None:
         return _with_vjp(run, vjp)
     return run if jvp is None else _with_jvp(run, jvp)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA C++ source compiled with NVRTC to launch functions, without a toolkit, GPU or host compiler.
+"""NVRTC adapter: CUDA C++ source compiled to functions, without CUDA toolkit, GPU or C++ compiler.
 
 ::
 
     scale = {"signature": "(x: float32[n], a: float)", "grid": "cdiv(n, 256)", "block": 256}
     module = to_module(source, {"scale": scale}, arch="sm_90")
 
-`from_raw_kernel` and `from_raw_module` do the same with the source in a CuPy ``RawKernel`` or
-``RawModule``.
+`from_raw_kernel` and `from_raw_module` compile the source of a CuPy ``RawKernel`` or ``RawModule``
+in the same way.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def to_module(
     Returns
     -------
     Module
-        A module of kind ``"cuda_driver"``, which can be exported and then loaded without NVRTC
-        and Python.
+        A module of kind ``"cuda_driver"``.  It can be exported to a library, which is loaded
+        without NVRTC and Python.
 
     Raises
     ------
     RuntimeError
         If the compilation fails; the message contains the compiler log.
     ValueError
-        If an entry of `functions` does not match its kernel.
+        If a description in `functions` does not match its kernel.
     """
     architectures = [arch] if isinstance(arch, str) else list(arch)
     if not architectures:
@@ -88,7 +88,7 @@ def to_module(
 
 
 def _is_expression(kernel: Any) -> TypeGuard[str]:
-    """Return True if a kernel is named by a C++ expression rather than by its symbol."""
+    """Return True if a C++ expression names the kernel, False for the symbol of the kernel."""
     return isinstance(kernel, str) and ("<" in kernel or "::" in kernel)
 
 
@@ -100,13 +100,14 @@ def from_raw_kernel(
     Parameters
     ----------
     kernel : cupy.RawKernel
-        The kernel; its source, name and options are used.  It need not be compiled.
+        The kernel.  Its source, name and options are used; it need not be compiled.
     signature : str
-        Signature of the function.  Without a name in it, the function has the kernel's name.
+        Signature of the function; a signature without a name gets the kernel's name.
     arch : str or sequence of str
         Architectures to compile for: ``"sm_90a"``.
     **description
-        Further arguments of `tvm_ffi.codegen.make_launch_plan`: ``grid``, ``block``, ``arguments``.
+        Further arguments of `tvm_ffi.codegen.make_launch_plan`: ``grid``, ``block``,
+        ``arguments``.
 
     Raises
     ------
@@ -115,11 +116,11 @@ def from_raw_kernel(
     RuntimeError
         If the compilation fails; the message contains the compiler log.
     ValueError
-        If the description does not match the kernel.
+        If the signature or another argument does not match the kernel.
     """
     name = getattr(kernel, "name", None)
     if not isinstance(name, str) or not hasattr(kernel, "code"):
-        raise TypeError(f"expected a CuPy RawKernel, got {type(kernel).__name__}")
+        raise TypeError(f"kernel: expected a CuPy RawKernel, got {type(kernel).__name__}")
     function = signature.partition("(")[0].strip() or name
     described = {"signature": signature, "kernel": name, **description}
     return from_raw_module(kernel, {function: described}, arch=arch)
@@ -133,10 +134,11 @@ def from_raw_module(
     Parameters
     ----------
     module : cupy.RawModule
-        The module; its source and options are used.  It need not be compiled.
+        The CuPy module.  Its source and options are used; it need not be compiled.
     functions, arch
-        See `to_module`.  The template instances are those that a ``kernel`` entry names, not those
-        of the module.  Launches are ``cooperative`` if the module enables cooperative groups.
+        See `to_module`.  Template instances are those that the ``kernel`` of a description names;
+        the ``name_expressions`` of the CuPy module are ignored.  Launches are ``cooperative`` if
+        the CuPy module enables cooperative groups.
 
     Raises
     ------
@@ -145,17 +147,17 @@ def from_raw_module(
     RuntimeError
         If the compilation fails; the message contains the compiler log.
     ValueError
-        If an entry of `functions` does not match its kernel.
+        If a description in `functions` does not match its kernel.
     """
     code, options = (getattr(module, name, None) for name in ("code", "options"))
     kind = type(module).__name__
     if getattr(module, "file_path", None) is not None:
         raise TypeError(
-            f"expected a {kind} with source text, got one of the file {module.file_path!r}; pass "
-            "the file to tvm_ffi.codegen.make_launch_plan"
+            f"module: expected a {kind} with source text, got one of the file "
+            f"{module.file_path!r}; pass the file to tvm_ffi.codegen.make_launch_plan"
         )
     if not isinstance(code, str):
-        raise TypeError(f"expected a CuPy RawModule, got {kind}")
+        raise TypeError(f"module: expected a CuPy RawModule, got {kind}")
     if getattr(module, "enable_cooperative_groups", False):
         functions = {
             name: {"cooperative": True, **description} for name, description in functions.items()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow adapter: functions in eager code and in the graphs of ``tf.function``.
+"""TensorFlow adapter: calls of functions in eager code and in the graphs of ``tf.function``.
 
-All functions share one operator; the graph contains the function's name.  The operator is written
-in C++ and compiled for the installed TensorFlow, once, into the build cache of `tvm_ffi.cpp`.
+All calls use one TensorFlow operator; the function's name is an attribute of the graph node.  The
+operator is written in C++ and compiled for the installed TensorFlow, once, into the build cache of
+`tvm_ffi.cpp`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["call_tvm_ffi", "register_operators"]
 
 _tensorflow: Any = load("tensorflow", "2.21.0", "2.21.0")
 
-# The shape and dtype of an output: an object with these attributes, or a pair.
+# The shape and dtype of an output: an object with these attributes, or a pair (shape, dtype).
 Output = Any
 Rule = Callable[..., Any]
 
@@ -27,20 +28,20 @@ Rule = Callable[..., Any]
 def register_operators(*, xla: bool = False) -> None:
     """Register the operators with TensorFlow; build them first if they are not in the cache.
 
-    The first `call_tvm_ffi` does the same.  A program that loads a saved model with such calls must
-    call this function before.
+    The first `call_tvm_ffi` registers them, too.  A program that loads a saved model with such
+    calls must call this function before it loads the model.
 
     Parameters
     ----------
     xla : bool
         True to register the operators with TensorFlow's XLA, too, for
-        ``tf.function(jit_compile=True)`` on the CPU.  This must precede the first operation of
-        TensorFlow, which collects XLA's operators only once.
+        ``tf.function(jit_compile=True)`` on the CPU.  Pass True before TensorFlow executes its
+        first operation, because it collects XLA's operators only once.
 
     Raises
     ------
     RuntimeError
-        If there is no C++ compiler, or the compilation fails; with `xla`, if TensorFlow has
+        If there is no C++ compiler, or the compilation fails.  With `xla`, also if TensorFlow has
         executed an operation already.
     """
     if xla:
@@ -70,7 +71,7 @@ def call_tvm_ffi(
         number.
     out : tf.TensorSpec, (shape, dtype), or sequence of them, optional
         Shapes and dtypes of the outputs; default: derived from the signature.  The shape in a pair
-        may be a tensor of extents, or contain scalar tensors.
+        may be a tensor of extents, or a sequence with scalar tensors among its extents.
     vjp : callable, optional
         Reverse-mode derivative: ``vjp(inputs, outputs, gradients)`` returns a gradient for each
         tensor in `args`, or None for zero.
@@ -93,7 +94,7 @@ def call_tvm_ffi(
     TypeError
         If an argument is missing, unknown, or has a type that a graph cannot contain.
     ValueError
-        If the function does not exist, or the shape of an output is unknown.
+        If the function does not exist, or the shape of an output cannot be derived.
 
     Notes
     -----
@@ -132,7 +133,7 @@ call_tvm_ffi = _tensorflow.autograph.experimental.do_not_convert(call_tvm_ffi)
 
 
 def _with_vjp(run: Rule, vjp: Rule) -> Rule:
-    """Return an operator with the caller's derivative rule."""
+    """Return `run` with the caller's reverse-mode derivative rule."""
 
     def operator(*inputs: Any) -> Any:
         outputs = run(*inputs)

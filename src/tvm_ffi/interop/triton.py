@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triton kernels compiled ahead of time to functions that need neither Triton nor Python.
+"""Triton adapter: kernels compiled ahead of time to functions that need no Triton and no Python.
 
 ::
 
@@ -11,8 +11,8 @@
         target=[80, 90],
     )
 
-Triton compiles a kernel ahead of time, without a GPU.  The adapter makes a launch plan of the cubin
-and of the launch settings in Triton's metadata.
+Triton compiles a kernel ahead of time, without a GPU.  The adapter creates a launch plan from the
+cubin and from the launch settings in Triton's metadata.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _triton = load("triton", "3.9.0", "3.9.0")
 Config = Any  # triton.Config
 Target = Union[int, str, Any]  # or triton's GPUTarget
 
-# Triton's names of dtypes that are not integers.
+# Triton's names of dtypes by our names; `_INTEGER` matches the integer dtypes.
 _DTYPES = {
     "bfloat16": "bf16",
     "bool": "i1",
@@ -53,8 +53,8 @@ _DTYPES = {
 _INTEGER = re.compile(r"(?P<sign>u?)int(?P<bits>8|16|32|64)")
 _CONVERTED = re.compile(r"(u?int\d+|float32|float64)\s")
 _ARCHITECTURE = re.compile(r"(?:sm_?)?(\d{2,3})[af]?")
-_VECTOR = 16  # bytes of the widest load or store; the divisor that Triton specializes on
-_LARGEST_SCRATCH = 1 << 40  # bytes per block
+_VECTOR = 16  # bytes of the widest load or store; Triton specializes on multiples of it
+_LARGEST_SCRATCH = 1 << 40  # largest size of scratch memory per block, in bytes
 
 
 def to_module(
@@ -80,8 +80,8 @@ def to_module(
     Returns
     -------
     Module
-        A module of kind ``"cuda_driver"``, which can be exported and then loaded without Triton
-        and Python.
+        A module of kind ``"cuda_driver"``.  It can be exported to a library, which is loaded
+        without Triton and Python.
 
     Raises
     ------
@@ -129,13 +129,14 @@ def to_plan(
         A function decorated with ``@triton.jit``.  An ``@triton.autotune`` decorator around it has
         no effect; see `configs`.
     signature : Signature or str
-        Signature of the function for callers.  A kernel parameter without a constant value gets the
-        parameter, extent or result of the same name, unless `arguments` maps it to an expression.
+        Signature of the function for callers.  The kernel's ``tl.constexpr`` parameters get
+        constants.  Every other kernel parameter gets the parameter, extent or result of the same
+        name, unless `arguments` maps it to an expression.
     constexprs : mapping of str to object, optional
         Values of the kernel's ``tl.constexpr`` parameters; required for those without a default.
     grid : int or str, or up to three of them
-        Number of programs per dimension: expressions of the signature's names and the constants,
-        such as ``"cdiv(n, BLOCK)"``.
+        Number of Triton programs (instances of the kernel) per dimension.  Expressions contain
+        names of the signature and of constants, such as ``"cdiv(n, BLOCK)"``.
     target : int, str or GPUTarget, or a sequence of them
         Compute capabilities to compile for: ``90``, ``"sm_90"``.
     options : mapping of str to object, optional
@@ -147,11 +148,12 @@ def to_plan(
         are passed as ``int32`` after a range check, and parameters of type ``float`` as
         ``float32``.
     element_types : mapping of str to str, optional
-        Dtypes of the memory at pointer parameters, where they differ from the signature:
-        ``{"sums": "float32"}`` for a workspace, or for a tensor that the kernel reinterprets.
+        Dtypes of the memory at pointer parameters, where they differ from the signature, such as
+        ``{"sums": "float32"}`` for a workspace or for a tensor that the kernel reinterprets.
     configs : sequence of (str, triton.Config), optional
-        Launch variants: pairs of a condition such as ``"n >= 65536"`` and the configuration that
-        applies if it holds.  The last condition may be ``""``, which always holds.
+        Launch variants, which are kernels compiled with different configurations: pairs of a
+        condition such as ``"n >= 65536"`` and a configuration.  A call uses the first variant whose
+        condition holds.  The last condition may be ``""``, which always holds.
     when : str, optional
         Condition under which the function may be called, if there are no `configs`.
 
@@ -160,7 +162,7 @@ def to_plan(
     TypeError
         If an argument has a wrong type.
     ValueError
-        If the arguments contradict each other, the kernel needs something that launch plans do not
+        If the arguments contradict each other, the kernel needs a feature that launch plans do not
         support, or Triton does not have one of the options.
 
     Notes
@@ -190,25 +192,29 @@ def to_plan(
     return LaunchPlan.first_of(plans)
 
 
-# ---- arguments -----------------------------------------------------------------------------------
+# ---- argument checks -----------------------------------------------------------------------------
 
 
 def _function_of(kernel: Any) -> Any:
-    """Return the function without its autotune and heuristics decorators."""
+    """Return the ``@triton.jit`` function of a kernel, without autotune and heuristics."""
     function = kernel
     while not hasattr(function, "arg_names") or isinstance(
         function, (_triton.runtime.Autotuner, _triton.runtime.Heuristics)
     ):
         if not hasattr(function, "fn"):
-            raise TypeError(f"expected a kernel made by triton.jit, got {type(kernel).__name__}")
+            raise TypeError(
+                f"kernel: expected a kernel made by triton.jit, got {type(kernel).__name__}"
+            )
         function = function.fn
     if not hasattr(function, "params"):
-        raise TypeError(f"expected a kernel made by triton.jit, got {type(kernel).__name__}")
+        raise TypeError(
+            f"kernel: expected a kernel made by triton.jit, got {type(kernel).__name__}"
+        )
     return function
 
 
 def _defaults(function: Any) -> dict[str, Any]:
-    """Return the default values of the kernel's constants."""
+    """Return the default values of the kernel's ``tl.constexpr`` parameters."""
     return {
         parameter.name: parameter.default
         for parameter in function.params
@@ -243,7 +249,7 @@ def _kwargs_of(config: Config | None) -> dict[str, Any]:
 
 
 def _options_of(config: Config | None) -> dict[str, Any]:
-    """Return the options that a configuration sets."""
+    """Return the Triton options that a ``triton.Config`` sets."""
     if config is None:
         return {}
     names = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -270,11 +276,11 @@ def _target(target: Target) -> Any:
     return gpu_target_type("cuda", int(match[1]), 32)
 
 
-# ---- compilation ---------------------------------------------------------------------------------
+# ---- compilation by Triton -----------------------------------------------------------------------
 
 
 class _KernelCompilation:
-    """A kernel with its constants, its argument expressions and the signature for callers."""
+    """Compilation of one kernel for given constants, argument expressions and signature."""
 
     def __init__(
         self,
@@ -334,7 +340,7 @@ class _KernelCompilation:
         )
 
     def compile(self, target: Any, options: Mapping[str, Any]) -> Any:
-        """Return the compiled kernel."""
+        """Return the kernel compiled by Triton for one target."""
         types = {
             parameter.name: "constexpr"
             if parameter.name in self._constants
@@ -364,7 +370,7 @@ class _KernelCompilation:
                 )
 
     def _attributes(self) -> dict[tuple[int], list[list[Any]]]:
-        """Return the known properties of arguments, by the index of the kernel parameter."""
+        """Return Triton's attributes of arguments, by the index of the kernel parameter."""
         indices = {name: index for index, name in enumerate(self._function.arg_names)}
         return {
             (indices[name],): [["tt.divisibility", _VECTOR]]
@@ -373,7 +379,7 @@ class _KernelCompilation:
         }
 
     def _is_divisible(self, argument: Argument) -> bool:
-        """Return True if an address or a number is known to be a multiple of 16."""
+        """Return True if an address or a number is a multiple of 16 in every call."""
         if argument.kind in ("extent", "constant"):
             return _is_multiple(argument.extent if argument.kind == "extent" else argument.number)
         if argument.kind == "workspace":
@@ -447,9 +453,10 @@ class _KernelCompilation:
         )
 
     def _scratch(self, metadata: Any, kind: str, programs: list[Extent], num_ctas: int) -> str:
-        """Return the argument expression of a scratch memory, with a part for each block.
+        """Return the argument expression for scratch memory, which has a section for each block.
 
-        Every Triton kernel has two such parameters after its own, which are null if unused.
+        Every Triton kernel has two such parameters after its declared parameters.  They are null
+        if the kernel does not use scratch memory.
         """
         size = int(getattr(metadata, f"{kind}_scratch_size", 0) or 0)
         if size == 0:
@@ -491,7 +498,7 @@ def _product(left: Extent, right: Extent) -> Extent:
 
 
 def _is_multiple(value: Extent | float) -> bool:
-    """Return True if a value is a multiple of 16 for all values of its names."""
+    """Return True if an extent or number is a multiple of 16 for all values of its variables."""
     if isinstance(value, Expression) and value.operator in ("*", "+", "-"):
         quantifier = any if value.operator == "*" else all
         return quantifier(map(_is_multiple, value.operands))
@@ -499,6 +506,6 @@ def _is_multiple(value: Extent | float) -> bool:
 
 
 def _architecture(compiled: Any) -> str:
-    """Return the architecture in the PTX, such as sm_90a, whose code runs only on that device."""
+    """Return the architecture that the PTX names: sm_90a code runs on sm_90 devices only."""
     match = re.search(r"^\.target\s+(sm_\d+[af]?)", compiled.asm["ptx"], re.MULTILINE)
     return match[1] if match else f"sm_{compiled.metadata.target.arch}"

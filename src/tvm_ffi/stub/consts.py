@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants of all targets: marker lines, block kinds, built-in types, terminal colours."""
+"""Constants of the stub generator: marker lines, block kinds, built-in types, terminal colours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._stubgen import registered as _registered
 from ._stubgen import terminal as _terminal
 
 DOC_URL = "docs/guides/stubs.md"
-FN_NAME_MAP: dict[str, str] = {}  # stub names that differ from the registered names
+FN_NAME_MAP: dict[str, str] = {}  # stub names of functions, by registered name
 
 BUILTIN_TYPE_KEYS = _registered.BUILTIN_TYPE_KEYS
 MarkerSyntax = _markers.MarkerSyntax

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source files and their blocks of generated text."""
+"""Source files with marker lines, and their blocks of generated text."""
 
 from ._stubgen.blocks import CodeBlock
 from ._stubgen.markers import syntax_for

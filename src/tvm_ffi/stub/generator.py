@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Target languages: the interface `Generator` and its implementations by name."""
+"""Target languages of the stub generator: the interface `Generator` and its implementations."""
 
 from ._stubgen.target import Generator, generator_names, get_generator
 

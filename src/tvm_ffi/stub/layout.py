@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proof that reflected fields cover every byte of a native type, and the layout report."""
+"""Layout proof: reflected fields cover every byte of a native type; and the layout report."""
 
 from ._stubgen.layout_proof import (
     OBJECT_HEADER_ALIGNMENT,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registered global functions and object types of this process."""
+"""Registered global functions and object types of this process, as the stub generator sees them."""
 
 from ._stubgen.registered import (
     GetRegisteredTypeKeys,

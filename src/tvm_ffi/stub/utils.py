@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a run, and descriptions of reflected functions, fields and object types."""
+"""Options of ``tvm-ffi-stubgen``; descriptions of reflected functions, fields and object types."""
 
 from ._stubgen.object_info import MISSING, FuncInfo, InitFieldInfo, NamedTypeSchema, ObjectInfo
 from ._stubgen.options import InitConfig, Options

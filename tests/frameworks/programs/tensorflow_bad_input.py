@@ -43,7 +43,7 @@ def check_errors() -> None:
         call_tvm_ffi(module.Scale, tf.cast(x, tf.float64))
     with pytest.raises(ValueError, match="argument 'x' must have 2 dimensions, got 1"):
         call_tvm_ffi(module.Scale, v)
-    with pytest.raises(TypeError, match="Scale.* missing .*'x'; outputs are not passed: Scale"):
+    with pytest.raises(TypeError, match="Scale.* missing .*'x'; do not pass `out`.*: Scale"):
         call_tvm_ffi(module.Scale)
     with pytest.raises(TypeError, match="factr"):
         call_tvm_ffi(module.Scale, x, factr=1)

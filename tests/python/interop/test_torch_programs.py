@@ -137,7 +137,7 @@ def change(file, name, **members):
             "expected the saved signature `doubled",
         ),
         ({"function": "a.b", "library": ""}, "global function 'a.b': Cannot find global function"),
-        ({"is_registered": True}, "created by tvm_ffi.interop.torch.register; import the module"),
+        ({"is_registered": True}, "torch.register has created in this process; import the module"),
     ],
 )
 def test_missing_function_is_named(interop, saved, members, message):

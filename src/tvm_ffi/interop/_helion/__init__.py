@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a Helion kernel's host code without a GPU, for `tvm_ffi.interop.helion`."""
+"""Execution of a Helion kernel's host code without a GPU, for `tvm_ffi.interop.helion`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel launch of a Helion host-code run, described as a launch plan."""
+"""The kernel launch that a run of Helion host code recorded, as arguments of a launch plan."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ _LARGEST_INT32 = 2**31 - 1
 
 
 class CapturedLaunch:
-    """The single launch of a call.
+    """The single kernel launch of a host-code run, as arguments of a launch plan.
 
     Parameters
     ----------
     call : HostCall
         A call whose host code has run.
     alignment : int, optional
-        Alignment of the tensors' addresses in bytes.
+        Alignment of the addresses of all tensor arguments, in bytes.
 
     Raises
     ------
     ValueError
-        If the host code launched no kernel or several, or a launch plan cannot express the launch.
+        If the host code launched no kernel or several kernels, or a launch plan cannot express the
+        launch.
     """
 
     def __init__(self, call: HostCall, alignment: int | None = None) -> None:
@@ -44,7 +45,7 @@ class CapturedLaunch:
         self.kernel = launch.kernel
         self.constants: dict[str, Any] = {}
         self.arguments: dict[str, str] = {}
-        self.element_types: dict[str, str] = {}  # dtypes of the pointer parameters
+        self.element_types: dict[str, str] = {}  # dtypes of the memory at pointer parameters
         self._tensors: list[Any] = list(call.tensors.values())
         self._memory = {_storage(tensor): name for name, tensor in call.tensors.items()}
         self._results = self._results_of(call.host_run.returned)
@@ -80,12 +81,12 @@ class CapturedLaunch:
     def _shape(self, tensor: Any) -> list[Extent]:
         return [self._extent("an extent", size) for size in tensor.shape]
 
-    # ---- results -------------------------------------------------------------------------------
+    # ---- results of the signature --------------------------------------------------------------
 
     def _results_of(self, returned: Any) -> list[Any]:
         """Return the results of the signature: the returned tensors that the host code allocated.
 
-        Returned tensors that are arguments are not results.
+        A returned tensor that is an argument of the call is an ``inout`` parameter, not a result.
         """
         listed = returned if isinstance(returned, (tuple, list)) else [returned]
         results: list[Any] = []
@@ -116,7 +117,7 @@ class CapturedLaunch:
     # ---- kernel arguments ----------------------------------------------------------------------
 
     def _pass(self, parameter: Any, value: Any) -> None:
-        """Record the constant or the argument expression of a kernel parameter."""
+        """Record the constant or the argument expression that a kernel parameter gets."""
         name = parameter.name
         if isinstance(value, torch.Tensor):
             self._pass_tensor(name, value)
@@ -137,7 +138,7 @@ class CapturedLaunch:
         elif isinstance(value, int) and not isinstance(value, bool) and value != 1:
             self.arguments[name] = f"int32 {value}" if abs(value) <= _LARGEST_INT32 else str(value)
         else:
-            self.constants[name] = value  # Triton specializes on None and 1, too.
+            self.constants[name] = value  # Triton compiles None and 1 into the kernel, too.
 
     def _number_argument(self, parameter: str) -> str:
         is_float = self._call.numbers[parameter] is float
@@ -174,12 +175,13 @@ class CapturedLaunch:
         self.element_types[name] = _dtype(tensor)
         self._tensors.append(tensor)
 
-    # ---- the launch ----------------------------------------------------------------------------
+    # ---- launch options and conditions ---------------------------------------------------------
 
     def _options(self, launch: LaunchRecord) -> dict[str, Any]:
         """Return the Triton options of a launch.
 
-        Helion's private options request memory that outlives the launch, which plans do not have.
+        Helion's options that begin with an underscore request memory that outlives the launch,
+        which launch plans do not support.
         """
         private = [name for name, value in launch.options.items() if name.startswith("_") and value]
         if private:
@@ -191,7 +193,7 @@ class CapturedLaunch:
         }
 
     def _index_limits(self) -> list[str]:
-        """Return the conditions under which the kernel's 32-bit indices do not overflow."""
+        """Return the conditions on extents under which 32-bit indices do not overflow."""
         if not self._call.indices_are_32_bit:
             return []
         counts = [product(self._shape(tensor)) for tensor in self._tensors]
@@ -199,7 +201,7 @@ class CapturedLaunch:
             f"{extent_text(count)} <= {_LARGEST_INT32}" for count in counts if list(names_in(count))
         ]
 
-    # ---- the signature -------------------------------------------------------------------------
+    # ---- text of the signature -----------------------------------------------------------------
 
     def _signature(self) -> str:
         pointers = [name for name in self.arguments if name in self.element_types]

@@ -11,7 +11,7 @@ from ...signature._expression import Expression, Extent, extent_text
 
 __all__ = ["UnknownExtentError", "condition_of", "extent_of", "product"]
 
-# Operators of extents by the class names of SymPy and torch.
+# Operators of extent expressions, by the names of the SymPy and torch classes.
 _OPERATORS = {
     "CleanDiv": "//", "FloorDiv": "//", "Max": "max", "Min": "min", "Mod": "%", "Mul": "*",
     "PythonMod": "%",
@@ -20,7 +20,7 @@ _RELATIONS = {
     "Equality": "==", "Unequality": "!=", "StrictLessThan": "<", "LessThan": "<=",
     "StrictGreaterThan": ">", "GreaterThan": ">=",
 }  # fmt: skip
-_MAX_LENGTH = 80  # characters of an expression in an error message
+_MAX_LENGTH = 80  # length of an expression in an error message, in characters
 
 
 class UnknownExtentError(ValueError):
@@ -32,19 +32,20 @@ class UnknownExtentError(ValueError):
 
 
 def extent_of(size: Any, names: Mapping[str, str]) -> Extent:
-    """Return a size as an extent.
+    """Return a torch size as an extent of a signature.
 
     Parameters
     ----------
     size : int, torch.SymInt or an expression of SymPy
-        The size.
+        The size to convert.
     names : mapping of str to str
-        Names of extents by the names of the symbols.
+        Names of extents in the signature, by the names of SymPy symbols.
 
     Raises
     ------
     UnknownExtentError
-        If the size contains a symbol without a name, or an operation that extents do not have.
+        If the size contains a symbol that is not in `names`, or an operation that extent
+        expressions do not have.
     """
     if isinstance(size, int):
         return size
@@ -57,7 +58,7 @@ def condition_of(relation: Any, names: Mapping[str, str]) -> str:
     Raises
     ------
     UnknownExtentError
-        If it is not a comparison of two extents.
+        If `relation` is not a comparison of two extents.
     """
     operator = _RELATIONS.get(type(relation).__name__)
     if operator is None:
@@ -101,10 +102,10 @@ def _read(expression: Any, names: Mapping[str, str]) -> Extent:
 
 
 def _sum(terms: Sequence[Any], names: Mapping[str, str]) -> Extent:
-    """Return a sum in the usual order: names, then numbers, then the subtracted terms."""
+    """Return a sum with positive names first, then positive numbers, then the subtracted terms."""
     added = [_read(term, names) for term in terms if not term.could_extract_minus_sign()]
     subtracted = [_read(-term, names) for term in terms if term.could_extract_minus_sign()]
-    for operands in (added, subtracted):  # SymPy sorts terms by symbol, not by name.
+    for operands in (added, subtracted):  # SymPy's order does not follow our names.
         operands.sort(key=lambda operand: (isinstance(operand, int), extent_text(operand)))
     return _chain("-", [_chain("+", added or [0]), *subtracted])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A call of a kernel's host code with symbols for the extents and numbers that callers choose."""
+"""A call of a Helion kernel's host code, with symbols for extents and numbers that may vary."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["HostCall"]
 
 
 class HostCall:
-    """A call of a kernel's host code.
+    """A call of a Helion kernel's host code with symbolic arguments.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class HostCall:
     declared : mapping of str to inspect.Parameter
         Parameters of the kernel.
     examples : sequence
-        An argument for each parameter.
+        An example argument for each parameter.
     bound : sequence
-        Helion's fake arguments: the examples with symbols for extents and numbers that may vary.
+        Helion's fake arguments: `examples` with symbols for extents and numbers that may vary.
     environment : object
         Helion's compile environment, which simplifies expressions of these symbols.
     """
@@ -47,7 +47,7 @@ class HostCall:
         self.arguments: dict[str, Any] = {}
         self.numbers: dict[str, type] = {}
         self._simplify = environment.shape_env.simplify
-        self._run_symbols: dict[str, Any] = {}  # symbols of the run by Helion's symbols
+        self._run_symbols: dict[str, Any] = {}  # symbols of this run, by Helion's symbols
         self._unequal: list[tuple[Any, int]] = []
         self._used_names = set(declared)
         self._check_examples(declared, examples)
@@ -56,16 +56,16 @@ class HostCall:
 
     @property
     def tensors(self) -> dict[str, Any]:
-        """The parameters that are tensors."""
+        """The tensor arguments by parameter name."""
         return {
             name: value for name, value in self.arguments.items() if isinstance(value, torch.Tensor)
         }
 
     def extent(self, size: Any) -> Extent:
-        """Return a size in the run as an extent of the signature."""
+        """Return a symbolic size of this run as an extent of the signature."""
         return extent_of(size, self.host_run.names)
 
-    # ---- arguments -----------------------------------------------------------------------------
+    # ---- arguments of the host code ------------------------------------------------------------
 
     def _check_examples(self, declared: Mapping[str, Any], examples: Sequence[Any]) -> None:
         seen: dict[int, str] = {}
@@ -84,7 +84,7 @@ class HostCall:
                 )
             address = 0 if isinstance(example, FakeTensor) else example.data_ptr()
             other = seen.setdefault(address, name)
-            if other != name and address != 0:  # The address of a tensor without memory is 0.
+            if other != name and address != 0:  # Fake and empty tensors have address 0.
                 raise ValueError(
                     f"{where}: expected separate memory, got the memory of '{other}'; pass a copy"
                 )
@@ -97,13 +97,13 @@ class HostCall:
             return self.host_run.tensor(shape, example)
         is_symbol = isinstance(symbolic, (torch.SymInt, torch.SymFloat, torch.SymBool))
         if not is_symbol or self._simplify(symbolic.node.expr).is_number:
-            return example  # a constant of the kernel
+            return example  # Helion compiles the value into the kernel.
         self.numbers[name] = type(example)
         number = self._run_symbols[str(symbolic.node.expr)] = self.host_run.number(name, example)
         return number
 
     def _size(self, name: str, axis: int, size: Any, example: torch.Tensor) -> Any:
-        """Return an extent: a number, or a symbol that all extents known to be equal share."""
+        """Return an extent as a number or a symbol; equal extents share one symbol."""
         known = self._simplify(size.node.expr) if isinstance(size, torch.SymInt) else size
         if isinstance(known, int) or known.is_Integer:
             return int(known)
@@ -118,12 +118,13 @@ class HostCall:
             self._run_symbols[symbol] = self.host_run.size(extent, example.shape[axis])
         return self._run_symbols[symbol]
 
-    # ---- the run -------------------------------------------------------------------------------
+    # ---- run of the host code ------------------------------------------------------------------
 
     def add_guards(self, guards: Sequence[Any]) -> None:
-        """Record the compiler's guards that a size is not equal to a number.
+        """Record guards of the form ``size != number``, which Helion's compiler assumed.
 
-        Other guards of the compiler compare tile sizes, or have merged equal sizes already.
+        Its other guards need no condition: they compare tile sizes, or they state that two sizes
+        are equal, and such sizes already share one symbol.
         """
         for guard in guards:
             relation = guard.expr
@@ -133,14 +134,14 @@ class HostCall:
                     self._unequal.append((size, int(relation.args[1])))
 
     def run(self, host: Callable[..., Any]) -> None:
-        """Run the host code."""
+        """Run the host code on the symbolic arguments."""
         try:
             self.host_run.run(host, list(self.arguments.values()))
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from error
 
     def conditions(self) -> list[str]:
-        """Return the conditions on arguments under which the host code would act as in this run."""
+        """Return the conditions under which the host code takes the same branches as here."""
         run = self.host_run
         sizes = [(self.extent(size), number) for size, number in self._unequal]
         conditions = [
@@ -148,7 +149,7 @@ class HostCall:
         ]
         for guard in map(run.simplified, run.guards):
             if not guard.args:
-                continue  # The sides have become equal, so the guard is a constant.
+                continue  # Both sides are equal after simplification, so the guard always holds.
             try:
                 conditions.append(condition_of(guard, run.names))
             except UnknownExtentError as error:
@@ -164,7 +165,7 @@ class HostCall:
 
 
 def _has_tensors(example: Any) -> bool:
-    """Return True for a container that contains tensors."""
+    """Return True for a list, tuple or dict that contains tensors, also in nested containers."""
     if not isinstance(example, (list, tuple, dict)):
         return False
     values = example.values() if isinstance(example, dict) else example

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a kernel's host code on fake tensors with symbolic extents.
+"""A run of a Helion kernel's host code on fake tensors with symbolic extents.
 
-The run records launches and the returned value.  torch records guards, the comparisons of sizes on
-which the host code branched, as it does for ``torch.compile``.
+The run records launches and the returned value.  torch records guards, as for ``torch.compile``: a
+guard is a comparison of sizes on which the host code branched.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ALLOCATIONS = {
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """The arguments of one call of the launcher."""
+    """One kernel launch: the arguments that the host code passed to Helion's launcher."""
 
     kernel: Any  # triton.JITFunction
     grid: Sequence[Any]
@@ -40,14 +40,14 @@ class LaunchRecord:
 
 @dataclass
 class HostRun:
-    """The symbols in the arguments of a run, and the results of the run."""
+    """The symbols in the arguments of a host-code run, and the launches that the run recorded."""
 
     parameter_names: dict[str, str] = field(default_factory=dict)
-    """Parameters that are numbers or bools, by the text of their symbolic expressions."""
+    """Names of the parameters that are numbers or bools, by their symbol's text."""
     launches: list[LaunchRecord] = field(default_factory=list)
     returned: Any = None
     guards: list[Any] = field(default_factory=list)
-    """Conditions on which the host code branched, and which hold for the examples."""
+    """Conditions on which the host code branched; they hold for the example arguments."""
 
     def __post_init__(self) -> None:
         self._environment = ShapeEnv(specialize_zero_one=False, duck_shape=False)
@@ -57,10 +57,10 @@ class HostRun:
 
     @property
     def names(self) -> dict[str, str]:
-        """The names of the symbols that may occur in expressions, by the text of the symbol.
+        """The names of symbolic sizes, by the text of the symbol.
 
-        torch merges sizes that are equal into one symbol.  Its name is that of an equal integer
-        parameter if there is one, else that of the first extent.
+        torch merges sizes that are equal into one symbol.  The symbol is named after an equal
+        integer parameter if there is one, else after the first of the equal extents.
         """
         names: dict[str, str] = {}
         for name, size in {**self._integer_symbols, **self._size_symbols}.items():
@@ -72,7 +72,7 @@ class HostRun:
         return self._environment.simplify(expression)
 
     def size(self, name: str, example: int) -> Any:
-        """Return a symbolic extent."""
+        """Return a new symbolic extent with the value of an example."""
         environment, source = self._environment, ConstantSource(name)
         symbol = environment.create_symbol(
             example,
@@ -86,7 +86,7 @@ class HostRun:
         return size
 
     def number(self, name: str, example: bool | int | float) -> Any:
-        """Return a symbolic number or bool."""
+        """Return a new symbolic number or bool with the value of an example."""
         environment, source = self._environment, ConstantSource(name)
         number = int(example) if isinstance(example, bool) else example
         symbol = environment.create_unspecified_symbol(
@@ -105,10 +105,10 @@ class HostRun:
         return symbolic
 
     def tensor(self, shape: Sequence[Any], example: torch.Tensor) -> Any:
-        """Return a compact fake tensor."""
+        """Return a compact fake tensor with the dtype and device of an example."""
         with self._mode, self._environment.suppress_guards():
             fake = torch.empty(tuple(shape), dtype=example.dtype, device=example.device)
-            fake.is_contiguous()  # Computed here, because it compares sizes, and then cached.
+            fake.is_contiguous()  # Computed and cached here, where comparing sizes adds no guards.
         return fake
 
     def run(self, host: Callable[..., Any], arguments: Sequence[Any]) -> None:
@@ -117,7 +117,8 @@ class HostRun:
         Raises
         ------
         ValueError
-            If the host code does more than allocate and launch, or an assertion in it fails.
+            If the host code does more than allocate tensors and launch kernels, or if an assertion
+            in it fails.
         """
         with self._mode, _AllocationsAndViewsMode(self._environment):
             try:
@@ -132,7 +133,7 @@ class HostRun:
 
 
 class _AllocationsAndViewsMode(TorchDispatchMode):  # type: ignore[misc] # mypy skips torch
-    """Dispatch mode in which host code may allocate tensors and make views of them, only."""
+    """Dispatch mode that rejects torch operations other than allocations and views."""
 
     def __init__(self, environment: ShapeEnv) -> None:
         super().__init__()
@@ -143,7 +144,7 @@ class _AllocationsAndViewsMode(TorchDispatchMode):  # type: ignore[misc] # mypy 
     ) -> Any:
         kwargs = kwargs or {}
         if str(function) in _ALLOCATIONS:
-            # torch compares sizes to compute strides.  These comparisons are no conditions of the
+            # torch compares sizes to compute strides.  These comparisons are not conditions of the
             # launch, because all tensors are compact.
             with self._environment.suppress_guards():
                 return function(*args, **kwargs)

@@ -8,23 +8,23 @@ from collections.abc import Iterable, Iterator
 
 __all__ = ["written_parameters"]
 
-# These functions return values from memory, which are not addresses.
+# Suffixes of calls whose result is a value from memory, which is not an address.
 _READS = (".load", ".atomic_add", ".atomic_and", ".atomic_cas", ".atomic_max", ".atomic_min")
 
 
 def written_parameters(tree: ast.AST, parameters: Iterable[str]) -> set[str]:
-    """Return the parameters that a kernel writes to, or may write to.
+    """Return the pointer parameters that a kernel writes to, or may write to.
 
     Parameters
     ----------
     tree : ast.AST
-        The kernel, in which ``tl`` is ``triton.language``.
+        Syntax tree of the kernel, in which ``tl`` is ``triton.language``.
     parameters : iterable of str
-        Parameters that are addresses.
+        Names of the kernel's pointer parameters.
 
     Notes
     -----
-    An address that the kernel passes to a function outside of ``tl`` counts as written.
+    A pointer that the kernel passes to a function outside of ``tl`` counts as written.
     """
     aliases = _aliases(tree, parameters)
     written: set[str] = set()
@@ -36,7 +36,7 @@ def written_parameters(tree: ast.AST, parameters: Iterable[str]) -> set[str]:
 
 
 def _aliases(tree: ast.AST, parameters: Iterable[str]) -> dict[str, set[str]]:
-    """Return, for each local name, the parameters whose address it may contain."""
+    """Return the pointer parameters that each local variable may be derived from, by name."""
     aliases = {name: {name} for name in parameters}
     assignments = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
     grows = True
@@ -59,7 +59,7 @@ def _names(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _addresses(node: ast.AST, aliases: dict[str, set[str]]) -> set[str]:
-    """Return the parameters whose address an expression may contain."""
+    """Return the pointer parameters that the address in an expression may be derived from."""
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_READS):
         return set()
     if isinstance(node, ast.Name):
@@ -68,7 +68,7 @@ def _addresses(node: ast.AST, aliases: dict[str, set[str]]) -> set[str]:
 
 
 def _targets(call: ast.Call) -> list[ast.expr]:
-    """Return the expressions through whose addresses a call may write."""
+    """Return the argument expressions whose addresses a call may write to."""
     function = ast.unparse(call.func)
     method = function.rpartition(".")[2]
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]

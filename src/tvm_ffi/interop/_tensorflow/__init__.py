@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow graph operators that call functions, for `tvm_ffi.interop.tensorflow`."""
+"""TensorFlow operators that call TVM FFI functions, for `tvm_ffi.interop.tensorflow`."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The inputs, outputs and attributes of one function call in a TensorFlow graph.
 
-The operator in ``op.cc`` reads the attributes.
+The operator in ``op.cc`` reads these attributes when the graph runs.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .extent import shape_of, shape_tensor
 
 __all__ = ["NodeCall", "add_arguments_by_position", "add_arguments_by_signature"]
 
-# Source of an argument; a code is 4 * index + source.  ORDER tensorflow-source
+# Sources of arguments.  The node stores 4 * index + source per argument.  ORDER tensorflow-source
 _INPUT, _OUTPUT, _SCALAR, _VALUE = range(4)
 _NEW_BUFFER = -1
 
-# ORDER tensorflow-dtype: as in op.cc.
+# Names of the supported dtypes.  ORDER tensorflow-dtype: same order as in op.cc.
 _DTYPES = frozenset([
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
     "bfloat16", "float32", "float64", "complex64", "complex128", "float8_e5m2", "float8_e4m3fn",
@@ -38,11 +38,11 @@ _SCALAR_DTYPES = frozenset(["bool", "int32", "int64", "float32", "float64"])
 
 
 class _OutputSpec(NamedTuple):
-    """The dtype of an output tensor, and its shape unless an input determines it."""
+    """The dtype of an output tensor, and its shape unless it updates an ``inout`` input."""
 
     dtype: Any
-    shape: Any  # a tensor of extents
-    updated: int = _NEW_BUFFER  # index of the inout input, else _NEW_BUFFER
+    shape: Any  # a tensor of extents; None if `updated` is an input
+    updated: int = _NEW_BUFFER  # index of the inout input that the output updates
 
 
 class NodeCall:
@@ -53,7 +53,7 @@ class NodeCall:
     tensorflow : module
         The ``tensorflow`` module.
     where : str
-        Prefix of error messages.
+        Name of the call; error messages begin with it.
     """
 
     def __init__(self, tensorflow: Any, where: str) -> None:
@@ -61,7 +61,7 @@ class NodeCall:
         self.inputs: list[Any] = []
         self.outputs: list[_OutputSpec] = []
         self.num_buffers = 0
-        self.variables: dict[int, Any] = {}  # variables by the output to assign to them
+        self.variables: dict[int, Any] = {}  # output index -> tf.Variable that gets its value
         self.is_sequence = False
         self._arguments: list[int] = []
         self._values: list[Any] = []
@@ -72,7 +72,7 @@ class NodeCall:
         Raises
         ------
         TypeError
-            If a value cannot be a constant of a graph.
+            If a value cannot be stored in a graph as a constant.
         """
         return {
             "Tout": [output.dtype for output in self.outputs],
@@ -86,10 +86,10 @@ class NodeCall:
         """Return the shapes of the outputs that are not ``inout`` parameters."""
         return [output.shape for output in self.outputs if output.updated == _NEW_BUFFER]
 
-    # ---- arguments ---------------------------------------------------------------------------
+    # ---- arguments of the function -----------------------------------------------------------
 
     def add_value(self, name: str, value: Any) -> None:
-        """Add a constant of the graph, or a scalar tensor that is passed as a number."""
+        """Add an argument that is a value: a constant of the graph, or a scalar tensor."""
         if self.is_tensor(value):
             self._add_scalar(name, value)
             return
@@ -107,7 +107,7 @@ class NodeCall:
         self._values.append(value)
 
     def _add_scalar(self, name: str, value: Any) -> None:
-        """Add a scalar tensor that the function gets as a number."""
+        """Add a scalar tensor for a parameter that is a number."""
         tensor = self._converted(name, value)
         if tensor.dtype.name not in _SCALAR_DTYPES or tensor.shape.rank not in (0, None):
             raise TypeError(
@@ -118,20 +118,20 @@ class NodeCall:
         self.inputs.append(tensor)
 
     def add_input(self, name: str, value: Any) -> Any:
-        """Add a tensor that the function reads."""
+        """Add a tensor argument that the function reads."""
         tensor = self._converted(name, value)
         self._add_code(_INPUT, len(self.inputs))
         self.inputs.append(tensor)
         return tensor
 
     def add_output(self, output: _OutputSpec) -> None:
-        """Add a tensor that the function writes."""
+        """Add a tensor argument that the function writes."""
         self._add_code(_OUTPUT, self.num_buffers)
         self.outputs.append(output)
         self.num_buffers += 1
 
     def add_inout(self, name: str, value: Any) -> Any:
-        """Add a tensor that the function reads and writes: an output initialized from an input."""
+        """Add a tensor that the function reads and writes: an output with the input's contents."""
         tensor = self._converted(name, value)
         if isinstance(value, self.tensorflow.Variable):
             self.variables[self.num_buffers] = value
@@ -162,10 +162,10 @@ class NodeCall:
             )
         return tensor
 
-    # ---- outputs -----------------------------------------------------------------------------
+    # ---- outputs of the node -----------------------------------------------------------------
 
     def output_specs(self, out: Any) -> list[_OutputSpec]:
-        """Return the outputs that `out` describes."""
+        """Return the dtypes and shapes of the outputs that the caller's `out` describes."""
         self.is_sequence = isinstance(out, (list, tuple)) and not _is_pair(out)
         return [self._output(spec) for spec in (out if self.is_sequence else [out])]
 
@@ -218,7 +218,7 @@ def add_arguments_by_position(
             call.add_value(name, value)
 
 
-# ---- with a signature --------------------------------------------------------------------------
+# ---- functions with a signature ----------------------------------------------------------------
 
 
 def add_arguments_by_signature(
@@ -234,7 +234,7 @@ def add_arguments_by_signature(
     inputs: dict[str, Any] = {}
     for parameter in signature.parameters:
         if is_output(parameter):
-            call.add_output(_OutputSpec(None, None))  # Set below, when all inputs are known.
+            call.add_output(_OutputSpec(None, None))  # replaced below, with all inputs known
         elif parameter.kind == "variadic":
             for index, value in enumerate(bound[parameter.name]):
                 _add(call, f"{parameter.name}[{index}]", parameter, value)
@@ -255,7 +255,7 @@ def add_arguments_by_signature(
 
 
 def _add(call: NodeCall, name: str, parameter: Parameter, value: Any) -> Any:
-    """Add an argument; return its tensor, or None if it is a value."""
+    """Add one argument; return its tensor, or None for a number, string or None."""
     if not isinstance(parameter.type, TensorType) or value is None:
         call.add_value(name, value)
         return None
@@ -277,7 +277,7 @@ def _add_results(call: NodeCall, signature: Signature) -> None:
 def _derived_outputs(
     call: NodeCall, signature: Signature, inputs: Mapping[str, Any]
 ) -> list[_OutputSpec]:
-    """Return the outputs that are not ``inout`` parameters, with shapes from the signature."""
+    """Return the specs of new outputs, with shapes that the signature computes from inputs."""
     try:
         input_specs = {name: _spec_of(call, name, tensor) for name, tensor in inputs.items()}
         specs = list(outputs_of(signature, input_specs)) if _has_new_outputs(call) else []
@@ -299,5 +299,5 @@ def _spec_of(call: NodeCall, name: str, tensor: Any) -> TensorSpec:
         return TensorSpec(shape_of(call.tensorflow, tensor), tensor.dtype.name)
     except ValueError as error:
         if not _has_new_outputs(call):
-            return TensorSpec((), tensor.dtype.name)  # No output shape depends on it.
+            return TensorSpec((), tensor.dtype.name)  # No output shape depends on this input.
         raise OutputError(f"argument '{name}' {error}") from None

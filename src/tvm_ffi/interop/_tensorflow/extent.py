@@ -9,12 +9,12 @@ __all__ = ["Extent", "shape_of", "shape_tensor"]
 
 
 class Extent:
-    """An extent that the graph computes; arithmetic on it adds operations to the graph.
+    """An extent that is known only when the graph runs; arithmetic adds graph operations.
 
     Parameters
     ----------
     tensor : tf.Tensor
-        Scalar of dtype int64.
+        The extent, a scalar of dtype int64.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -26,7 +26,7 @@ class Extent:
         return "?"
 
     def __eq__(self, other: object) -> bool:
-        """Return True: the function compares the extents when the graph runs."""
+        """Return True: the values are unknown now, and the function checks them later."""
         return True
 
     def __ne__(self, other: object) -> bool:
@@ -79,7 +79,7 @@ def _value(extent: Extent | int) -> Any:
 
 
 def shape_of(tensorflow: Any, tensor: Any) -> tuple[int | Extent, ...]:
-    """Return the shape of a tensor.
+    """Return the shape of a tensor, with an `Extent` for each extent that is unknown.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def shape_of(tensorflow: Any, tensor: Any) -> tuple[int | Extent, ...]:
 
 
 def shape_tensor(tensorflow: Any, shape: Any) -> Any:
-    """Return a shape, or a tensor of extents, as a vector of dtype int64."""
+    """Return a shape as an int64 tensor; `shape` is a tensor or a sequence of extents."""
     if isinstance(shape, tensorflow.Tensor):
         return tensorflow.cast(shape, tensorflow.int64)
     extents = [_value(extent) for extent in shape]

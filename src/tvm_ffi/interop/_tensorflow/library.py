@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build and registration of the C++ operators for ``call_tvm_ffi``.
+"""Build and registration of the C++ operators that ``call_tvm_ffi`` adds to TensorFlow graphs.
 
 TensorFlow's C++ interface differs between releases.  The operators are therefore compiled on the
 user's machine for the installed TensorFlow, not shipped in the wheel.
@@ -19,13 +19,13 @@ __all__ = ["operators", "xla_operators"]
 
 SOURCE = Path(__file__).with_name("op.cc")
 XLA_SOURCE = Path(__file__).with_name("xla_op.cc")
-# Include folders that XLA's headers need, below TensorFlow's include folder.
+# Folders that XLA's headers include from, relative to TensorFlow's include folder.
 _XLA_INCLUDES = ("external/highwayhash", "external/farmhash_archive/src")
 
 
 @functools.cache
 def operators(tensorflow: Any) -> Any:
-    """Return the module of operators; the first build takes half a minute.
+    """Return the module of loaded operators; the first build takes half a minute.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def xla_operators(tensorflow: Any) -> None:
 def _has_started(tensorflow: Any) -> bool:
     """Return True if TensorFlow has executed an operation.
 
-    From then on, TensorFlow rejects changes of its number of threads.
+    TensorFlow then rejects a change of its number of threads, which this function attempts.
     """
     threading = tensorflow.config.threading
     num_threads = threading.get_inter_op_parallelism_threads()
@@ -92,10 +92,10 @@ def _has_started(tensorflow: Any) -> bool:
 def _library(
     tensorflow: Any, source: Path, cflags: Sequence[str] = (), ldflags: Sequence[str] = ()
 ) -> str:
-    """Build a library and return its path in the build cache.
+    """Build an operator library and return its path in the build cache.
 
-    The cache key covers TensorFlow's headers and flags, the path of its library, and its version,
-    because an update may leave the headers unchanged.
+    The cache key contains TensorFlow's headers, its flags, and the path of its library.  It also
+    contains the version, because an update may leave the headers unchanged.
     """
     from ... import cpp
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Attributes of a graph node that calls a function.
+ * Attributes of a TensorFlow graph node that calls a TVM FFI function.
  *
  * Graphs may come from untrusted files, so Read() validates every index in the attributes. */
 #ifndef TVM_FFI_INTEROP_TENSORFLOW_NODE_H_
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-// Source of an argument; a code is 4 * index + source.  ORDER tensorflow-source
+// Sources of arguments.  The node stores 4 * index + source per argument.  ORDER tensorflow-source
 enum Source { kInput, kOutput, kScalar, kValue };
 
-constexpr int kNewBuffer = -1;  // an output that is not an inout parameter
+constexpr int kNewBuffer = -1;  // `updated` of an output that updates no inout input
 
 struct Node {
   std::string name;                       // global name of the function
@@ -27,7 +27,7 @@ struct Node {
   int num_inputs = 0;                     // argument inputs; inputs after them are output shapes
   tvm::ffi::Array<tvm::ffi::Any> values;  // arguments that are constants of the graph
 
-  // Throws ffi::Error if the JSON text of the values is corrupt.
+  // Reads and validates the attributes.  Throws ffi::Error if the JSON in `values` is corrupt.
   absl::Status Read(tensorflow::OpKernelConstruction* context) {
     tensorflow::DataTypeVector inputs;
     std::string text;

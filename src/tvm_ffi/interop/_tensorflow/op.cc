@@ -2,9 +2,9 @@
  *
  * The TensorFlow operators TvmFfiCall and TvmFfiPureCall: graph nodes that call a function.
  *
- * call.py decides the source of each argument and writes it to the node's attributes.  Function
- * and TensorFlow share tensors by reference count, so functions may keep them.  Input tensors are
- * marked read-only. */
+ * call.py decides the source of each argument and writes it to the node's attributes.  The
+ * function's tensors share the reference-counted buffers of TensorFlow's tensors, so the function
+ * may keep them after the call.  Input tensors are marked read-only. */
 #include <tensorflow/core/framework/common_shape_fns.h>
 #include <tensorflow/core/framework/op.h>
 #include <tensorflow/core/framework/op_kernel.h>
@@ -36,7 +36,7 @@ struct ElementType {
   DLDataType dlpack;
 };
 
-// ORDER tensorflow-dtype: as in call.py.
+// Supported dtypes.  ORDER tensorflow-dtype: same order as in call.py.
 constexpr ElementType kElementTypes[] = {
     {tf::DT_BOOL, {kDLBool, 8, 1}},
     {tf::DT_INT8, {kDLInt, 8, 1}},
@@ -104,7 +104,7 @@ ffi::Tensor Share(const tf::Tensor& tensor, bool is_read_only) {
   return result;
 }
 
-// Copies elements with any strides into a row-major buffer; returns the end of the copy.
+// Copies elements with any strides into a row-major buffer; returns the end of the written part.
 char* CopyElements(const DLTensor& from, int dim, const char* source, size_t size_bytes, char* to) {
   if (dim == from.ndim) {
     std::memcpy(to, source, size_bytes);
@@ -129,7 +129,7 @@ void CopyInto(const ffi::Tensor& from, tf::Tensor* to) {
   }
 }
 
-// Returns the element of a scalar tensor, for a parameter that is a number.
+// Returns the element of a scalar tensor as the value for a parameter that is a number.
 ffi::Any ScalarOf(const tf::Tensor& tensor) {
   if (tensor.NumElements() != 1) {
     TVM_FFI_THROW(ValueError) << "expected a scalar tensor for a number, got a tensor of shape "
@@ -166,7 +166,7 @@ class CallOp : public tf::OpKernel {
   }
 
  private:
-  // Runs `body`; an exception becomes the status of the context.
+  // Runs `body`.  An exception is caught and becomes the status of the context.
   template <typename Context, typename Body>
   void Guard(Context* context, const Body& body) {
     try {
@@ -214,7 +214,7 @@ class CallOp : public tf::OpKernel {
     TakeResults(context, result, shapes);
   }
 
-  // Looks the function up in each call, because it may have been registered again.
+  // Looks the function up in each call, because the name may be registered again at any time.
   std::optional<ffi::Function> Function() const {
     std::optional<ffi::Function> found = ffi::Function::GetGlobal(node_.name);
     if (!found) {

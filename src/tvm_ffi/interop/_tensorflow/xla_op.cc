@@ -2,7 +2,7 @@
  *
  * XLA kernels of the operators in op.cc, for graphs that TensorFlow compiles (jit_compile=True).
  *
- * A node becomes the same XLA custom call that the JAX adapter uses (runtime/xla).  The kernel
+ * A node becomes the XLA custom call that the JAX adapter uses, too (runtime/xla).  XlaCallOp
  * converts the node's attributes to those of the custom call. */
 #include <tensorflow/compiler/tf2xla/shape_util.h>
 #include <tensorflow/compiler/tf2xla/xla_op_kernel.h>
@@ -19,7 +19,7 @@
 #include "node.h"
 
 namespace xla::ffi {
-const XLA_FFI_Api* GetXlaFfiApi();  // its header needs MLIR's headers, which are not in the wheel
+const XLA_FFI_Api* GetXlaFfiApi();  // declared here: its header needs MLIR's, which the wheel lacks
 }  // namespace xla::ffi
 
 namespace {
@@ -27,10 +27,10 @@ namespace {
 namespace ffi = tvm::ffi;
 namespace tf = tensorflow;
 
-// Source of an argument of the custom call; a code is 16 * index + source, as in
+// Sources of arguments.  The custom call stores 16 * index + source for each argument, as in
 // runtime/xla/call_arguments.c.
 enum CustomCallSource { kOperand = 0, kResult = 1, kAttribute = 2, kNone = 3, kJSONGraph = 4 };
-// Attributes are sorted by name: __arguments and __function precede the values.
+// XLA sorts attributes by name: __arguments and __function precede the attributes of values.
 constexpr int64_t kNumReservedAttributes = 2;
 
 // ---- MLIR text of the attribute dictionary ------------------------------------------------------
@@ -54,7 +54,7 @@ std::string BitsOf(double value) {
   return absl::StrCat("0x", absl::Hex(bits, absl::kZeroPad16), " : f64");
 }
 
-// Returns the MLIR text of a value, and its source for the argument code.
+// Returns the MLIR text of an argument value; sets `source` to the source in its argument code.
 std::string TextOf(const ffi::Any& value, CustomCallSource* source) {
   *source = kAttribute;
   if (value.type_index() == ffi::TypeIndex::kTVMFFIBool) {
@@ -108,7 +108,7 @@ class XlaCallOp : public tf::XlaOpKernel {
   }
 
  private:
-  // Returns the shapes of the outputs; all extents are constants when XLA compiles a graph.
+  // Returns the shapes of the outputs, whose extents are all constant when XLA compiles a graph.
   absl::Status ShapesOf(tf::XlaOpKernelContext* context, std::vector<xla::Shape>* shapes) const {
     int next_shape = node_.num_inputs;
     for (int i = 0; i < context->num_outputs(); ++i) {
@@ -159,7 +159,7 @@ class XlaCallOp : public tf::XlaOpKernel {
     return absl::OkStatus();
   }
 
-  // Returns the pairs of outputs and inputs that share memory: the inout parameters.
+  // Returns the pairs of an output and an input that share memory, one for each inout parameter.
   std::vector<std::pair<xla::ShapeIndex, std::pair<int64_t, xla::ShapeIndex>>> Aliases(
       bool is_tuple) const {
     std::vector<std::pair<xla::ShapeIndex, std::pair<int64_t, xla::ShapeIndex>>> aliases;

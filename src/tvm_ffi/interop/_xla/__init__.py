@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XLA custom calls of functions, for `tvm_ffi.interop.jax`."""
+"""XLA custom calls that call TVM FFI functions, for `tvm_ffi.interop.jax`."""

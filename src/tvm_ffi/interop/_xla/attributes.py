@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attributes of the XLA custom call: the function's name, constants, and sources of arguments.
+"""Attributes of the XLA custom call: the function's name, constants, and argument sources.
 
 The handler ``runtime/xla/call_tvm_ffi.c`` reads these attributes.
 """
@@ -17,34 +17,34 @@ from ...serialization import to_json_graph_str
 
 __all__ = ["ATTRIBUTE", "JSON_GRAPH", "NONE", "OPERAND", "OUTPUT", "Buffer", "attributes_of"]
 
-# Source of an argument; runtime/xla/call_arguments.c has the same numbers.
+# Sources of arguments.  runtime/xla/call_arguments.c has the same numbers.
 OPERAND, OUTPUT, ATTRIBUTE, NONE, JSON_GRAPH = range(5)
-_RESERVED = "__"  # prefix of the attributes that describe the call
+_RESERVED = "__"  # prefix of the attributes that are not arguments
 _FUNCTION, _ARGUMENTS = "__function", "__arguments"
 _INT64 = (-(2**63), 2**63 - 1)
 
 
 class Buffer(NamedTuple):
-    """An argument that is a buffer: ``OPERAND`` or ``OUTPUT``, and its position among those."""
+    """An array argument: the index of an operand or of an output of the custom call."""
 
     source: int
     position: int
 
 
 def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the attributes of a call.
+    """Return the attributes of a custom call.
 
     Parameters
     ----------
     function : str
-        Global name.
+        Global name of the function.
     arguments : sequence of (str, object)
-        Attribute names with a `Buffer` or a value, in the order of the function's parameters.
+        Attribute names with a `Buffer` or a constant, in the order of the function's parameters.
 
     Raises
     ------
     TypeError, ValueError
-        If a value cannot be a constant of a program; the message names the argument.
+        If a value cannot be a constant of an XLA program; the message names the argument.
     """
     attributes: dict[str, Any] = {}
     sources: list[tuple[int, str | int]] = []
@@ -58,7 +58,7 @@ def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[s
         sources.append((source, name))
         if source != NONE:
             attributes[name] = attribute
-    order = sorted([_FUNCTION, _ARGUMENTS, *attributes])  # the order in which XLA passes them
+    order = sorted([_FUNCTION, _ARGUMENTS, *attributes])  # XLA passes attributes sorted by name
     indices = {name: index for index, name in enumerate(order)}
     codes = [
         16 * (key if isinstance(key, int) else indices.get(key, 0)) + source
@@ -69,7 +69,7 @@ def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[s
 
 
 def _attribute_of(name: str, value: Any) -> tuple[int, Any]:
-    """Return the source of an argument that is a value, and its attribute."""
+    """Return the source of an argument that is a constant, and the value of its attribute."""
     if value is None:
         return NONE, None
     if isinstance(value, (bool, np.bool_)):
@@ -111,8 +111,9 @@ def _checked_text(name: str, value: str) -> str:
 def _checksum_of(function: str, attributes: dict[str, Any]) -> int:
     """Return a checksum of the function's name and of the types and bytes of the attributes.
 
-    The handler looks the function up by it.  It also distinguishes programs in JAX's caches, which
-    compare attributes as Python values: 1, 1.0 and True are equal there, and so are 0.0 and -0.0.
+    The handler uses it as the key of its table of functions.  The checksum also distinguishes
+    programs in JAX's caches, which compare attributes as Python values: for Python, 1, 1.0 and True
+    are equal, and so are 0.0 and -0.0.
     """
     text = [
         f"{name}:{value.dtype}:{value.tobytes()!r}"
@@ -120,4 +121,4 @@ def _checksum_of(function: str, attributes: dict[str, Any]) -> int:
         else f"{name}:{type(value).__name__}"
         for name, value in attributes.items()
     ]
-    return zlib.crc32("\n".join([function, *text]).encode()) >> 1  # 31 bits
+    return zlib.crc32("\n".join([function, *text]).encode()) >> 1  # 31 bits, to fit an int32

@@ -18,42 +18,42 @@ __all__ = ["CustomCall", "add_arguments_by_position", "add_arguments_by_signatur
 
 
 class CustomCall:
-    """A custom call under construction: operands, arguments in order, and output shapes.
+    """An XLA custom call under construction: operands, arguments in order, and output shapes.
 
     Parameters
     ----------
     jax : module
         The ``jax`` module.
     where : str
-        Prefix of error messages.
+        Name of the call; error messages begin with it.
     """
 
     def __init__(self, jax: Any, where: str) -> None:
         self.jax, self.where = jax, where
         self.operands: list[Any] = []
-        self.arguments: list[tuple[str, Any]] = []  # names with values, or with a `Buffer`
+        self.arguments: list[tuple[str, Any]] = []  # names with constants or with a `Buffer`
         self.outputs: list[Any] = []  # objects with shape and dtype
         self.num_outputs = 0
-        self.aliases: dict[int, int] = {}  # index of an operand -> output in the same memory
+        self.aliases: dict[int, int] = {}  # operand index -> output index, in the same memory
         self.is_sequence = False
 
     def add(self, name: str, value: Any) -> None:
-        """Add an argument that is a constant of the program."""
+        """Add an argument that is a constant of the XLA program."""
         self.arguments.append((name, value))
 
     def add_operand(self, name: str, value: Any) -> None:
-        """Add an array that the function reads."""
+        """Add an array argument that the function reads."""
         self._check_dtype(f"argument {_argument_label(name)}", value.dtype)
         self.arguments.append((name, Buffer(OPERAND, len(self.operands))))
         self.operands.append(value)
 
     def add_output(self, name: str) -> None:
-        """Add an array that the function writes."""
+        """Add an array argument that the function writes."""
         self.arguments.append((name, Buffer(OUTPUT, self.num_outputs)))
         self.num_outputs += 1
 
     def add_inout(self, name: str, value: Any) -> None:
-        """Add an array that the function reads and writes, in the memory of an output."""
+        """Add an array that the function reads and writes; XLA passes the output's memory."""
         self._check_dtype(f"argument {_argument_label(name)}", value.dtype)
         self.aliases[len(self.operands)] = self.num_outputs
         self.operands.append(value)
@@ -64,7 +64,7 @@ class CustomCall:
         return isinstance(value, self.jax.Array)
 
     def set_outputs(self, out: Any) -> None:
-        """Set the shapes and dtypes of the outputs to those in `out`."""
+        """Set the shapes and dtypes of the outputs to those in the caller's `out`."""
         self.is_sequence = isinstance(out, Sequence)
         self.outputs = list(out) if self.is_sequence else [out]
         for output in self.outputs:
@@ -77,7 +77,7 @@ class CustomCall:
             self._check_dtype(f"output {index}", output.dtype)
 
     def _check_dtype(self, label: str, dtype: Any) -> None:
-        """Raise TypeError for a dtype without tensors, such as JAX's extended dtypes."""
+        """Raise TypeError for a dtype that DLPack does not have, such as JAX's extended dtypes."""
         if is_known(dtype):
             return
         hint = ""

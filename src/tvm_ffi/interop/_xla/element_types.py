@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Element types that both XLA and DLPack support, by XLA's numbers.
+"""Element types that both XLA and DLPack support, by their numbers in XLA.
 
 ``runtime/xla/xla_values.c`` has the same table.
 """
@@ -16,7 +16,7 @@ WHOLE_BYTES = {
     24: "float8_e5m2fnuz", 25: "float8_e4m3fnuz", 28: "float8_e4m3", 29: "float8_e3m4",
     33: "float8_e8m0fnu",
 }  # fmt: skip
-# Sub-byte types: several elements per byte, the first in the lowest bits.
+# Types smaller than a byte: a byte contains several elements, the first in the lowest bits.
 PACKED = {21: "int4", 22: "uint4", 26: "int2", 27: "uint2", 32: "float4_e2m1fn"}
 
 _NAMES = frozenset((*WHOLE_BYTES.values(), *PACKED.values()))

@@ -2,7 +2,7 @@
 """Detection of processes that were forked after JAX had started.
 
 XLA's threads do not exist in the forked process, so a computation there would never finish.  JAX
-warns at the fork; `call_tvm_ffi` raises an error.
+only warns at the fork, so `call_tvm_ffi` raises an error in the forked process.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ __all__ = ["check_not_forked", "register_fork_hooks"]
 
 
 class _ForkState:
-    """Whether JAX was running at a fork."""
+    """State of this process: whether JAX had started before a fork."""
 
-    parent_had_started = False  # at the last fork
+    parent_had_started = False  # JAX had started in this process at its last fork
     is_forked = False  # this process was forked after JAX had started
 
 
 def register_fork_hooks(jax: Any) -> None:
-    """Check at each fork whether JAX has started, if this version of JAX can tell."""
-    # JAX has no documented function for this that does not start JAX.
+    """Record at each fork whether JAX has started, if this version of JAX reports that."""
+    # JAX's public functions start JAX, so the check needs a private one.
     bridge = getattr(getattr(jax, "_src", None), "xla_bridge", None)
     has_started = getattr(bridge, "backends_are_initialized", None)
     if has_started is None or not hasattr(os, "register_at_fork"):

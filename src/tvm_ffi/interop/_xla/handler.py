@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Registration of the custom call ``call_tvm_ffi`` with JAX.
 
-The handlers are in libtvm_ffi_xla.  In a build without that library, the handler in
-`python_handler` is registered.
+The handlers, which XLA calls, are in libtvm_ffi_xla.  In a build without that library, the handler
+written in Python (`python_handler`) is registered.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ...libinfo import load_lib_ctypes
 __all__ = ["CAPTURE", "TARGET", "register"]
 
 TARGET = "call_tvm_ffi"
-CAPTURE = "call_tvm_ffi_command_buffer"  # for functions that may be recorded in a CUDA graph
+CAPTURE = "call_tvm_ffi_command_buffer"  # for calls with command_buffer=True
 
-# Symbols of the handlers by XLA's name of the platform and by the custom call.
+# Symbols of the handlers, by XLA's platform name and the name of the custom call.
 _HANDLERS = {
     ("cpu", TARGET): "TVMFFIXlaCallCpu",
     ("cpu", CAPTURE): "TVMFFIXlaCallCpu",
@@ -36,7 +36,7 @@ def register(jax: Any) -> None:
     Raises
     ------
     ImportError
-        If JAX has another major version of XLA's interface for custom calls.
+        If JAX's interface for custom calls has another major version than the handlers.
     """
     major = _major_version(Path(jax.ffi.include_dir()))
     if major is not None and major != _MAJOR:
@@ -49,7 +49,7 @@ def register(jax: Any) -> None:
 
 
 def _major_version(include: Path) -> int | None:
-    """Return the major version in JAX's copy of the header, or None without a header."""
+    """Return the version in JAX's copy of the C header, or None if JAX has no such header."""
     header = include / "xla" / "ffi" / "api" / "c_api.h"
     try:
         text = header.read_text(encoding="utf-8")

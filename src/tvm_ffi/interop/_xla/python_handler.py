@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XLA custom call handler for the CPU in Python with ctypes.
+"""XLA custom call handler for the CPU, written in Python with ctypes.
 
-Tests compare it with the handler in C, and builds without libtvm_ffi_xla use it.
+Builds without libtvm_ffi_xla use this handler, and tests compare it with the C handler.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _STATUSES = {
 }  # fmt: skip
 _INTERNAL = 13
 _METADATA = 1
-_ARRAY, _SCALAR, _STRING = 1, 3, 4  # XLA_FFI_AttrType
+_ARRAY, _SCALAR, _STRING = 1, 3, 4  # values of XLA_FFI_AttrType
 
 
 def _dtype(number: int) -> np.dtype[Any]:
     import ml_dtypes
 
     name = WHOLE_BYTES.get(number)
-    if name is None:  # NumPy has no arrays of sub-byte elements.
+    if name is None:  # NumPy has no elements smaller than a byte.
         raise NotImplementedError(
             f"the Python handler does not support XLA's element type {PACKED.get(number, number)}"
         )
@@ -58,7 +58,7 @@ def _arrays(buffers: xla.Buffers) -> list[np.ndarray[Any, Any]]:
 
 
 def _attributes(attributes: xla.Attributes) -> dict[str, Any]:
-    """Return the attributes as Python values, in their order."""
+    """Return the attributes as Python values, in XLA's order."""
     decoded: dict[str, Any] = {}
     for i in range(attributes.size):
         name = _text(attributes.names[i].contents)
@@ -99,7 +99,7 @@ def _run(frame: xla.CallFrame, attributes: dict[str, Any]) -> None:
 
 
 def _store(returned: Any, outputs: list[np.ndarray[Any, Any]]) -> None:
-    """Copy the results of a function into the outputs that were not passed to it."""
+    """Copy a function's results into the outputs that the function did not get as arguments."""
     if not outputs:
         return
     results = [returned] if hasattr(returned, "__dlpack__") else list(returned)

@@ -36,18 +36,18 @@ __all__ = [
 
 
 def _sized(*fields: tuple[str, Any]) -> list[tuple[str, Any]]:
-    """Return the fields of an extensible struct, which begins with its size."""
+    """Return the fields of an extensible XLA struct, which begins with the size of the struct."""
     return [("struct_size", c_size_t), ("extension_start", c_void_p), *fields]
 
 
 class Extension(Structure):
-    """Header of an extension struct; extensions form a linked list."""
+    """Header of an XLA extension struct; extensions form a linked list."""
 
     _fields_ = [("struct_size", c_size_t), ("type", c_int32), ("next", c_void_p)]
 
 
 class ApiVersion(Structure):
-    """Version of XLA's interface."""
+    """Version of XLA's C interface for custom calls."""
 
     _fields_ = _sized(("major_version", c_int), ("minor_version", c_int))
 
@@ -70,7 +70,7 @@ class MetadataExtension(Structure):
 
 
 class Buffer(Structure):
-    """A compact, row-major buffer that XLA owns."""
+    """A compact, row-major array whose memory XLA owns."""
 
     _fields_ = _sized(
         ("dtype", c_int32), ("data", c_void_p), ("rank", c_int64), ("dims", POINTER(c_int64))
@@ -78,25 +78,25 @@ class Buffer(Structure):
 
 
 class ByteSpan(Structure):
-    """A string."""
+    """A string that XLA owns, without a terminating NUL."""
 
     _fields_ = [("ptr", c_void_p), ("len", c_size_t)]
 
 
 class Scalar(Structure):
-    """A number of an attribute."""
+    """An attribute that is a number."""
 
     _fields_ = [("dtype", c_int32), ("value", c_void_p)]
 
 
 class Array(Structure):
-    """An array of numbers of an attribute."""
+    """An attribute that is an array of numbers."""
 
     _fields_ = [("dtype", c_int32), ("size", c_size_t), ("data", c_void_p)]
 
 
 class Buffers(Structure):
-    """The operands or the outputs of a call."""
+    """The arrays of a custom call: its operands or its outputs."""
 
     _fields_ = _sized(
         ("size", c_int64), ("types", POINTER(c_int32)), ("values", POINTER(POINTER(Buffer)))
@@ -104,7 +104,7 @@ class Buffers(Structure):
 
 
 class Attributes(Structure):
-    """The attributes of a call, sorted by name."""
+    """The attributes of a custom call, sorted by name."""
 
     _fields_ = _sized(
         ("size", c_int64),
@@ -115,13 +115,13 @@ class Attributes(Structure):
 
 
 class ErrorCreateArguments(Structure):
-    """Arguments of ``error_create``: message and status code."""
+    """Arguments of XLA's function ``error_create``: message and status code."""
 
     _fields_ = _sized(("message", c_char_p), ("code", c_int32))
 
 
 class Api(Structure):
-    """The first fields of XLA's function table."""
+    """The first fields of XLA's function table; later fields are not used."""
 
     _fields_ = _sized(
         ("api_version", ApiVersion),
@@ -131,7 +131,7 @@ class Api(Structure):
 
 
 class CallFrame(Structure):
-    """The arguments of a handler: operands, outputs and attributes of one call."""
+    """The arguments of a handler: operands, outputs and attributes of one custom call."""
 
     _fields_ = _sized(
         ("api", POINTER(Api)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numba adapter: Python functions compiled to functions and libraries that need no Python.
+"""Numba adapter: Python functions compiled to native functions and libraries without Python.
 
 >>> from tvm_ffi.interop.numba import export_library, kernel
 >>> @kernel("scale(x: float32[n], y: out float32[n], a: float = 2.0)")
@@ -8,8 +8,8 @@
 ...         y[i] = a * x[i]
 
 ``scale`` is a `tvm_ffi.Function`: it checks its arguments against the signature, accepts keyword
-arguments, and releases the GIL.  ``export_library("k.so", [scale])`` writes it to a library for
-programs in any language.  The adapter needs Numba: ``pip install 'pytvmffi[numba]'``.
+arguments, and releases the GIL.  ``export_library("k.so", [scale])`` writes it to a library that
+programs in any language can load.  The adapter needs Numba: ``pip install 'pytvmffi[numba]'``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ._module import check_function, module_of_kernel
 
 __all__ = ["export_library", "kernel"]
 
-# Numba options that are not supported, and the reason.
+# Numba options that are not supported, with the reason.
 _UNSUPPORTED = {
     "cache": "use export_library, whose libraries are loaded without compilation",
     "forceobj": "object mode needs Python",
@@ -65,18 +65,19 @@ def kernel(
     ----------
     signature : Signature or str, optional
         Signature for callers; default: derived from the function's annotations.  The Python
-        function has the same parameters, followed by one parameter for each result that is a
-        tensor, which it writes.  Tensors arrive as Numba arrays, C-contiguous unless the signature
-        declares them ``strided``, and numbers as numbers.  Arrays are read-only unless the
-        signature declares them ``out`` or ``inout``.  A function with dtype variables is compiled
-        for each combination of dtypes.
+        function has the same parameters, followed by one parameter for each tensor result, to
+        which it writes the result.  Tensors arrive as Numba arrays, C-contiguous unless the
+        signature declares them ``strided``, and numbers as numbers.  Arrays are read-only unless
+        the signature declares them ``out`` or ``inout``.  A function with dtype variables is
+        compiled for each combination of dtypes.
     boundscheck : bool
         True to raise IndexError for an index out of bounds; without it, such an access is
         undefined behaviour.
     fastmath : bool
-        True to allow reordering of floating-point operations; see Numba's option.
+        True to allow reordering of floating-point operations, as Numba's option of this name.
     error_model : {"python", "numpy"}
-        Division by zero: raise ZeroDivisionError, or return infinity or NaN.
+        Behaviour of a division by zero: ``"python"`` raises ZeroDivisionError, ``"numpy"`` returns
+        infinity or NaN.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def kernel(
     Raises
     ------
     TypeError
-        If an option is unknown.  The decorator raises it if the function does not match the
+        If an option is unknown.  The decorator raises TypeError if the function does not match the
         signature, if Numba cannot compile the function, or if the code needs Python or Numba's
         run-time library.
     ValueError
@@ -96,8 +97,9 @@ def kernel(
     Notes
     -----
     Exceptions in the kernel reach the caller with their type and message; the arguments of the
-    exception must be constants.  Kernels cannot allocate memory, print or call Python.  The
-    caller's framework allocates results.  Loops over ``numba.prange`` run on the calling thread.
+    exception must be constants.  Kernels cannot allocate memory, print or call Python.  Tensor
+    results are allocated by the caller's framework.  Loops over ``numba.prange`` run on the calling
+    thread.
     """
     if unknown:
         raise TypeError(_no_option(next(iter(unknown))))
@@ -132,7 +134,7 @@ def export_library(
     path : str or path-like
         Path of the library to write.
     kernels : sequence of Function and JitModule
-        Functions that `kernel` returned, and modules of `tvm_ffi.codegen.llvm`, which are written
+        Functions that `kernel` returned, or modules of `tvm_ffi.codegen.llvm`, which are written
         with all their functions.
     cpu, features : str, optional
         LLVM's names of the processor and its features to compile for, such as ``"x86-64-v3"``;
@@ -143,15 +145,17 @@ def export_library(
     Raises
     ------
     TypeError
-        If an element of `kernels` has another type.
+        If an element of `kernels` is neither a function made by `kernel` nor a `JitModule`.
     ValueError
-        If there are no kernels, or two have the same name.
+        If `kernels` is empty, or two functions have the same name.
     """
     modules = []
     for element in kernels:
         module = getattr(element, "module", element)
         if not isinstance(module, JitModule):
-            raise TypeError(f"expected a function made by `kernel`, got {type(element).__name__}")
+            raise TypeError(
+                f"kernels: expected a function made by `kernel`, got {type(element).__name__}"
+            )
         if module not in modules:
             modules.append(module)
     return export_modules(path, modules, cpu=cpu, features=features, **options)
@@ -164,7 +168,7 @@ def _no_option(name: str) -> str:
 
 
 def _signature_of(function: Callable[..., Any], signature: Signature | str | None) -> Signature:
-    """Return the signature; its name and documentation default to those of the function."""
+    """Return the signature of a kernel; take a missing name or documentation from the function."""
     base = Signature.from_function(function) if signature is None else Signature.of(signature)
     name = base.name or function.__name__
     return replace(base, name=name, doc=base.doc or inspect.getdoc(function))

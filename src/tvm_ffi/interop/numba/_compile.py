@@ -2,7 +2,8 @@
 """Compilation of a Python function to self-contained LLVM IR with Numba.
 
 Numba compiles without its run-time library (``_nrt=False``), so it rejects code that allocates
-memory.  Its IR describes exceptions by pickles; this module replaces them by kind and message.
+memory.  Numba's IR stores exceptions as pickles; this module replaces each pickle by the kind and
+message of the exception, which need no Python.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ._types import numba
 
 __all__ = ["Compiled", "Options", "compile_kernel"]
 
-# Functions of Numba's library that libc has under another name.
+# C library names of functions that Numba's IR calls under another name.
 _LIBC_NAMES = {
     "numba_gamma": "tgamma",
     "numba_gammaf": "tgammaf",
@@ -29,7 +30,7 @@ _LIBC_NAMES = {
 _NEEDS_PYTHON = ("Py", "_Py", "NRT_", "numba_")
 _DECLARED = re.compile(r"^declare [^@]*@(\"[^\"]+\"|[\w.$]+)\(", re.MULTILINE)
 _ADDRESS = re.compile(r"inttoptr \(i64 \d+ to ptr\)")
-# An exception in IR: its pickle, and the struct that refers to it.
+# An exception in Numba's IR: a constant with its pickle, and a struct that refers to the constant.
 _PICKLE = re.compile(
     r'^@(?P<name>\.const\.pickledata\.\w+) = (?P<kind>.*?constant) \[\d+ x i8\] c"(?P<text>[^"]*)"',
     re.MULTILINE,
@@ -57,7 +58,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Compiled:
-    """LLVM IR of one function.
+    """LLVM IR of one compiled function.
 
     Parameters
     ----------
@@ -81,9 +82,9 @@ def compile_kernel(
     function : callable
         A Python function.
     arguments : sequence of numba.types.Type
-        Types of the arguments.
+        Numba types of the arguments.
     result : numba.types.Type
-        Type of the result.
+        Numba type of the result.
     options : Options
         Compilation options.
 
@@ -131,7 +132,7 @@ def _reason(message: str) -> str:
 
 
 def _check_symbols(where: str, text: str) -> None:
-    """Raise TypeError for IR that needs Python symbols or contains addresses of this process."""
+    """Raise TypeError for IR that calls Python or contains an address of this process."""
     declared = [name.strip('"') for name in _DECLARED.findall(text)]
     unavailable = [name for name in declared if name.startswith(_NEEDS_PYTHON)]
     if unavailable:
@@ -146,14 +147,14 @@ def _check_symbols(where: str, text: str) -> None:
         )
 
 
-# ---- exceptions ----------------------------------------------------------------------------------
+# ---- exceptions in the IR ------------------------------------------------------------------------
 
 
 def _replace_pickles(text: str) -> str:
-    """Replace the pickles of exceptions by their kind and message.
+    """Replace the pickle of each exception in Numba's IR by the exception's kind and message.
 
-    The bytes become: kind, NUL, message, NUL.  The struct's size field becomes the offset of the
-    message in bytes.
+    The constant with the pickle becomes: kind, NUL, message, NUL.  The size field of the struct
+    that refers to it becomes the offset of the message in bytes.
     """
     message_offsets: dict[str, int] = {}
 
@@ -182,11 +183,11 @@ def _unescaped(text: str) -> bytes:
 
 
 def _kind_and_message(exception: Any) -> tuple[bytes, bytes]:
-    """Return the kind and message of Numba's description: class, arguments and location."""
+    """Return the kind and message of an exception that Numba pickled as (class, args, location)."""
     cls, args, _ = exception
     kind = cls.__name__
     if kind not in ERROR_NAME_TO_TYPE:
-        register_error(kind, cls)  # In this process, callers get an exception of the same class.
+        register_error(kind, cls)  # callers in this process get this class
     args = tuple(args or ())
     message = str(args[0]) if len(args) == 1 else str(args) if args else ""
     return kind.encode(), message.encode("utf-8", "replace")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Numba kernel as a JIT module: compiled code, generated wrapper, and an adapter between them.
+"""A Numba kernel as a JIT module: compiled kernel, generated wrapper, and code between the two.
 
-The generated wrapper calls the adapter with the address, extents and strides of each tensor.  The
-adapter builds Numba's array structs on the stack, calls the kernel, and sets the pending error if
-the kernel reports an exception.
+The generated wrapper calls `_KernelAdapter`'s function with the address, extents and strides of
+each tensor.  That function builds Numba's array structs on the stack, calls the kernel, and sets
+the pending error if the kernel reports an exception.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _SUSPENDED = {
     "a generator": inspect.isgeneratorfunction,
     "an asynchronous generator": inspect.isasyncgenfunction,
 }
-_RESULT_SLOTS = 2  # size of the result buffer in 64-bit words; a complex number needs 2
+_RESULT_SLOTS = 2  # size of the result buffer in 64-bit words; a complex number needs both
 
 
 def module_of_kernel(
     function: Callable[..., Any], signature: Signature, options: Options
 ) -> JitModule:
-    """Compile a Python function and return a module with a native function that calls it."""
+    """Compile a Python function and return a module with one native function that calls it."""
     _check_parameters(function, signature)
     wrapper = _wrapper(signature)
     module = ir.Module(signature.name)
@@ -57,13 +57,15 @@ def module_of_kernel(
     return jit(module, link=texts, optimization=_OPTIMIZATION)
 
 
-# ---- function and signature ----------------------------------------------------------------------
+# ---- checks of function and signature ------------------------------------------------------------
 
 
 def check_function(function: Any) -> None:
-    """Raise TypeError for functions that Numba would compile with another meaning."""
+    """Raise TypeError for generators, coroutines and callables not written in Python."""
     if not inspect.isfunction(function):
-        raise TypeError(f"expected a function written in Python, got {type(function).__name__}")
+        raise TypeError(
+            f"kernel: expected a function written in Python, got {type(function).__name__}"
+        )
     for kind, is_kind in _SUSPENDED.items():
         if is_kind(function):
             raise TypeError(
@@ -73,7 +75,7 @@ def check_function(function: Any) -> None:
 
 
 def _check_parameters(function: Callable[..., Any], signature: Signature) -> None:
-    """Raise TypeError unless a function has the parameters of a signature."""
+    """Raise TypeError unless a Python function has the parameters of its signature."""
     expected = [parameter.name for parameter in signature.parameters]
     tensors = [result for result in signature.results if isinstance(result.type, TensorType)]
     actual = [
@@ -94,7 +96,7 @@ def _starred_name(parameter: inspect.Parameter) -> str:
 
 
 def _wrapper(signature: Signature) -> Wrapper:
-    """Return the generated wrapper, which passes address, shape and strides of each tensor."""
+    """Return the generated wrapper; it passes the address, shape and strides of each tensor."""
     dtype_suffix = "".join(f"_{{{name}}}" for name in signature.dtype_variables)
     names = [result.name or f"result{i}" for i, result in enumerate(signature.results)]
     if len(names) == 1:
@@ -120,7 +122,7 @@ def _wrapper(signature: Signature) -> Wrapper:
 
 
 def _check_tensor(signature: Signature, name: str, value: Parameter | Result) -> None:
-    """Raise TypeError for a tensor type that Numba does not support."""
+    """Raise TypeError for a tensor type that Numba kernels do not support."""
     type_ = value.type
     assert isinstance(type_, TensorType)
     where = f"{signature.name}: '{name}' is {type_text(type_)}"
@@ -140,7 +142,7 @@ def _check_tensor(signature: Signature, name: str, value: Parameter | Result) ->
 def _compiled(
     function: Callable[..., Any], wrapper: Wrapper, dtypes: dict[str, str], options: Options
 ) -> Compiled:
-    """Compile the function for one combination of dtypes."""
+    """Return the Python function compiled for one combination of dtypes."""
     arguments = []
     for parameter in wrapper.signature.parameters:
         arguments.append(_type_of(parameter, dtypes, is_written=parameter.is_written))
@@ -160,11 +162,11 @@ def _type_of(value: Parameter | Result, dtypes: dict[str, str], *, is_written: b
     return number_type(value.type)
 
 
-# ---- adapter between wrapper and kernel ----------------------------------------------------------
+# ---- function between generated wrapper and kernel -----------------------------------------------
 
 
 class _KernelAdapter:
-    """Writes the IR of the function that the wrapper calls, and which calls the kernel."""
+    """Writer of the IR function that the generated wrapper calls, and that calls the kernel."""
 
     def __init__(
         self,
@@ -181,7 +183,7 @@ class _KernelAdapter:
         self._kernel = ir.Function(module, ir.FunctionType(I32, parameters), compiled.symbol)
 
     def write(self) -> None:
-        """Write the call of the kernel, the copy of its result and the handling of exceptions."""
+        """Write the call of the kernel, the copy of its result, and the handling of exceptions."""
         code = self._code
         arguments = iter(code.function.args)
         buffer = Local(code, ir.ArrayType(I64, _RESULT_SLOTS), None)
@@ -209,7 +211,7 @@ class _KernelAdapter:
         code.ret(I32(0))
 
     def _array(self, type_: TensorType, arguments: Any) -> list[Any]:
-        """Return the fields of a Numba array: owners, size, address, shape, strides in bytes."""
+        """Return the fields of Numba's array struct: owners, size, address, shape, byte strides."""
         code, ndim = self._code, type_.ndim
         assert ndim is not None
         address, shape = next(arguments), next(arguments)
@@ -226,13 +228,13 @@ class _KernelAdapter:
         return [null(), null(), count, size, address, *extents, *strides_bytes]
 
     def _widened(self, value: Any, type_: Any) -> Any:
-        """Return a value zero-extended to the type of the kernel's parameter."""
+        """Return an argument zero-extended to the type of the kernel's parameter."""
         if value.type == type_ or isinstance(type_, ir.PointerType):
             return value
         return self._code.zext(value, type_)
 
     def _raise(self, exception: Any) -> None:
-        """Set the pending error from the kind and message that `_compile` wrote into the IR."""
+        """Set the pending error from the exception constant that `_compile` wrote into the IR."""
         code = self._code
         with code.if_then(code.icmp_unsigned("==", exception, null())):
             kind = code.string("RuntimeError")
@@ -251,5 +253,5 @@ class _KernelAdapter:
 
 
 def _size_of(type_: Any) -> int:
-    """Return the size of a Numba number type in memory, in bytes."""
+    """Return the size in bytes of a Numba number or bool in memory."""
     return 1 if type_ is types.boolean else int(type_.bitwidth) // 8

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numba types of the parameters and results of a signature."""
+"""Conversion of parameter and result types of a signature to Numba types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBERS = {"bool": types.boolean, "float": types.float64, "int": types.int64}
 
 
 def number_type(type_: Type) -> Any | None:
-    """Return the Numba type of a number, or None if Numba kernels do not support the type."""
+    """Return the Numba type of a number type, or None if Numba kernels do not support it."""
     if isinstance(type_, ScalarType):
         return None if type_.is_optional else getattr(types, type_.dtype)
     names = accepted_type_names(type_)
@@ -35,7 +35,7 @@ def number_type(type_: Type) -> Any | None:
 
 
 def array_type(type_: TensorType, dtype: str, *, is_written: bool) -> Any | None:
-    """Return the Numba type of a tensor, or None if Numba kernels do not support the type."""
+    """Return the Numba type of a tensor type, or None if Numba kernels do not support it."""
     element = _ELEMENTS.get(dtype)
     if element is None and integer_range(dtype) is not None:
         element = getattr(types, dtype)

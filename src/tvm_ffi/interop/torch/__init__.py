@@ -2,9 +2,9 @@
 """PyTorch adapter: functions in programs that torch traces, compiles, transforms and exports.
 
 For functions with a signature, importing this module is enough: in a traced program, each call
-becomes a call of one operator, whose schema and fake kernel are derived from the signature.  Eager
-calls do not change.  `register` creates operators of functions without a signature, and operators
-with derivatives, batching rules or custom fake kernels.
+becomes a call of a torch operator, whose schema and fake kernel are derived from the signature.
+Eager calls do not change.  `register` creates operators of functions without a signature, and
+operators with derivatives, batching rules or custom fake kernels.
 """
 
 from .._versions import load as _load

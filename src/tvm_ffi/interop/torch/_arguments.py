@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of an operator's arguments between positional order and a mapping by parameter.
+"""Conversion of a torch operator's arguments from positional order to a mapping, and back.
 
-An operator takes the arguments of a variadic parameter as one list, and keyword-only parameters by
-name.
+The keys of the mapping are parameter names.  An operator takes the arguments of a variadic
+parameter as one list, and keyword-only parameters by name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["bind_positions", "pass_by_position", "tensors_in"]
 def bind_positions(
     signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return an operator's arguments by parameter; torch omits arguments that equal the default."""
+    """Return an operator's arguments by parameter, including defaults, which torch omits."""
     defaults = {parameter.name: parameter.default for parameter in signature.parameters}
     names = [
         parameter.name for parameter in signature.parameters if parameter.kind != "keyword-only"

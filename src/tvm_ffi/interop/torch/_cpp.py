@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generation of C++ operators for processes without Python, such as AOTInductor programs.
+"""Generation of C++ torch operators for processes without Python, such as AOTInductor programs.
 
 The generated source declares the functions of torch's stable C interface that it uses, so it needs
-no torch header.  It is linked with the libraries of the functions.  Loading the result registers
-the operators under the names that they have in Python.
+no torch header.  Link it with the libraries that contain the functions.  Loading the resulting
+library registers the operators under the names that they have in Python.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def operators_source(functions: Iterable[Function]) -> str:
     ----------
     functions : iterable of Function
         Functions of libraries, with signatures.  Their parameters are tensors, numbers or bools,
-        which may be optional, and they return nothing.
+        which may be optional.  They return nothing.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def operators_source(functions: Iterable[Function]) -> str:
     Raises
     ------
     UntraceableError
-        If a function does not satisfy these conditions; the message gives the reason.
+        If a function is not of this form; the message gives the reason.
 
     Notes
     -----
@@ -88,7 +88,7 @@ _ADD_METHODS = {"Tensor": "AddTensor", "SymInt": "AddInt", "float": "AddFloat", 
 
 
 def _add_method(operator: Operator, parameter: Parameter) -> str:
-    """Return the method of the C++ class `Arguments` that converts a parameter's type."""
+    """Return the method of the generated C++ class `Arguments` that adds a parameter's argument."""
     type_name = schema_type(parameter.type) or ""
     method = _ADD_METHODS.get(type_name.rstrip("?"))
     if method is None or parameter.kind == "variadic":

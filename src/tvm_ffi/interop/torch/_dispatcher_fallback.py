@@ -2,9 +2,9 @@
 """Fallback to torch's dispatcher for calls with tensors that have no accessible memory.
 
 Native code cannot read a FakeTensor, a ``meta`` tensor, a tensor inside vmap or grad, or a tensor
-subclass that wraps others.  If the binding rejects such an argument, the fallback calls the
-function's operator, so that torch traces, maps or differentiates the call as it does for other
-operators.  Calls that the binding accepts do not reach the fallback.
+subclass that wraps other tensors.  If the binding rejects such an argument, the fallback calls the
+function's torch operator, so that torch traces, maps or differentiates the call as it does for
+other operators.  Calls that the binding accepts do not reach the fallback.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["call_operator", "install_fallback"]
 
 
 def install_fallback() -> None:
-    """Set the binding's hook for calls whose arguments it rejects."""
+    """Set the binding's hook for calls whose arguments the binding rejects."""
     hooks.fallback_call = call_operator
 
 
 def call_operator(function: Function, args: tuple[Any, ...]) -> Any:
-    """Return the result of the function's operator for arguments that the binding rejected.
+    """Call the function's torch operator with arguments that the binding rejected.
 
-    Returns `NotImplemented` if the operator does not support them either; the binding then raises
-    its error.
+    Returns `NotImplemented` if the call does not need the dispatcher, or if the function has no
+    suitable operator; the binding then raises its error.
     """
     tensors = [tensor for tensor in tensors_in(args) if _needs_dispatcher(tensor)]
     if not tensors:
@@ -66,7 +66,7 @@ def _is_transformed(tensor: torch.Tensor) -> bool:
 
 
 def _by_parameter(operator: Operator, args: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the arguments by parameter; `args` has all of them in the order of the parameters."""
+    """Return the arguments by parameter; `args` contains an argument for every parameter."""
     parameters = operator.signature.parameters
     num_variadic = len(args) - len(parameters) + 1
     remaining = map(_to_torch, args)
@@ -79,7 +79,7 @@ def _by_parameter(operator: Operator, args: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _to_torch(value: Any) -> Any:
-    """Return the torch equivalent of a value that the binding converted for native code."""
+    """Return the torch equivalent of an argument that the binding converted for native code."""
     if isinstance(value, Array):
         return [_to_torch(element) for element in value]
     if isinstance(value, DataType):

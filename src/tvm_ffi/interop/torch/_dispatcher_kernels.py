@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that torch's dispatcher calls to run an operator.
+"""Kernels that torch's dispatcher calls to run a function's operator.
 
-A function without results is the kernel itself.  Results of other functions are checked, because
-compiled programs assume that there are as many as declared, and that each is new memory.
+A function without results is the kernel itself.  For other functions, the kernel checks the
+results, because compiled programs assume that their number is the declared one, and that each
+result is new memory.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["kernel_of", "register_version_kernel"]
 
 
 def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:
-    """Return the kernel of a function: it takes an operator's arguments and calls the function."""
+    """Return the dispatcher kernel of a function, which takes the arguments of its operator."""
     variadic = [
         index
         for index, parameter in enumerate(signature.parameters)
@@ -42,7 +43,7 @@ def kernel_of(function: Function, signature: Signature) -> Callable[..., Any]:
 
 
 def _checked(result: Any, signature: Signature, arguments: tuple[Any, ...]) -> Any:
-    """Return the checked results of a function as torch's dispatcher expects them."""
+    """Return the results of a function in the form that torch's dispatcher expects; check them."""
     num_results = len(signature.results)
     if num_results == 0:
         return None
@@ -70,10 +71,10 @@ def _count(number: int) -> str:
 
 
 def _converted_result(value: Any, declared: Result, signature: Signature) -> Any:
-    """Return a result as a torch value."""
+    """Return a result as a torch tensor, or unchanged if the signature declares no tensor."""
     if isinstance(value, torch.Tensor) or not isinstance(declared.type, TensorType):
         return value
-    if isinstance(value, Tensor):  # The binding returns these if no argument is a torch tensor.
+    if isinstance(value, Tensor):  # returned by the binding if no argument is a torch tensor
         return torch.from_dlpack(value)
     raise RuntimeError(
         f"`{signature.name}`: expected a tensor as result, got {type(value).__name__}; the "
@@ -91,9 +92,10 @@ def _overlap(left: tuple[int, int], right: tuple[int, int]) -> bool:
 
 
 def register_version_kernel(operator: Any) -> None:
-    """Register a kernel that increments the version counters of the tensors an operator writes.
+    """Register a kernel that increments the version counters of tensors that an operator writes.
 
-    Autograd compares version counters to detect that a tensor saved for backward was modified.
+    Autograd compares the version counters of tensors that were saved for the backward pass, to
+    detect that such a tensor was modified.
     """
     signature, overload = operator.signature, operator.overload
     written = [parameter.name for parameter in signature.parameters if may_write(parameter)]

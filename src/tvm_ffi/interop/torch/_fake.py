@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fake kernels: the checks and the result shapes of a signature, evaluated on fake tensors.
 
-Extents may be symbols.  `torch._check` compares them and records the condition if it is not known
-yet; torch's symbolic functions compute them.  Error messages are those of `Signature.check`.
+Extents may be symbols.  `torch._check` compares symbols, and records the comparison as a condition
+of the traced program if its result is not known yet.  torch's symbolic functions compute with
+symbols.  Error messages are those of `Signature.check`.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from ._arguments import bind_positions
 
 __all__ = ["fake_kernel_of", "unknown_result_reason"]
 
-# Functions that do not compare symbols, unlike Python's min and max.
+# torch's minimum and maximum do not compare symbols, unlike Python's min and max.
 _CHOICES = {"min": torch.sym_min, "max": torch.sym_max}
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError}
 
 
 def unknown_result_reason(signature: Signature) -> str | None:
-    """Return why the signature does not determine the results, or None if it does."""
+    """Return the reason why results cannot be allocated from the signature, or None if they can."""
     for index, result in enumerate(signature.results):
         type_ = result.type
         label = f"result '{result.name}'" if result.name else f"result {index}"
@@ -40,7 +41,7 @@ def unknown_result_reason(signature: Signature) -> str | None:
 
 
 def fake_kernel_of(signature: Signature) -> Callable[..., Any]:
-    """Return the fake kernel of a function, which torch calls while it traces a program."""
+    """Return the fake kernel of a function's operator, which torch calls while it traces."""
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         call = _FakeCall(signature, bind_positions(signature, args, kwargs))
@@ -51,7 +52,7 @@ def fake_kernel_of(signature: Signature) -> Callable[..., Any]:
 
 
 class _FakeCall:
-    """The extents and dtypes that the checked arguments of a call bind to the signature's names."""
+    """One call on fake tensors: values of the signature's extent and dtype variables."""
 
     def __init__(self, signature: Signature, arguments: Mapping[str, Any]) -> None:
         self._signature, self._arguments = signature, arguments
@@ -67,7 +68,7 @@ class _FakeCall:
         if isinstance(value, torch.Tensor) or (check.kind == "integer" and value is not None):
             run(check, value)
 
-    # ---- checks ----------------------------------------------------------------------------------
+    # ---- checks of arguments ---------------------------------------------------------------------
 
     def _integer(self, check: Check, value: Any) -> None:
         self._bind(check, str(check.extent), value, 0)
@@ -121,7 +122,7 @@ class _FakeCall:
         failure = check.failures[name]
         raise _ERRORS[failure.error](failure.message(**holes))
 
-    # ---- results ---------------------------------------------------------------------------------
+    # ---- allocation of results -------------------------------------------------------------------
 
     def _value(self, extent: Extent) -> Any:
         if isinstance(extent, str):
@@ -134,7 +135,7 @@ class _FakeCall:
         return apply(extent.operator, left, right)
 
     def new(self, type_: Any) -> torch.Tensor:
-        """Return a fake tensor of a type whose extents are bound."""
+        """Return a fake tensor of a result type, after the arguments have bound its extents."""
         assert isinstance(type_, TensorType)
         assert isinstance(type_.dtype, str)
         dtype = self._dtypes.get(type_.dtype) or getattr(torch, type_.dtype)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Locators of functions: the module, global name or Python callable that a function comes from.
 
-A saved program contains the locators of its functions.  The information is that of a function's
-pickle.
+A saved program contains the locators of the functions that it calls.  A locator contains the same
+information as the function's pickle.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ __all__ = ["FunctionLocator", "locate"]
 
 @dataclass(frozen=True)
 class FunctionLocator:
-    """The origin of a function.
+    """The module, global name or Python callable that a function comes from.
 
     Parameters
     ----------
     name : str
-        Name of the function in the module or in the table of global functions.
+        Name of the function in its module, or its global name.
     library : str
-        Path of the module's file, or the display name of a module without a file; empty for
-        functions that do not belong to a module.
+        Path of the module's file, or the display name of a module without a file.  Empty for a
+        function that does not belong to a module.
     is_global : bool
         True if `name` is a global name.
     identity : hashable
-        A key that is equal for all wrappers of the function while one of them exists.
+        A key that is equal for all `Function` wrappers of the same native function while one of
+        them exists.
     source : object
-        The module, global function or Python callable.
+        The module, the global function or the Python callable.
     """
 
     name: str
@@ -48,13 +49,13 @@ class FunctionLocator:
 
     @property
     def stem(self) -> str:
-        """The first part of the operator's name."""
+        """First component of the operator's name: the library's name, "global" or "python"."""
         if self.library:
             return PurePath(self.library).name.partition(".")[0]
         return "global" if self.is_global else "python"
 
     def signature(self) -> Signature | None:
-        """Return the function's signature, or None if it is unknown."""
+        """Return the function's signature, or None if the function does not declare one."""
         if isinstance(self.source, Module):
             return self.source.get_function_signature(self.name, True)
         if self.is_global:
@@ -66,10 +67,10 @@ class FunctionLocator:
 
 
 def locate(function: Function) -> FunctionLocator | None:
-    """Return the locator of a function, or None if its origin is unknown."""
+    """Return the locator of a function, or None if the function cannot be pickled."""
     try:
         reconstruct, args = function.__reduce__()
-        if reconstruct is function_of_class:  # an instance of a subclass of Function
+        if reconstruct is function_of_class:  # the function has a subclass of Function
             reconstruct, args = args[1].__reduce__()
     except TypeError:
         return None

@@ -2,8 +2,8 @@
 """Torch operators of functions, created when a program that calls the function is traced.
 
 Each function has one operator.  The operator's name consists of the names of the library and the
-function and a digest of the signature, because saved programs and caches of compiled programs refer
-to operators by name: a different signature needs a different name.
+function and a digest of the signature.  Saved programs and caches of compiled programs refer to
+operators by name, so a different signature needs a different name.
 
 Operators exist for the life of the process, like the programs that call them, and keep their
 functions alive.
@@ -50,12 +50,12 @@ _by_name: dict[str, Operator] = {}
 
 
 class UntraceableError(TypeError):
-    """The signature of a function is missing, or insufficient to trace a program that calls it."""
+    """A program cannot be traced, because a function's signature is missing or insufficient."""
 
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """A torch operator and its function.
+    """A torch operator and the function that it calls.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ class Operator:
     function : Function
         The function that the operator calls.
     signature : Signature
-        Signature from which the operator's schema was created.
+        Signature that determines the operator's schema.
     locator : FunctionLocator, optional
-        Origin of the function.
+        Origin of the function; None if it is unknown.
     library : torch.library.Library
-        Owner of the registration, which ends when the library is destroyed.
+        Owner of the operator's registration, which ends when the library is destroyed.
     has_rules : bool
         True if the operator has rules for the transforms of `torch.func`.
     """
@@ -82,12 +82,12 @@ class Operator:
 
     @property
     def name(self) -> str:
-        """The name with its namespace: ``ns::f``."""
+        """The operator's name with its namespace: ``ns::f``."""
         return str(self.overload.name()).partition(".")[0]
 
     @property
     def short_name(self) -> str:
-        """The name without its namespace."""
+        """The operator's name without its namespace."""
         return self.name.partition("::")[2]
 
 
@@ -102,7 +102,7 @@ def operator_of(function: Function) -> Any:
     Returns
     -------
     torch._ops.OpOverload
-        ``torch.ops.tvm_ffi.<library>_<function>_<digest>.default``; the same object for all
+        ``torch.ops.tvm_ffi.<library>_<function>_<digest>.default``; the same object for all Python
         wrappers of the function.
 
     Raises
@@ -119,7 +119,7 @@ def operator_of(function: Function) -> Any:
 
 
 def traced_operator(function: Function) -> Operator:
-    """Return the `Operator` of a function; create it on first use."""
+    """Return the `Operator` of a function; create the operator on first use."""
     locator = locate(function)
     name = locator.name if locator is not None else "a function without a name"
     signature = None if locator is None else locator.signature()
@@ -138,19 +138,19 @@ def traced_operator(function: Function) -> Operator:
 
 
 def operator_named(name: str) -> Operator | None:
-    """Return the `Operator` with a name, ``ns::f``, or None if this module did not create it."""
+    """Return the `Operator` of the name ``ns::f``, or None if this module did not create it."""
     return _by_name.get(name)
 
 
 def set_operator_of_function(operator: Operator) -> None:
-    """Make an operator the one that traced programs call for its function."""
+    """Let calls of the operator's function in traced programs use this operator."""
     if operator.locator is not None:
         with _lock:
             _by_identity[operator.locator.identity] = operator
 
 
 def restore(name: str, function: Function, signature: Signature) -> None:
-    """Create the operator that a saved program calls by name.
+    """Create the operator that a saved program calls under this name.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def restore(name: str, function: Function, signature: Signature) -> None:
 
 
 def undefine(operator: Operator) -> None:
-    """Remove an operator from the tables, so that its library can be destroyed."""
+    """Remove an operator from this module's tables, so that its registration can end."""
     with _lock:
         _by_name.pop(operator.name, None)
         for identity in [key for key, other in _by_identity.items() if other is operator]:
@@ -192,7 +192,7 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
     operator = _adopt(name, function, signature, locator) or define(
         name, schema, function, signature, locator
     )
-    # As in eager calls, results are new tensors without a gradient function.
+    # Skip autograd: results have no gradient function, as in eager calls.
     operator.library.impl(operator.short_name, torch.library.fallthrough_kernel, "Autograd")
     return operator
 
@@ -200,7 +200,7 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
 def _adopt(
     name: str, function: Function, signature: Signature, locator: FunctionLocator
 ) -> Operator | None:
-    """Return the operator that a C++ library registered under a name, or None."""
+    """Return the operator that a C++ library registered under a name, or None if none did."""
     namespace, _, short_name = name.partition("::")
     if not hasattr(getattr(torch.ops, namespace), short_name):
         return None
@@ -223,7 +223,10 @@ def _name_of(locator: FunctionLocator, signature: Signature) -> str:
 
 
 def _unused(name: str) -> str:
-    """Return an unused operator name; libraries in different folders may have equal names."""
+    """Return an unused operator name: `name`, with a number if an operator has it already.
+
+    Libraries in different folders may have equal file names.
+    """
     number, candidate = 1, name
     while candidate in _by_name:
         number += 1
@@ -243,12 +246,12 @@ def define(
     devices: tuple[str, ...] = (),
     has_rules: bool = False,
 ) -> Operator:
-    """Define and return an operator that calls a function.
+    """Define a torch operator that calls a function, and return it.
 
     Parameters
     ----------
     name : str
-        Name with its namespace, ``ns::f``.
+        The operator's name with its namespace, ``ns::f``.
     schema : str
         Parameters and results in torch's schema language.
     kernel : callable, optional

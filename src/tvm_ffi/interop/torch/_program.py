@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Saving and loading of exported programs together with references to the functions they call.
+"""Saving and loading of exported torch programs together with references to called functions.
 
-A torch file contains only the names of operators.  `save` adds a JSON file to the archive with the
-origin of each function, that is, the path of its library and its name in it or its global name, and
-with its signature.  `load` creates the operators again.
+A torch file contains only the names of operators.  `save` adds a JSON file to the archive, with the
+signature and the origin of each function: the path of its library and its name in the library, or
+its global name.  `load` creates the operators again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VERSION = 1
 
 
 class MissingFunctionError(RuntimeError):
-    """Functions that an exported program calls could not be found."""
+    """A function that an exported program calls was not found, or has another signature."""
 
 
 def save(program: Any, file: str | os.PathLike[str], **options: Any) -> None:
@@ -38,7 +38,7 @@ def save(program: Any, file: str | os.PathLike[str], **options: Any) -> None:
     Parameters
     ----------
     program : torch.export.ExportedProgram
-        The program.
+        The program to save.
     file : str or os.PathLike
         Path of the file to write; the usual suffix is ``.pt2``.
     **options
@@ -47,7 +47,7 @@ def save(program: Any, file: str | os.PathLike[str], **options: Any) -> None:
     Raises
     ------
     TypeError
-        If the program calls a function that another process cannot find.
+        If the program calls a function that other processes cannot find by name.
     """
     functions = {operator.name: _described(operator) for operator in _operators_in(program)}
     text = json.dumps({"version": _VERSION, "functions": functions})
@@ -68,7 +68,7 @@ def load(
     file : str or os.PathLike
         A file that `save` wrote.
     libraries : mapping of str to str or os.PathLike
-        Current paths of libraries, by the path at the time of saving or by the file name.
+        Current paths of libraries, by the path at the time of saving or by the file name alone.
     **options
         Options of `torch.export.load`.
 
@@ -80,8 +80,8 @@ def load(
     Raises
     ------
     MissingFunctionError
-        If a library or a function is missing, or a signature differs from the time of saving; the
-        message lists all such functions.
+        If a library or a function is missing, or a signature has changed since the program was
+        saved; the message lists all such functions.
 
     Notes
     -----
@@ -92,7 +92,7 @@ def load(
     return torch.export.load(file, extra_files=extra, **options)
 
 
-# ---- saving --------------------------------------------------------------------------------------
+# ---- saving programs -----------------------------------------------------------------------------
 
 
 def _operators_in(program: Any) -> Iterator[Operator]:
@@ -105,7 +105,7 @@ def _operators_in(program: Any) -> Iterator[Operator]:
 
 
 def _described(operator: Operator) -> dict[str, Any]:
-    """Return the JSON entry of an operator, from which `_restore` creates it again."""
+    """Return the JSON object of an operator, from which `_restore` creates the operator again."""
     locator, is_registered = operator.locator, not operator.name.startswith(f"{NAMESPACE}::")
     if locator is None or not (locator.library or locator.is_global or is_registered):
         raise TypeError(
@@ -120,11 +120,11 @@ def _described(operator: Operator) -> dict[str, Any]:
     }
 
 
-# ---- loading -------------------------------------------------------------------------------------
+# ---- loading programs ----------------------------------------------------------------------------
 
 
 def _read(file: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """Return the JSON entries by operator; empty for a program without our operators."""
+    """Return the JSON objects by operator name; empty if the program calls no such operator."""
     with zipfile.ZipFile(file) as archive:
         members = [member for member in archive.namelist() if member.endswith(f"/{_MEMBER}")]
         text = archive.read(members[0]).decode("utf-8") if members else ""
@@ -172,8 +172,8 @@ def _restore(
         return
     if description["is_registered"]:
         raise RuntimeError(
-            "the operator was created by tvm_ffi.interop.torch.register; import the module that "
-            "calls it first"
+            "expected an operator that tvm_ffi.interop.torch.register has created in this "
+            "process; import the module that calls register, then load the program"
         )
     path = description["library"]
     if path:

@@ -47,19 +47,20 @@ def register(
     name : str
         The operator's name, ``"ns::f"``.
     signature : Signature or str, optional
-        Signature of the function; default: the one that it declares.
+        Signature of the function; default: the signature that the function declares.
     functional : bool
-        True if the operator allocates and returns the tensors that the function writes: it has no
-        ``out`` parameters, and copies the arguments of ``inout`` parameters.  Derivatives and vmap
-        need a functional operator.
+        True if the operator allocates and returns the tensors that the function writes: the
+        operator has no ``out`` parameters, and copies the arguments of ``inout`` parameters.
+        Derivatives and vmap need a functional operator.
     fake : callable, optional
-        Fake kernel.  torch calls it with the operator's arguments while it traces a program; it
-        returns tensors with the shape, dtype and device of the results.  Default: derived from the
-        signature.
+        Fake kernel.  torch calls it with the operator's arguments while it traces a program.  The
+        fake kernel returns tensors with the shape, dtype and device of the results.  Default:
+        derived from the signature.
     backward, setup_context : callable, optional
-        The derivative, as for `torch.library.register_autograd`; `torch.func` uses it, too.
+        The reverse-mode derivative, as for `torch.library.register_autograd`; `torch.func` uses it,
+        too.
     jvp : callable, optional
-        The forward derivative for `torch.func`, as for a `torch.autograd.Function`:
+        The forward-mode derivative for `torch.func`, as for a `torch.autograd.Function`:
         ``jvp(ctx, *tangents)`` with a tangent for each argument, or None for an argument that is
         not a tensor.  `setup_context` fills in ``ctx``, and saves tensors for `jvp` with
         ``ctx.save_for_forward``.
@@ -67,7 +68,7 @@ def register(
         The batching rule for `torch.vmap`, as for `torch.library.register_vmap`.  Its parameters
         need the same defaults as the operator's, because torch omits arguments that equal them.
     autocast : mapping of str to torch.dtype, optional
-        Dtype by device type, to which `torch.autocast` casts floating-point tensors.
+        Dtype to which `torch.autocast` casts floating-point tensors, by device type.
     devices : sequence of str
         Device types that the function supports, such as ``["cpu", "cuda"]``; default: all.
 
@@ -84,13 +85,13 @@ def register(
     UntraceableError
         If torch needs information that neither `signature` nor `fake` provide.
     ValueError
-        If `name` has no namespace, or is already an operator; if a derivative is passed for an
-        operator that writes its arguments; if torch does not know a device type.
+        If `name` has no namespace, or is the name of an existing operator; if a derivative is
+        passed for an operator that writes its arguments; if torch does not know a device type.
 
     Notes
     -----
-    The operator exists for the life of the process and keeps the function alive.  If the operator
-    is not functional, traced programs also call it for calls of the function itself.
+    The operator exists for the life of the process and keeps the function alive.  In traced
+    programs, calls of the function itself also use the operator, unless it is functional.
 
     Threads: any.
     """
@@ -206,7 +207,7 @@ def _derived_fake(name: str, signature: Signature) -> Callable[..., Any]:
 
 
 def _functional_signature(signature: Signature) -> Signature:
-    """Return the signature of an operator that returns the tensors that the function writes."""
+    """Return the signature of a functional operator, which returns the tensors it writes."""
     outputs = tuple(
         Result(parameter.type, parameter.name)
         for parameter in signature.parameters
@@ -236,7 +237,7 @@ def _is_written(parameter: Parameter) -> bool:
 def _functional_kernel(
     function: Function, signature: Signature, fake: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return a kernel that allocates the tensors to write, with `fake`, and calls the function."""
+    """Return a kernel that allocates the written tensors with `fake`, then calls the function."""
     written = [parameter for parameter in signature.parameters if _is_written(parameter)]
     op_signature = _functional_signature(signature)
     call = kernel_of(function, signature)
@@ -258,7 +259,7 @@ def _functional_kernel(
     return kernel
 
 
-# ---- rules ---------------------------------------------------------------------------------------
+# ---- derivatives, batching rules and autocast ----------------------------------------------------
 
 
 def _add_rules(operator: Operator, rules: Rules, autocast: Mapping[str, torch.dtype]) -> None:

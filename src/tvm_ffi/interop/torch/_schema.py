@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of a signature to a schema of torch's dispatcher.
+"""Conversion of a signature to an operator schema of torch's dispatcher.
 
 Parameters keep their names, order, defaults and kinds.  A tensor that the function may write is
-marked, as in ``Tensor(a!) y``; only ``in`` parameters are not.
+marked in the schema, as in ``Tensor(a!) y``; tensors of ``in`` parameters are not marked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...signature._types import Type
 
 __all__ = ["NoSchemaError", "may_write", "schema_text", "schema_type"]
 
-# Torch's types by the names of the signature language.
+# Types of torch's schema language, by the type names of the signature language.
 _TYPES = {
     "Tensor": "Tensor",
     "bool": "bool",
@@ -31,7 +31,7 @@ _SEQUENCES = {"Array", "List", "list", "tuple"}
 _RESULTS = {"SymInt", "bool", "float"}
 _ELEMENTS = {"Tensor", "SymInt", "bool", "float", "str"}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Parameter names that torch's schema parser reads as keywords.
+# Names that torch's schema parser reads as keywords, so parameters cannot have them.
 _RESERVED = {"inf", "nan", "print"}
 
 
@@ -47,7 +47,7 @@ def schema_text(signature: Signature, *, has_fake: bool = False) -> str:
     signature : Signature
         Parameters and results of the operator.
     has_fake : bool
-        True if the operator has a custom fake kernel, so that results may be numbers.
+        True if the operator has a custom fake kernel, which allows results that are numbers.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def schema_text(signature: Signature, *, has_fake: bool = False) -> str:
 
 
 def may_write(parameter: Parameter) -> bool:
-    """Return True if a function may write to a tensor argument."""
+    """Return True if a function may write to a tensor that is passed for the parameter."""
     if parameter.direction == "in":
         return False
     return isinstance(parameter.type, TensorType) or "Tensor" in str(schema_type(parameter.type))
@@ -116,7 +116,7 @@ def _type_label(type_: Type) -> str:
 
 
 def schema_type(type_: Type) -> str | None:
-    """Return the name of a type in schemas, or None if torch has no such type."""
+    """Return the name of a type in torch's schema language, or None if torch has no such type."""
     if isinstance(type_, TensorType):
         return "Tensor?" if type_.is_optional else "Tensor"
     if isinstance(type_, ScalarType):
@@ -136,13 +136,14 @@ def _type_of_schema(schema: Schema) -> str | None:
     return _TYPES.get(schema.origin)
 
 
-# ---- defaults ------------------------------------------------------------------------------------
+# ---- default values of parameters ----------------------------------------------------------------
 
 
 def _defaults(signature: Signature) -> dict[str, str]:
-    """Return the schema text of each default, such as ``=2.0``; empty without a default.
+    """Return the schema text of each default, such as ``=2.0``; empty if it has none.
 
-    A positional parameter before one without a default has none either.
+    The text is also empty for a positional parameter that precedes one without a default, because
+    torch's schemas do not allow its default.
     """
     texts: dict[str, str] = {}
     precedes_required = False

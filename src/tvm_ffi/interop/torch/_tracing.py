@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracing of function calls by torch.compile: Dynamo sees a call of an operator.
+"""Tracing of function calls by torch.compile: each call becomes a call of a torch operator.
 
-Dynamo cannot trace native calls.  `torch.compiler.substitute_in_graph` makes it trace `traced_call`
-instead, which looks the operator up during tracing; a guard on the identity of the function keeps
-the result valid.  Eager programs do not use this module.
+Dynamo, the tracer of torch.compile, cannot trace native calls.
+`torch.compiler.substitute_in_graph` makes it trace `traced_call` instead, which looks the operator
+up during tracing.  A guard on the identity of the function keeps the compiled program valid.  Eager
+programs do not use this module.
 """
 
 from __future__ import annotations
@@ -23,33 +24,33 @@ from ._operators import Operator, UntraceableError, traced_operator
 __all__ = ["trace_functions"]
 
 
-# Decorator of functions that Dynamo evaluates while tracing, guarded by the arguments' identity.
+# Decorator: Dynamo evaluates the function while tracing, and guards the identity of its arguments.
 _ConstantT = TypeVar("_ConstantT", bound=Callable[..., Any])
 _constant: Callable[[_ConstantT], _ConstantT] = torch.compiler.assume_constant_result
 
 
 class _Namespace:
-    """A namespace for objects that traced programs read; Dynamo guards each attribute."""
+    """A namespace for objects that traced programs use; Dynamo guards each attribute."""
 
 
 _calls = _Namespace()
 _functions = _Namespace()
 
 
-@functools.cache  # torch rejects a second registration.
+@functools.cache  # once per process: torch rejects a second registration
 def trace_functions() -> None:
-    """Register the traceable substitutes for calls of functions and their look-up in modules."""
+    """Register the functions that Dynamo traces instead of native calls and module look-ups."""
     substitute: Any = torch.compiler.substitute_in_graph
     substitute(Function.__call__, skip_signature_check=True)(traced_call)
     substitute(function_of_module, skip_signature_check=True)(traced_lookup)
     substitute(CObject.__chandle__, skip_signature_check=True)(traced_address)
 
 
-# ---- calls ---------------------------------------------------------------------------------------
+# ---- calls of functions --------------------------------------------------------------------------
 
 
 def traced_call(self: Function, /, *args: Any, **kwargs: Any) -> Any:
-    """Call the function's operator; Dynamo traces this instead of ``Function.__call__``."""
+    """Call the function's torch operator; Dynamo traces this instead of ``Function.__call__``."""
     reason = _untraceable_reason(self)
     if reason:
         torch._dynamo.graph_break(msg=reason)
@@ -58,7 +59,7 @@ def traced_call(self: Function, /, *args: Any, **kwargs: Any) -> Any:
 
 @_constant
 def _untraceable_reason(function: Function) -> str:
-    """Return why a call cannot be traced; empty if it can."""
+    """Return the reason why a call cannot be traced, or an empty string if it can."""
     try:
         operator = traced_operator(function)
     except UntraceableError as error:
@@ -74,7 +75,7 @@ def _untraceable_reason(function: Function) -> str:
 
 @_constant
 def _attribute_of_call(function: Function) -> str:
-    """Return the attribute of `_calls` that calls the operator of a function."""
+    """Return the name of the attribute of `_calls` that calls the function's operator."""
     operator = traced_operator(function)
     name = re.sub(r"\W", "_", operator.name)
     if not hasattr(_calls, name):
@@ -83,7 +84,7 @@ def _attribute_of_call(function: Function) -> str:
 
 
 def _call_of(operator: Operator) -> Callable[..., Any]:
-    """Return a Python function that has the signature's parameters and calls the operator."""
+    """Return a Python function with the signature's parameters that calls the operator."""
     signature = operator.signature
     name = signature.name.replace("::", ".").rpartition(".")[2] or "function"
     call_text = f"{_OPERATOR}({_call_arguments(signature)})"
@@ -114,7 +115,7 @@ def _has_default(parameter: Parameter) -> bool:
 
 
 def _parameters(signature: Signature) -> str:
-    """Return the parameter list of the ``def``; the caller sets the values of defaults."""
+    """Return the parameter list of the ``def``; `_call_of` sets the values of the defaults."""
     kinds = [parameter.kind for parameter in signature.parameters]
     parts = []
     for index, parameter in enumerate(signature.parameters):
@@ -128,7 +129,7 @@ def _parameters(signature: Signature) -> str:
 
 
 def _call_arguments(signature: Signature) -> str:
-    """Return the argument list of the operator's call; variadic arguments become a list."""
+    """Return the argument list of the operator call; variadic arguments become a list."""
     formats = {"variadic": "list({0})", "keyword-only": "{0}={0}"}
     return ", ".join(
         formats.get(parameter.kind, "{0}").format(parameter.name)
@@ -155,7 +156,7 @@ def _is_dtype(parameter: Parameter) -> bool:
 
 
 def traced_lookup(module: Module, name: str, query_imports: bool) -> Any:
-    """Return a module's function; Dynamo traces this instead of `function_of_module`."""
+    """Return a function of a module; Dynamo traces this instead of `function_of_module`."""
     key = _attribute_of_function(module, name, query_imports)
     if not key:
         raise AttributeError(_missing_message(module, name, query_imports))
@@ -164,7 +165,7 @@ def traced_lookup(module: Module, name: str, query_imports: bool) -> Any:
 
 @_constant
 def _attribute_of_function(module: Module, name: str, query_imports: bool) -> str:
-    """Return the attribute of `_functions` that is the module's function; empty if missing."""
+    """Return the attribute of `_functions` with the module's function; empty if it has none."""
     function = function_of_module(module, name, query_imports)
     if function is None:
         return ""
@@ -180,7 +181,7 @@ def _missing_message(module: Module, name: str, query_imports: bool) -> str:
         module.get_function(name, query_imports)
     except AttributeError as error:
         return str(error)
-    return f"Module has no function '{name}'"  # It was added concurrently.
+    return f"Module has no function '{name}'"  # another thread has just added the function
 
 
 def traced_address(self: CObject) -> int:

@@ -4,7 +4,8 @@
 Inside a transform, torch rejects derivatives that were registered with
 `torch.library.register_autograd`, but accepts a `torch.autograd.Function` with a separate
 `setup_context`.  An operator that is called inside a transform therefore calls itself through such
-a function.  Each level of transforms handles the function, and the innermost call is the operator.
+a `Function`.  Each active transform handles the `Function`, and the innermost call reaches the
+operator's own kernel.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ._operators import Operator
 
 __all__ = ["Rules", "add_transforms"]
 
-# Dispatch key that has the highest priority inside a transform, and is inactive elsewhere.
+# torch's dispatch key for kernels that run inside transforms only, before all other kernels.
 _TRANSFORMS = "FuncTorchDynamicLayerFrontMode"
 
 Rule = Callable[..., Any]
@@ -28,8 +29,8 @@ Rule = Callable[..., Any]
 class Rules:
     """The derivative and batching rules of an operator.
 
-    The callables have the parameters that `torch.library` defines; those of `jvp` are defined by
-    `torch.autograd.Function`.
+    `torch.library` defines the parameters of the callables, except that
+    `torch.autograd.Function` defines those of `jvp`.
     """
 
     backward: Rule
@@ -39,7 +40,7 @@ class Rules:
 
 
 def add_transforms(operator: Operator, rules: Rules) -> None:
-    """Register a kernel for transforms of an operator that does not write its arguments."""
+    """Register a kernel for calls inside transforms; the operator must not write its arguments."""
     call = _Call(operator, rules)
     function: Any = type(
         f"{operator.short_name}_in_transforms",
@@ -61,7 +62,7 @@ def add_transforms(operator: Operator, rules: Rules) -> None:
 
 
 class _Call:
-    """The methods of an operator's `torch.autograd.Function`, which has no keyword arguments."""
+    """The methods of the `torch.autograd.Function` that calls an operator."""
 
     def __init__(self, operator: Operator, rules: Rules) -> None:
         self._operator, self._rules = operator.overload, rules
@@ -76,7 +77,7 @@ class _Call:
         ]
 
     def check(self) -> None:
-        """Raise NotImplementedError for operators and transforms that torch does not support."""
+        """Raise NotImplementedError if torch cannot apply the current transform to the operator."""
         if self._tensor_lists:
             raise NotImplementedError(
                 f"{self._name} cannot be transformed by torch.func: '{self._tensor_lists[0]}' is a "
@@ -91,7 +92,7 @@ class _Call:
             )
 
     def filled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """Return all arguments in order, including the defaults that torch omits."""
+        """Return an argument for every parameter, including the defaults that torch omits."""
         rest = [
             kwargs.get(parameter.name, parameter.default_value)
             for parameter in self._parameters[len(args) :]
@@ -136,7 +137,7 @@ class _Call:
     def _sequential(
         self, batch_size: int, in_dims: tuple[int | None, ...], values: tuple[Any, ...]
     ) -> Any:
-        """Call the operator once per batch element, which is torch's default without a rule."""
+        """Call the operator once per batch element, as torch does without a batching rule."""
         results = [
             self.forward(
                 *(

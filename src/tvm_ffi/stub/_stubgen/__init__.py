@@ -3,5 +3,6 @@
 
 `command_line` parses the options, `pipeline` reads and writes files, `source_file` and `blocks`
 split a file at its marker lines, `registered` and `object_info` describe the registered functions
-and types, and `python` and `rust` generate the text of one language each (`target`).
+and types.  `python` and `rust` generate the text for one language each; `target` is their
+interface.
 """

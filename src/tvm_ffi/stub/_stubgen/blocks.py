@@ -4,9 +4,9 @@
     # tvm-ffi-stubgen(begin): KIND/PARAMETER      first line of a block
     # tvm-ffi-stubgen(end)                        last line of a block
     # tvm-ffi-stubgen(NAME): PAYLOAD              directive, a block of one line
-    # tvm-ffi-stubgen(skip-file)                  excludes the file, on any line
+    # tvm-ffi-stubgen(skip-file)                  on any line: excludes the file
 
-A marker fills its line; indentation before it is allowed.
+A marker is alone on its line; indentation before it is allowed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .markers import MarkerSyntax
 
 __all__ = ["STUB_BLOCK_KINDS", "CodeBlock", "is_marker", "is_skipped", "split_blocks"]
 
-# Kinds of blocks; None for a line outside the markers.
+# Kinds of blocks; None for a line that is not between markers.
 STUB_BLOCK_KINDS = Union[
     Literal["global", "object", "import-section", "directive", "export", "__all__"], None
 ]
@@ -36,15 +36,15 @@ class CodeBlock:
     Parameters
     ----------
     kind : str or None
-        Purpose of the block; None for a line outside the markers.
+        What the lines contain; None for a line that is not between markers.
     param : str or tuple of str
         ``(prefix, module)`` of ``global``, ``(name, payload)`` of ``directive``, the type key of
         ``object``, the submodule of ``export``, else empty.
     lineno_start, lineno_end : int
-        Numbers of the first and last line in the file, from 1; None while a block is open.  Both
-        are 0 in blocks that are not yet in the file.
+        Line numbers of the first and last line in the file, from 1; None while the end marker is
+        missing.  Both are 0 in new blocks that the file does not contain yet.
     lines : list of str
-        Lines without line ends, markers included.
+        Lines of the block without line ends, markers included.
     """
 
     kind: STUB_BLOCK_KINDS
@@ -55,29 +55,29 @@ class CodeBlock:
 
     @property
     def indent(self) -> int:
-        """Width of the white space before the first marker."""
+        """Width of the white space before the first marker, in characters."""
         return len(self.margin)
 
     @property
     def margin(self) -> str:
-        """White space before the first marker."""
+        """White space before the first marker of the block."""
         if self.kind is None or not self.lines:
             return ""
         return self.lines[0][: len(self.lines[0]) - len(self.lines[0].lstrip())]
 
     @property
     def body(self) -> list[str]:
-        """Lines between the markers, without the margin."""
+        """Lines between the markers, without the white space of the margin."""
         return [line.removeprefix(self.margin) for line in self.lines[1:-1]]
 
     def fill(self, body: Iterable[str]) -> None:
-        """Replace the lines between the markers; the margin is added to each line."""
+        """Replace the lines between the markers; add the margin to each new line."""
         inner = [self.margin + line if line else "" for line in body]
         self.lines = [self.lines[0], *inner, self.lines[-1]]
 
     @staticmethod
     def from_begin_line(lineo: int, line: str, syntax: MarkerSyntax) -> CodeBlock:
-        """Return the block that a marker line opens, or its directive, without lines.
+        """Return a block without lines for a begin marker, or a directive for its line.
 
         Raises
         ------
@@ -109,7 +109,7 @@ def _is_block(kind: str, param: str, has_slash: bool) -> bool:
 
 
 def is_skipped(lines: Iterable[str], syntax: MarkerSyntax) -> bool:
-    """Return True if a ``skip-file`` marker excludes the file."""
+    """Return True if a ``skip-file`` marker excludes the file from processing."""
     return any(line.strip().startswith(syntax.skip_file) for line in lines)
 
 
@@ -119,7 +119,7 @@ def is_marker(line: str, syntax: MarkerSyntax) -> bool:
 
 
 def split_blocks(lines: Iterable[str], syntax: MarkerSyntax) -> list[CodeBlock]:
-    """Return the blocks of a text.
+    """Return the blocks of a source text, in order.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from .terminal import TERM_RED, TERM_YELLOW, print_line
 
 __all__ = ["main"]
 
-_OK, _STALE_OR_EMPTY, _FAILED = 0, 1, 2  # exit statuses
+_OK, _STALE_OR_EMPTY, _FAILED = 0, 1, 2  # exit statuses of the tool
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,22 +36,35 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--imports", default="", metavar="A;B", help="modules to import first, separated by `;`")
     add("--dlls", default="", metavar="L;M", help="libraries to load first, separated by `;`")
-    add("--init-pypkg", metavar="P", help="create packages: distribution of the library")
-    add("--init-lib", metavar="L", help="create packages: library; `x` for libx.so")
+    add("--init-pypkg", metavar="P", help="create packages: distribution that contains the library")
+    add("--init-lib", metavar="L", help="create packages: name of the library; `x` for libx.so")
     add("--init-prefix", metavar="X", help="create packages: prefix of functions and types")
-    add("--indent", type=_indent, default=4, metavar="N", help="spaces inside blocks (4)")
-    add("--target", choices=generator_names(), default="python", help="language (python)")
+    add(
+        "--indent",
+        type=_indent,
+        default=4,
+        metavar="N",
+        help="spaces per level inside blocks; default: 4",
+    )
+    add(
+        "--target",
+        choices=generator_names(),
+        default="python",
+        help="target language; default: python",
+    )
     add("--library", metavar="L", help="write the functions of a library to --output")
     add("--output", metavar="FILE", help="interface file (.pyi) for --library")
     add(
         "--class",
         dest="class_name",
         metavar="NAME",
-        help="declare methods of a class",
+        help="declare the functions of --library as methods of a class",
     )
-    add("--verbose", action="store_true", help="print the difference for every file")
+    add("--verbose", action="store_true", help="print the changes of every file")
     add("--dry-run", action="store_true", help="write nothing")
-    add("--check", action="store_true", help="write nothing; status 1 if a file is out of date")
+    add(
+        "--check", action="store_true", help="write nothing; exit status 1 if a file is out of date"
+    )
     add("--coverage-out", metavar="FILE", help="write the proved type layouts as JSON")
     add("files", nargs="*", metavar="PATH", help="files, and folders to search for files")
     return parser
@@ -111,7 +124,7 @@ def _parts(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Run the tool with ``sys.argv`` and return the exit status."""
+    """Run ``tvm-ffi-stubgen`` with ``sys.argv`` and return its exit status."""
     parser = _parser()
     opt = _options(parser)
     if not opt.files and opt.coverage_out is None and opt.library is None:
@@ -143,7 +156,7 @@ def main() -> int:
 
 
 def _load_libraries(opt: Options) -> bool:
-    """Import modules and load libraries; report the first failure and return False."""
+    """Import modules and load libraries; on a failure, report it and return False."""
     steps: list[tuple[str, str, Callable[[], object]]] = []
     for name in opt.imports:
         steps.append(("--imports", name, functools.partial(importlib.import_module, name)))
@@ -171,7 +184,7 @@ def _write_coverage(path: Path) -> None:
 
 
 def _files(run: Run, opt: Options, done: set[Path]) -> list[FileInfo]:
-    """Return the files of the command line not in `done`; report unreadable files."""
+    """Return the files of the command line that are not in `done`; report unreadable files."""
     found = []
     paths = [Path(name) for name in opt.files if opt.init is None or Path(name).exists()]
     for path in find_files(paths, run.generator.source_exts):

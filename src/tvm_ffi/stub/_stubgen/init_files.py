@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New packages (``--init-*``): a folder with an API file and a package file for every prefix.
+"""New packages (``--init-*``): for every prefix, a folder with an API file and a package file.
 
-Blocks and classes that an existing file lacks are appended to it.
+Blocks and classes that an existing file does not contain are appended to it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .text_file import TextFile
 
 __all__ = ["init_files", "prefixes_below"]
 
-# Returns the text to append to a file with the given blocks.
+# A function that returns the text to append to a file, given the blocks of the file.
 _MissingText = Callable[[list[CodeBlock]], str]
 
 
 def prefixes_below(run: Run, prefix: str) -> list[str]:
-    """Return the prefixes that get files: those with functions or types, and the root.
+    """Return the prefixes that get files: the root, and prefixes of functions or types.
 
-    The result is empty if nothing is registered below `prefix`.
+    Only prefixes below `prefix` count.  The result is empty if nothing is registered there.
     """
     root = prefix.rstrip(".")
     known = {
@@ -42,7 +42,7 @@ def prefixes_below(run: Run, prefix: str) -> list[str]:
 
 
 def init_files(run: Run, folder: Path, init_cfg: InitConfig) -> list[FileInfo]:
-    """Return the files of all prefixes below `folder`; the blocks that they lacked are empty."""
+    """Return the files of all prefixes below `folder`; blocks that were added to them are empty."""
     root = init_cfg.prefix.rstrip(".")
     files = []
     for prefix in prefixes_below(run, root):
@@ -57,7 +57,7 @@ def init_files(run: Run, folder: Path, init_cfg: InitConfig) -> list[FileInfo]:
 def _files_of_prefix(
     run: Run, package: Path, prefix: str, root: str, init_cfg: InitConfig
 ) -> Iterator[tuple[Path, _MissingText]]:
-    """Return the files of a prefix, each with the function for its missing text."""
+    """Yield the paths of the files of a prefix, each with the function for its missing text."""
     generator = run.generator
     keys = [
         key for key in run.registered.type_keys.get(prefix, ()) if not generator.is_builtin(key)
@@ -78,7 +78,7 @@ def _files_of_prefix(
 
 
 def _extended_file(run: Run, path: Path, missing_text: _MissingText) -> FileInfo | None:
-    """Return a file with its missing text, in memory; None if the file is skipped."""
+    """Return a file with its missing text, not written yet; None for a ``skip-file`` marker."""
     syntax = run.generator.syntax
     source = TextFile.read(path) if path.exists() else TextFile(path)
     if is_skipped(source.texts, syntax):
@@ -96,7 +96,7 @@ def _extended_file(run: Run, path: Path, missing_text: _MissingText) -> FileInfo
 
 
 def _with_import_section(run: Run, lines: list[str], blocks: list[CodeBlock]) -> list[str]:
-    """Return lines with an import section at the first position where imports are allowed."""
+    """Return lines with an import section, at the first line where imports are allowed."""
     if any(block.kind == "import-section" for block in blocks):
         return lines
     index = run.generator.import_section_index(lines)

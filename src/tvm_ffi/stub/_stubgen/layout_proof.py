@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proof that reflected fields cover every byte of a native type, so that a struct can mirror it.
 
-An object is a header, the bytes of its ancestors, and its own bytes.  The own bytes are proved if
-the fields, sorted by offset, follow each other without gaps other than alignment padding:
+An object consists of a header, the bytes of its ancestors, and the bytes that its type adds.  The
+added bytes are proved if the fields, sorted by offset, follow each other without gaps other than
+alignment padding:
 
     0        24                parent's end              total_size
     | header | ancestors' bytes | field | pad | field | pad |
@@ -33,7 +34,7 @@ __all__ = [
     "write_coverage_report",
 ]
 
-OBJECT_HEADER_ALIGNMENT = 8  # bytes
+OBJECT_HEADER_ALIGNMENT = 8  # alignment of every object, in bytes
 
 OpaqueReason = Literal[
     "layout-unknown",
@@ -48,7 +49,7 @@ OpaqueReason = Literal[
 
 @dataclass(frozen=True)
 class ByteRange:
-    """A range of bytes of an object.
+    """A range of bytes in an object.
 
     Parameters
     ----------
@@ -63,13 +64,13 @@ class ByteRange:
         return f"[{self.start}, {self.end})"
 
     def to_json_obj(self) -> list[int]:
-        """Return start and end."""
+        """Return the start and end offsets."""
         return [self.start, self.end]
 
 
 @dataclass(frozen=True)
 class FieldBytes:
-    """Offset, size and alignment of a field, in bytes."""
+    """Offset, size and alignment of a field in an object, in bytes."""
 
     name: str
     offset: int
@@ -82,40 +83,40 @@ class FieldBytes:
         return self.offset + self.size
 
     def to_json_obj(self) -> dict[str, Any]:
-        """Return the attributes by name."""
+        """Return the attributes as a dict by name."""
         return asdict(self)
 
 
 @dataclass
 class Verdict:
-    """Result of the proof for one type.
+    """Result of the layout proof for one type.
 
     Parameters
     ----------
     type_key : str
-        Key of the type.
+        Key of the type that was examined.
     verdict : str
         ``complete`` or ``opaque``.
     reason : str or None
         Reason why the type is opaque; None if it is complete.
     detail : str
-        The evidence, in English.
+        Explanation of the verdict in English.
     parent_type_key : str or None
         Key of the parent type; None for the root.
     ancestors : list of str
         Keys of all ancestors, the root first.
     total_size : int or None
-        Bytes of an object; None if not registered.
+        Size of an object in bytes; None if not registered.
     is_final : bool or None
-        True if no type may derive from it; None if not registered.
+        True if no type may derive from the type; None if not registered.
     alignment : int, optional
         Alignment of the object in bytes; None if the layout is unknown.
     own_bytes : ByteRange, optional
-        Bytes that the type adds to its parent.
+        Bytes that the type adds after those of its parent.
     fields : list of FieldBytes
         Fields without inherited fields, sorted by offset.
     uncovered, padding : list of ByteRange
-        Gaps between fields: unexplained gaps, and alignment padding.
+        Gaps between fields: uncovered gaps have no explanation, padding aligns the next field.
     """
 
     type_key: str
@@ -134,11 +135,11 @@ class Verdict:
 
     @property
     def is_complete(self) -> bool:
-        """True if every byte is proved."""
+        """True if the proof covers every byte of the object."""
         return self.verdict == "complete"
 
     def to_json_obj(self) -> dict[str, Any]:
-        """Return the entry of the type in the layout report."""
+        """Return the JSON object of the type in the layout report."""
         return {
             "verdict": self.verdict,
             "reason": self.reason,
@@ -154,7 +155,7 @@ class Verdict:
         }
 
     def _refuse(self, reason: OpaqueReason, detail: str) -> None:
-        """Make the verdict opaque; the first reason is kept."""
+        """Make the verdict opaque; a type that is opaque already keeps its first reason."""
         if self.verdict == "complete":
             self.verdict, self.reason, self.detail = "opaque", reason, detail
 
@@ -171,24 +172,24 @@ def classify(
     unmirrored: AbstractSet[str] = frozenset(),
     field_renderable: Callable[[NamedTypeSchema], bool] | None = None,
 ) -> dict[str, Verdict]:
-    """Return the verdicts on types.
+    """Return the verdict of the layout proof for each type, by type key.
 
     Parameters
     ----------
     infos : mapping from str to ObjectInfo
         The types by key, including all ancestors.
     forced_opaque : set of str
-        Keys of types that a directive makes opaque.
+        Keys of types that a directive declares opaque.
     unmirrored : set of str
-        Keys of types whose layout is private to the runtime of the target language.
+        Keys of types whose layout the target language's runtime keeps private.
     field_renderable : callable, optional
-        Returns True if the target language has a type with the layout of a field; by default
-        every field has one.
+        Returns True if the target language has a type with the layout of a field; default: True
+        for every field.
 
     Raises
     ------
     KeyError
-        If `infos` lacks an ancestor.
+        If `infos` does not contain an ancestor of a type.
     """
     verdicts: dict[str, Verdict] = {}
     for key, info in sorted(infos.items(), key=lambda pair: (len(pair[1].ancestors), pair[0])):
@@ -260,7 +261,7 @@ def _prove(
 
 
 def _prove_own_bytes(verdict: Verdict, own_bytes: ByteRange, alignment: int) -> None:
-    """Check the fields in order of offset; classify the gaps as padding or uncovered."""
+    """Check the fields in order of offset; record each gap as padding or as uncovered."""
     reached = own_bytes.start
     for entry in verdict.fields:
         where = f"{entry.name!r} at {ByteRange(entry.offset, entry.end)}"
@@ -291,12 +292,12 @@ def _classify_gap(verdict: Verdict, gap: ByteRange, alignment: int) -> None:
 
 
 def coverage_report(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
-    """Return the verdicts as JSON objects, by type key."""
+    """Return the layout report: the verdicts as JSON objects, by type key."""
     return {key: verdicts[key].to_json_obj() for key in sorted(verdicts)}
 
 
 def write_coverage_report(path: Path, verdicts: Mapping[str, Verdict]) -> None:
-    """Write the layout report, a JSON file.
+    """Write the layout report to a JSON file.
 
     Raises
     ------

@@ -18,52 +18,52 @@ __all__ = [
 
 @dataclass(frozen=True)
 class MarkerSyntax:
-    """Marker lines of one language.
+    """The marker lines of one language.
 
     Parameters
     ----------
     comment : str
-        Start of a line comment, such as ``#``.
+        Characters that start a line comment, such as ``#``.
     """
 
     comment: str
 
     @property
     def prefix(self) -> str:
-        """Start of every marker line."""
+        """Text with which every marker line starts."""
         return f"{self.comment} tvm-ffi-stubgen("
 
     @property
     def begin(self) -> str:
-        """Start of the line that opens a block."""
+        """Text with which the first line of a block starts."""
         return self.directive("begin")
 
     @property
     def end(self) -> str:
-        """Line that closes a block."""
+        """Last line of a block."""
         return f"{self.prefix}end)"
 
     @property
     def skip_file(self) -> str:
-        """Line that excludes a file."""
+        """Line that excludes its file from processing."""
         return f"{self.prefix}skip-file)"
 
     @property
     def ty_map(self) -> str:
-        """Start of a line that renames a type."""
+        """Text with which the line of a ``ty-map`` directive starts; it renames a type."""
         return self.directive("ty-map")
 
     @property
     def import_object(self) -> str:
-        """Start of a line that adds an import."""
+        """Text with which the line of an ``import-object`` directive starts; it adds an import."""
         return self.directive("import-object")
 
     def directive(self, name: str) -> str:
-        """Return the start of a line with the named directive."""
+        """Return the text with which the line of a directive starts."""
         return f"{self.prefix}{name}):"
 
     def empty_block(self, kind: str, margin: str = "") -> list[str]:
-        """Return the two lines of a block without content, such as ``object/KEY``."""
+        """Return the two marker lines of an empty block; `kind` is such as ``object/KEY``."""
         return [f"{margin}{self.begin} {kind}", f"{margin}{self.end}"]
 
 
@@ -71,10 +71,10 @@ PYTHON_SYNTAX = MarkerSyntax("#")
 RUST_SYNTAX = MarkerSyntax("//")
 SYNTAX_BY_EXT = {".py": PYTHON_SYNTAX, ".pyi": PYTHON_SYNTAX, ".rs": RUST_SYNTAX}
 
-# Directives that every target supports; a generator adds its own.
+# Directives of every target language; each generator has further ones.
 PIPELINE_DIRECTIVE_KINDS = frozenset({"prefix", "skip", "ty-map"})
 
 
 def syntax_for(path: Path) -> MarkerSyntax:
-    """Return the markers of a file by its suffix; Python's for an unknown suffix."""
+    """Return the marker lines for the suffix of a file; Python's for an unknown suffix."""
     return SYNTAX_BY_EXT.get(path.suffix, PYTHON_SYNTAX)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of reflected functions, fields and object types, as generators read them."""
+"""Descriptions of reflected functions, fields and object types, from which stubs are generated."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ __all__ = [
 
 @dataclass(init=False)
 class NamedTypeSchema(TypeSchema):
-    """The type of a function or field, with its name; for a field also its memory layout.
+    """The name and type of a function or field; for a field also its memory layout.
 
     Parameters
     ----------
     name : str
-        Full name of a function; name of a field or method.
+        Full name of a function; short name of a field or method.
     schema : TypeSchema
-        The type.
+        Type of the function or field.
     size, alignment, offset : int, optional
-        Layout of a field in bytes; the offset is relative to the start of the object.
+        Layout of a field in bytes.  The offset is relative to the start of the object.
     default : object
         Default value of a field; `MISSING` if it has none.
     default_is_factory : bool
-        True if calling `default` returns the value.
+        True if `default` is a function that returns the default value.
     structural_eq : str, optional
-        Role of the field in structural comparison.
+        Role of the field in structural equality and hash, such as ``"ignore"``.
     frozen : bool
         True if the field is read-only.
     """
@@ -82,7 +82,7 @@ class NamedTypeSchema(TypeSchema):
 
     @staticmethod
     def from_type_field(field: TypeField) -> NamedTypeSchema:
-        """Return the description of a reflected field; its type is Any if it cannot be read."""
+        """Return the description of a reflected field; the type is Any if it is unknown."""
         is_factory = field.c_default_factory is not MISSING
         return NamedTypeSchema(
             field.name,
@@ -99,16 +99,16 @@ class NamedTypeSchema(TypeSchema):
 
 @dataclass
 class FuncInfo:
-    """A function or method.
+    """A reflected function or method.
 
     Parameters
     ----------
     schema : NamedTypeSchema
-        Name and type.
+        Name and type of the function.
     is_member : bool
-        True if the first parameter is the object.
+        True if the function is a method whose first parameter is the object.
     signature : Signature, optional
-        Signature with parameter names, if the function was registered with one.
+        Signature with parameter names; None if the function was registered without one.
     """
 
     schema: NamedTypeSchema
@@ -140,7 +140,7 @@ class InitFieldInfo:
     kw_only : bool
         True if the constructor takes the field by keyword only.
     has_default : bool
-        True if the argument may be omitted.
+        True if a call of the constructor may omit the field.
     """
 
     name: str
@@ -151,26 +151,26 @@ class InitFieldInfo:
 
 @dataclass
 class ObjectInfo:
-    """A native object type: its own fields and methods, its constructor and its layout.
+    """A native object type: the fields and methods that it adds, its constructor and its layout.
 
     Parameters
     ----------
     fields : list of NamedTypeSchema
         Fields in order of registration, without inherited fields.
     methods : list of FuncInfo
-        Methods without inherited methods; overloads share a name.
+        Methods in order of registration, without inherited methods; overloads share a name.
     type_key, parent_type_key : str, optional
-        Type keys; the root type has no parent.
+        Keys of the type and of its parent; the root type has no parent.
     init_fields : list of InitFieldInfo
-        Parameters of the automatic constructor, inherited fields first.
+        Fields that are parameters of the automatic constructor, inherited fields first.
     has_init : bool
         True if the type has a native constructor.
     ancestors : list of str
         Type keys of all ancestors, the root first.
     total_size : int, optional
-        Bytes of an object with its header; None if not registered.
+        Size of an object in bytes, including the header; None if not registered.
     is_final : bool, optional
-        True if no type may derive from it; None if not registered.
+        True if no type may derive from the type; None if not registered.
     """
 
     fields: list[NamedTypeSchema]
@@ -185,7 +185,7 @@ class ObjectInfo:
 
     @staticmethod
     def from_type_info(type_info: TypeInfo) -> ObjectInfo:
-        """Return the description of a registered type."""
+        """Return the description of a registered object type."""
         index = type_info.type_index
         ancestors = [str(key_of_index(ancestor)) for ancestor in type_info.type_ancestors]
         has_init = lookup_type_attr(index, "__ffi_init__") is not None
@@ -227,5 +227,5 @@ def _func_from_method(method: TypeMethod) -> FuncInfo:
 
 
 def callable_schema(metadata: dict[str, Any]) -> TypeSchema:
-    """Return the function type in the metadata, or a type with any parameters if it has none."""
+    """Return the function type in the metadata; without one, a type with any parameters."""
     return declared_function(metadata, TypeSchema) or TypeSchema("Callable")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a run: the parsed command line."""
+"""Options of one run of ``tvm-ffi-stubgen``: the parsed command line."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["InitConfig", "Options"]
 
 @dataclass
 class InitConfig:
-    """Values of ``--init-pypkg``, ``--init-lib`` and ``--init-prefix``.
+    """Values of the options ``--init-pypkg``, ``--init-lib`` and ``--init-prefix``.
 
     Parameters
     ----------
     pkg : str
-        Distribution that ships the library.
+        Name of the distribution (PyPI package) that contains the library.
     shared_target : str
-        Library by the name of its build target: ``tvm_ffi`` for ``libtvm_ffi.so``.
+        Name of the library's build target: ``tvm_ffi`` for ``libtvm_ffi.so``.
     prefix : str
-        Prefix of the functions and types to write.
+        Prefix of the functions and types for which files are created.
     """
 
     pkg: str
@@ -36,19 +36,20 @@ class Options:
     imports, dlls : list of str
         Modules to import and libraries to load before the registry is read.
     init : InitConfig, optional
-        Values of ``--init-*``.
+        Values of the ``--init-*`` options; None without these options.
     indent : int
-        Spaces per level inside blocks.
+        Number of spaces per level inside blocks.
     files : list of str
-        Files and folders.
+        Files to process, and folders to search for files.
     verbose, dry_run, check : bool
-        Print differences; do not write; do not write, and report outdated files.
+        `verbose` prints differences, `dry_run` writes no file, and `check` writes no file but
+        reports outdated files.
     target : str
-        Name of the language.
+        Name of the target language.
     coverage_out : str, optional
-        Path of the layout report.
+        Path of the layout report to write.
     library, output, class_name : str, optional
-        Values of ``--library``, ``--output`` and ``--class``.
+        Values of the options ``--library``, ``--output`` and ``--class``.
     """
 
     imports: list[str] = field(default_factory=list)

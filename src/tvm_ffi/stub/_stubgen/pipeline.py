@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processing of files: read all, apply directives, fill blocks, write or compare.
+"""Processing of source files: read all files, apply directives, fill blocks, write or compare.
 
-1. All files are read; an error in one file is reported and does not stop the others.
-2. Directives are applied.  ``prefix`` adds and removes blocks, so the file of every type is known
-   before any text is generated.
-3. Blocks are filled; ``import-section``, ``export`` and ``__all__`` last, as they depend on the
-   other blocks.
-4. Changed files are written.
+1. All files are read.  An error in one file is reported and does not stop the others.
+2. Directives are applied.  The ``prefix`` directive adds and removes blocks, so after this step the
+   file that defines each type is known.
+3. Blocks are filled.  ``import-section``, ``export`` and ``__all__`` are last, because they depend
+   on the other blocks.
+4. Changed files are written, or reported with ``--check``.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class _Draft:
 
 @dataclass
 class Run:
-    """One run of the tool.
+    """One run of ``tvm-ffi-stubgen``, which processes files and counts failed and outdated files.
 
     Parameters
     ----------
     generator : Generator
-        Target language.
+        Generator of the target language.
     opt : Options
-        Command line.
+        The parsed command line.
     registered : Registered
-        Functions and types.
+        Registered functions and types of this process.
     """
 
     generator: Generator
@@ -63,7 +63,7 @@ class Run:
     _file_of_type: dict[str, Path] = field(default_factory=dict)
 
     def guarded(self, path: Path, action: Callable[[], Any]) -> Any:
-        """Return the result of `action`; if it raises, report that `path` failed, return None."""
+        """Return the result of `action`; if it raises, report a failure of `path`, return None."""
         try:
             return action()
         except RecursionError:
@@ -73,7 +73,7 @@ class Run:
         return None
 
     def report_failure(self, path: Path, reason: str) -> None:
-        """Print and count a failure."""
+        """Print and count a failure in a file."""
         self.failed += 1
         print_line(f'[Failed] File "{path}": {reason}', TERM_RED)
 
@@ -83,7 +83,7 @@ class Run:
         print_line(f"[Stale] {path}", TERM_YELLOW)
 
     def process(self, files: Iterable[FileInfo]) -> None:
-        """Update or compare the files."""
+        """Update the files, or compare them with ``--check``."""
         drafts = [self.guarded(file.path, partial(self._begin, file)) for file in files]
         for draft in drafts:
             if draft is not None:

@@ -13,7 +13,7 @@ __all__ = ["add_and_remove_blocks", "prefix_of"]
 
 
 def prefix_of(file: FileInfo) -> str | None:
-    """Return the prefix that a directive of the file names, or None; two are a ValueError."""
+    """Return the prefix in a file's directive, or None without one; raise ValueError for two."""
     found = [block for block in file.code_blocks if _is_directive(block, "prefix")]
     if len(found) > 1:
         raise ValueError(f"more than one `prefix` directive (line {found[1].lineno_start})")
@@ -23,9 +23,9 @@ def prefix_of(file: FileInfo) -> str | None:
 def add_and_remove_blocks(
     file: FileInfo, prefix: str, type_keys: list[str], generator: Generator
 ) -> None:
-    """Add blocks for new types and remove the blocks of types that are no longer registered.
+    """Add blocks for new types, and remove blocks of types that are no longer registered.
 
-    Each removal is printed, as is a prefix without types.
+    Each removal is printed.  A prefix without registered types is printed, too.
     """
     blocks = file.code_blocks
     skipped = {block.param[1] for block in blocks if _is_directive(block, "skip")}
@@ -49,7 +49,7 @@ def _is_directive(block: CodeBlock, name: str) -> bool:
 
 
 def _remove_blocks(file: FileInfo, prefix: str, type_keys: set[str]) -> None:
-    """Remove the blocks of types not in `type_keys`, each with the empty line before it."""
+    """Remove blocks of types that are not in `type_keys`, with the empty line before each block."""
     kept: list[CodeBlock] = []
     for block in file.code_blocks:
         key = str(block.param)
@@ -65,7 +65,7 @@ def _remove_blocks(file: FileInfo, prefix: str, type_keys: set[str]) -> None:
 
 
 def _insertion_index(file: FileInfo, prefix: str) -> int:
-    """Return the index after the last block of the prefix, or else after the imports."""
+    """Return where to insert blocks: after the last block of the prefix, else after the imports."""
     blocks = file.code_blocks
     last = imports = directive = None
     for i, block in enumerate(blocks):
@@ -86,7 +86,7 @@ def _insertion_index(file: FileInfo, prefix: str) -> int:
 
 
 def _new_blocks(file: FileInfo, kind: str) -> list[CodeBlock]:
-    """Return an empty line and an empty block, with line numbers 0."""
+    """Return an empty line and a block without content; line numbers 0 mark them as new."""
     blocks = split_blocks(["", *file.syntax.empty_block(kind)], file.syntax)
     for block in blocks:
         block.lineno_start = block.lineno_end = 0

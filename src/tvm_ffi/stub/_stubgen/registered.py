@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registered global functions and object types of this process, sorted."""
+"""Registered global functions and object types of this process, sorted by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "toposort_objects",
 ]
 
-# Types with a class in the package of each language; ``prefix`` and ``--init-*`` skip them.
+# Types for which each language's package has a class, so ``prefix`` and ``--init-*`` skip them.
 BUILTIN_TYPE_KEYS = {
     "ffi.BigInt",
     "ffi.Bytes",
@@ -42,7 +42,7 @@ BUILTIN_TYPE_KEYS = {
 
 
 class Registered:
-    """Functions and types by prefix, read once for a run."""
+    """The registered functions and types by prefix, read once per run."""
 
     def __init__(self) -> None:
         self.funcs = collect_global_funcs()
@@ -77,7 +77,7 @@ def _global_func(name: str) -> FuncInfo:
 def collect_type_keys() -> dict[str, list[str]]:
     """Return the type keys by prefix (the key up to the last dot), sorted.
 
-    Keys without a prefix, such as those of plain values, are omitted.
+    Keys without a prefix are omitted, such as those of integers and other plain values.
     """
     return _by_prefix(map(str, get_registered_type_keys()))
 
@@ -92,7 +92,7 @@ def _by_prefix(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def object_info_from_type_key(type_key: str) -> ObjectInfo:
-    """Return the description of a type.
+    """Return the description of the registered type with this key.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def object_info_from_type_key(type_key: str) -> ObjectInfo:
 
 
 def toposort_objects(type_keys: list[str]) -> list[ObjectInfo]:
-    """Return the descriptions of types, parents before children, otherwise by key."""
+    """Return the descriptions of types, parents before children, otherwise sorted by key."""
     infos = {key: object_info_from_type_key(key) for key in type_keys}
     children: dict[str, list[str]] = {}
     ready = []
     for key, info in infos.items():
-        # The nearest ancestor in `type_keys`; types between the two may be in other files.
+        # Find the nearest ancestor in `type_keys`; ancestors in between may be in other files.
         ancestor = next((name for name in reversed(info.ancestors) if name in infos), None)
         if ancestor is None:
             ready.append(key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source files with markers: finding them, splitting them into blocks, writing changed blocks."""
+"""Source files with marker lines: find them, split them into blocks, write changed blocks."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["FileInfo", "collect_files", "find_files", "path_walk"]
 
 @dataclass
 class FileInfo:
-    """A source file: its lines on disk, and the blocks to be written.
+    """A source file: its lines on disk, and the blocks that replace them.
 
     Parameters
     ----------
     path : Path
         Path of the file.
     lines : tuple of str
-        Lines on disk, without line ends.
+        Lines of the file on disk, without line ends.
     code_blocks : list of CodeBlock
-        All lines in order; generators change the blocks.
+        Blocks with all lines in order; generators change the generated blocks.
     syntax : MarkerSyntax
-        Marker lines of the language.
+        Marker lines of the file's language.
     """
 
     path: Path
@@ -43,23 +43,23 @@ class FileInfo:
     def from_file(
         file: Path, include_empty: bool = False, syntax: MarkerSyntax | None = None
     ) -> FileInfo | None:
-        """Return the blocks of a file, or None if the file has no markers or is skipped.
+        """Return a file and its blocks, or None if it has no markers or a ``skip-file`` marker.
 
         Parameters
         ----------
         file : Path
             Path of the file.
         include_empty : bool
-            If True, a file without markers is returned, too.
+            True to return a file without markers, too.
         syntax : MarkerSyntax, optional
-            Marker lines; chosen by the suffix of the file by default.
+            Marker lines of the language; default: chosen by the suffix of the file.
 
         Raises
         ------
         OSError
             If the file cannot be read.
         ValueError
-            If the file is not text or a marker is invalid; the message contains the line number.
+            If the file is not text, or a marker is invalid; the message contains the line number.
         """
         syntax = syntax or syntax_for(file)
         source = TextFile.read(file)
@@ -71,7 +71,7 @@ class FileInfo:
         return FileInfo(source.path, source.texts, blocks, syntax, source)
 
     def reload(self) -> None:
-        """Read the file again.
+        """Read the file and its blocks from disk again.
 
         Raises
         ------
@@ -83,19 +83,19 @@ class FileInfo:
         self.code_blocks = split_blocks(source.texts, self.syntax)
 
     def update(self, verbose: bool, dry_run: bool) -> bool:
-        """Write the blocks to the file if they differ from it.
+        """Write the blocks to the file if they differ from its lines.
 
         Parameters
         ----------
         verbose : bool
-            If True, print the difference.
+            True to print the difference.
         dry_run : bool
-            If True, do not write.
+            True to leave the file unchanged.
 
         Returns
         -------
         bool
-            True if the blocks differ from the file.
+            True if the blocks differ from the lines of the file.
         """
         new_lines = [line for block in self.code_blocks for line in block.lines]
         if list(self.lines) == new_lines:
@@ -112,7 +112,7 @@ class FileInfo:
 
 
 def _with_line_ends(blocks: list[CodeBlock], source: TextFile) -> list[Line]:
-    """Return the lines of the blocks; lines that were in the file keep their line ends."""
+    """Return the lines of the blocks; lines that the file contained keep their line ends."""
     newline = source.newline
     lines: list[Line] = []
     for block in blocks:
@@ -130,7 +130,7 @@ def _with_line_ends(blocks: list[CodeBlock], source: TextFile) -> list[Line]:
 
 
 def collect_files(paths: list[Path], source_exts: Collection[str]) -> list[FileInfo]:
-    """Return the files with markers among the given files and below the given folders, by path.
+    """Return the files with markers among the given files and in the given folders, by path.
 
     Raises
     ------
@@ -149,10 +149,10 @@ def collect_files(paths: list[Path], source_exts: Collection[str]) -> list[FileI
 
 
 def find_files(paths: Iterable[Path], source_exts: Collection[str]) -> list[Path]:
-    """Return the given files, and the files with a suffix below the given folders, each once.
+    """Return the given files, and the files with one of the suffixes in the given folders.
 
-    The result has absolute paths.  Folders whose name begins with a dot, and ``__pycache__``, are
-    not entered.
+    Each file is returned once, with its absolute path.  Folders whose name begins with a dot, and
+    ``__pycache__``, are not searched.
     """
     found: set[Path] = set()
     for path in paths:
@@ -162,7 +162,7 @@ def find_files(paths: Iterable[Path], source_exts: Collection[str]) -> list[Path
                     found |= {folder / name for name in names if Path(name).suffix in source_exts}
         else:
             found.add(path)
-    # A file with two names (links, `..`) would be written twice.
+    # A file that has two names (links, `..`) must not be written twice.
     by_target = {path.resolve(): path for path in sorted(found, reverse=True)}
     return sorted(Path(os.path.abspath(path)) for path in by_target.values())  # noqa: PTH100
 
@@ -178,6 +178,6 @@ def path_walk(
     on_error: Callable[[Exception], None] | None = None,
     follow_symlinks: bool = False,
 ) -> Iterable[tuple[Path, list[str], list[str]]]:
-    """Walk a folder like ``Path.walk`` of Python 3.12."""
+    """Yield the folders below a folder, like ``Path.walk`` of Python 3.12."""
     walk = os.walk(p, topdown=top_down, onerror=on_error, followlinks=follow_symlinks)
     return ((Path(folder), folders, names) for folder, folders, names in walk)

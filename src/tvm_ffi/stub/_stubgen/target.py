@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interface of a target language (`Generator`), and the list of targets."""
+"""Target languages: the interface `Generator`, and the list of implementations."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ __all__ = ["Generator", "generator_names", "get_generator", "split_import_object
 class Generator(Protocol):
     """A target language; a subclass inherits the methods that it does not need to change.
 
-    The pipeline passes `imports` from `new_imports` to the other methods for the same file; only
-    the generator knows its type.
+    `new_imports` creates an object for each file, which the pipeline passes as `imports` to the
+    other methods for that file.  Only the generator knows the type of the object.
     """
 
     name: str
     syntax: MarkerSyntax
     source_exts: frozenset[str]
     directive_kinds: frozenset[str]
-    writes_functions: bool  # True if --init-* writes files for prefixes without types
+    writes_functions: bool  # --init-* writes files for prefixes with functions only
 
     def new_imports(self) -> Any:
-        """Return an empty collection of imports for a file."""
+        """Return an empty collection for the imports of a file."""
 
     def begin_file(self, imports: Any, file: FileInfo, functions: Collection[str]) -> None:
         """Read the names that a file defines, after its directives and before its blocks.
 
-        `functions` are the names of the functions in the ``global`` blocks of the file.
+        `functions` contains the names of the functions in the ``global`` blocks of the file.
         """
 
     def end_file(self, file: FileInfo) -> None:
-        """Lay out the filled blocks of a file; does nothing by default."""
+        """Format the filled blocks of a file; the default does nothing."""
 
     def add_directive(self, imports: Any, name: str, payload: str, lineno: int) -> None:
         """Apply a directive; raise ValueError with the line number if it is invalid."""
 
     def default_ty_map(self) -> dict[str, str]:
-        """Return the default names of types by origin or type key."""
+        """Return the default names of types in the language, by origin or type key."""
         raise NotImplementedError
 
     def canonical_type_name(self, type_key: str) -> str:
-        """Return the full name of the class of a type."""
+        """Return the full name of a type's class in the language."""
         raise NotImplementedError
 
     def is_builtin(self, type_key: str) -> bool:
-        """Return True if the language's package has a class for a type."""
+        """Return True if the language's tvm-ffi package has a class for the type."""
         return False
 
     def generate_global_funcs_block(
@@ -66,7 +66,7 @@ class Generator(Protocol):
         imports: Any,
         opt: Options,
     ) -> None:
-        """Fill a ``global`` block; empties it by default."""
+        """Fill a ``global`` block with function stubs; the default empties it."""
         code.fill([])
 
     def generate_object_block(
@@ -83,33 +83,33 @@ class Generator(Protocol):
     def generate_import_section_block(
         self, code: CodeBlock, imports: Any, opt: Options, defined_types: set[str]
     ) -> None:
-        """Fill the ``import-section`` after all other blocks; `defined_types` are not imported."""
+        """Fill the ``import-section`` after all other blocks; omit imports of `defined_types`."""
 
     def generate_export_block(self, code: CodeBlock) -> None:
-        """Fill an ``export`` block; empties it by default."""
+        """Fill an ``export`` block, which re-exports a submodule; the default empties it."""
         code.fill([])
 
     def generate_all_block(self, code: CodeBlock, names: set[str], opt: Options) -> None:
-        """Fill the ``__all__`` block with the names of a file; empties it by default."""
+        """Fill the ``__all__`` block with the names of a file; the default empties it."""
         code.fill([])
 
     def generate_helpers_block(self, code: CodeBlock, opt: Options) -> None:
-        """Fill a block of helper functions; does nothing by default."""
+        """Fill a block of helper functions; the default does nothing."""
 
     def extra_export_names(self, imports: Any) -> set[str]:
-        """Return names for ``__all__`` besides functions; none by default."""
+        """Return names for ``__all__`` that are not functions; the default has none."""
         return set()
 
     def check_view(self, code_blocks: list[CodeBlock]) -> object:
-        """Return the value that ``--check`` compares; all lines by default."""
+        """Return the part of the blocks that ``--check`` compares; the default is all lines."""
         return tuple(line for block in code_blocks for line in block.lines)
 
     def init_filename(self) -> str:
-        """Return the name of the file that makes a folder a package."""
+        """Return the name of the package file, which makes a folder a package."""
         raise NotImplementedError
 
     def api_filename(self) -> str:
-        """Return the name of the file with the functions and types of a prefix."""
+        """Return the name of the API file, with the functions and types of a prefix."""
         raise NotImplementedError
 
     def import_section_index(self, lines: Sequence[str]) -> int:
@@ -119,7 +119,7 @@ class Generator(Protocol):
     def generate_init_file(
         self, code_blocks: list[CodeBlock], module_name: str, submodule: str
     ) -> str:
-        """Return the text to append to a package file; empty by default."""
+        """Return the text to append to a package file; the default is empty."""
         return ""
 
     def generate_api_file(
@@ -131,37 +131,37 @@ class Generator(Protocol):
         init_cfg: InitConfig,
         is_root: bool,
     ) -> str:
-        """Return the text to append to the file of a prefix.
+        """Return the text to append to the API file of a prefix.
 
         Parameters
         ----------
         code_blocks : list of CodeBlock
-            Present content of the file.
+            Blocks that the file contains now.
         ty_map : dict from str to str
             Full names of types by origin or type key.
         module_name : str
-            The prefix.
+            The prefix, which is also the module's name.
         object_infos : list of ObjectInfo
             Types under the prefix, parents first.
         init_cfg : InitConfig
-            Library of the package.
+            Values of the ``--init-*`` options, which name the library.
         is_root : bool
-            True if the file loads the library.
+            True for the API file that loads the library.
         """
         raise NotImplementedError
 
     def finalize_init(self, init_path: Path, generated_prefixes: set[str]) -> None:
-        """Connect the packages that ``--init-*`` has written; does nothing by default."""
+        """Connect the packages that ``--init-*`` has written; the default does nothing."""
 
 
 def split_import_object(payload: str) -> tuple[str, str, str]:
-    """Return name, flag and alias of the directive ``import-object: name;flag;alias``."""
+    """Split the payload of an ``import-object`` directive into name, flag and alias."""
     name, _, rest = payload.partition(";")
     flag, _, alias = rest.partition(";")
     return name.strip(), flag.strip(), alias.strip()
 
 
-# ORDER as shown to users; a module is imported when its target is used.
+# ORDER as in the help text.  The module of a target language is imported on its first use.
 _TARGETS = {
     "python": (".python.generator", "PythonGenerator"),
     "rust": (".rust.generator", "RustGenerator"),
@@ -169,17 +169,17 @@ _TARGETS = {
 
 
 def generator_names() -> list[str]:
-    """Return the names of the targets."""
+    """Return the names of the target languages."""
     return list(_TARGETS)
 
 
 def get_generator(target: str) -> Generator:
-    """Return the generator of a target.
+    """Return the generator of a target language.
 
     Raises
     ------
     ValueError
-        If the target is unknown.
+        If there is no generator for the target.
     """
     if target not in _TARGETS:
         known = ", ".join(generator_names())

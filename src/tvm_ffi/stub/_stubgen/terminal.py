@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terminal output of the tool: lines, diffs, ANSI colours."""
+"""Terminal output of ``tvm-ffi-stubgen``: lines, differences and ANSI colours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TERM_WHITE = "\x1b[37m"
 def print_line(text: str, colour: str = "") -> None:
     """Print a line, coloured if the output is a terminal and ``NO_COLOR`` is unset.
 
-    Control characters in file names and library texts are escaped.
+    Control characters in file names and in strings from libraries are escaped.
     """
     text = printable(text)
     if colour and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
@@ -36,18 +36,18 @@ def print_line(text: str, colour: str = "") -> None:
     encoding = sys.stdout.encoding or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-    except BrokenPipeError:  # the reader of the pipe has exited; the files are still written
+    except BrokenPipeError:  # the reader of the pipe has exited; continue without output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_unchanged(path: Path) -> None:
-    """Report that a file is up to date."""
+    """Report on the terminal that a file is up to date."""
     print_line(f"[File] {path}", TERM_CYAN)
     print_line("-----> Unchanged", TERM_CYAN)
 
 
 def print_changes(path: Path, old: Sequence[str], new: Sequence[str]) -> None:
-    """Print the difference between two texts."""
+    """Print the difference between the old and the new lines of a file."""
     print_line(f"[File] {path}", TERM_CYAN)
     for line in list(difflib.unified_diff(old, new, lineterm=""))[2:]:
         print_line(line, {"+": TERM_GREEN, "-": TERM_RED}.get(line[:1], ""))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text files that keep their encoding, byte order mark, line ends and permissions.
 
-A file is replaced by renaming a complete copy: readers see the old text or the new text, and a
-failure leaves the old text.
+A file is replaced by renaming a complete new file over it.  Readers therefore see the old text or
+the new text, and a failure leaves the old text.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ..._internal.regular_file import read_regular
 __all__ = ["Line", "TextFile"]
 
 _MAX_BYTES = 1 << 26
-# Compilers and editors agree on these line ends; str.splitlines splits at further characters.
+# Line ends that compilers and editors agree on; str.splitlines also splits at other characters.
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line and its line end, which is empty at the end of some files."""
+    """A line of a file and its line end, which may be empty in the last line."""
 
     text: str
     end: str
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class TextFile:
-    """The text of a file; empty if the file does not exist yet."""
+    """The lines and the encoding of a text file; no lines if the file does not exist yet."""
 
     path: Path
     lines: tuple[Line, ...] = ()
@@ -45,7 +45,7 @@ class TextFile:
 
     @staticmethod
     def read(path: Path) -> TextFile:
-        """Return the text of a file.
+        """Read a text file.
 
         Raises
         ------
@@ -66,28 +66,28 @@ class TextFile:
 
     @property
     def newline(self) -> str:
-        """The most frequent line end; the first one if several are equally frequent."""
+        """The most frequent line end of the file; among equally frequent ones, the first."""
         ends = [line.end for line in self.lines if line.end]
         return max(dict.fromkeys(ends), key=ends.count) if ends else "\n"
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Lines without line ends."""
+        """The lines of the file without line ends."""
         return tuple(line.text for line in self.lines)
 
     def replace(self, lines: list[Line]) -> None:
-        """Replace the text; the file keeps its permissions, and links to it stay valid.
+        """Replace the lines of the file; its permissions and the links to it do not change.
 
         Raises
         ------
         OSError, UnicodeEncodeError
-            If the text cannot be written; the file is then unchanged.
+            If the lines cannot be written; the file is then unchanged.
         """
         content = "".join(line.text + line.end for line in lines).encode(self.encoding)
         target = self.path.resolve()
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(target))
-        if target.exists() and not target.is_file():  # a terminal or a pipe
+        if target.exists() and not target.is_file():  # the target is a terminal or a pipe
             self.path.write_bytes(content)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -107,11 +107,11 @@ class TextFile:
 
 def _split(text: str) -> list[Line]:
     lines = [Line(*match.groups()) for match in _LINE.finditer(text)]
-    return lines[:-1]  # the pattern also matches the empty string at the end
+    return lines[:-1]  # without the empty match at the end of the text
 
 
 def _encoding_of(path: Path, content: bytes) -> str:
-    """Return the encoding by byte order mark or, in Python files, coding comment; else UTF-8."""
+    """Return the encoding from the byte order mark or Python's coding comment; else UTF-8."""
     if content.startswith(b"\xef\xbb\xbf"):
         return "utf-8-sig"
     if path.suffix not in {".py", ".pyi"}:
@@ -119,14 +119,14 @@ def _encoding_of(path: Path, content: bytes) -> str:
     try:
         return tokenize.detect_encoding(io.BytesIO(content).readline)[0]
     except SyntaxError as error:
-        # Bytes that are not UTF-8 also raise SyntaxError; decoding reports their line.
+        # Bytes that are not UTF-8 raise SyntaxError, too; `TextFile.read` reports their line.
         if "unknown encoding" in str(error):
             raise ValueError(f"{error} (line 1 or 2)") from None
         return "utf-8"
 
 
 def _copy_permissions(target: Path, new: Path) -> None:
-    """Give `new` the permissions of `target`, or the default permissions of a new file."""
+    """Give `new` the permissions of `target`; without a target, those of any new file."""
     if target.exists():
         shutil.copymode(target, new)
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python target."""
+"""The Python target of the stub generator."""
 
 from .generator import PythonGenerator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python blocks, and the files that ``--init-*`` creates."""
+"""Text of Python blocks, and of the Python files that ``--init-*`` creates."""
 
 from .._stubgen.python.block_text import (
     generate_python_all,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python modules and classes of native types."""
+"""Tables of Python modules and class names for native types."""
 
 from .._stubgen.python import imports as _imports
 from .._stubgen.python import type_names as _type_names

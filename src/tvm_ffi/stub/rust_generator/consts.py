@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rust keywords, and Rust names and sizes of native types."""
+"""Tables of Rust keywords, and of Rust names and sizes for native types."""
 
 from .._stubgen.rust import directives as _directives
 from .._stubgen.rust import field_types as _field_types
 from .._stubgen.rust import names as _names
 
-RUST_MAX_WIDTH = 100  # columns, the default of rustfmt
+RUST_MAX_WIDTH = 100  # line width in columns, the default of rustfmt
 
 RUST_ANY_BACKED_OPTIONAL_PAYLOADS = _field_types.RUST_ANY_BACKED_OPTIONAL_PAYLOADS
 RUST_DIRECTIVE_KINDS = _directives.RUST_DIRECTIVE_KINDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directives of Rust files: facts about types that reflection does not provide."""
+"""Directives of Rust files: properties of types and fields that reflection does not provide."""
 
 from .._stubgen.rust.directives import Directives, EnumSpec
 

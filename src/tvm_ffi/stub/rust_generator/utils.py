@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names, imports, types and module paths in Rust."""
+"""Rust names, ``use`` declarations, types and module paths for generated code."""
 
 from .._stubgen.rust.field_types import render_rust_type
 from .._stubgen.rust.imports import RustImports, RustUse

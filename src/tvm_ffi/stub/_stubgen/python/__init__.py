@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python stubs: `generator` implements `Generator`, the other modules write its text."""
+"""Python stubs: `generator` implements `Generator`; the other modules generate parts of stubs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python blocks: ``global``, ``object``, ``import-section``, ``export`` and ``__all__``."""
+"""Content of Python blocks: ``global``, ``object``, ``import-section``, ``export``, ``__all__``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _unformatted(body: Iterable[str], *, sorts_imports: bool = False) -> list[st
     return ["# fmt: off", *body, "# fmt: on"]
 
 
-# ---- Functions ---------------------------------------------------------------------------------
+# ---- Function blocks ---------------------------------------------------------------------------
 
 
 def generate_python_global_funcs(
@@ -50,7 +50,7 @@ def generate_python_global_funcs(
     *,
     names: FileNames = _NO_NAMES,
 ) -> None:
-    """Fill a ``global`` block: a call that sets module attributes, and the function stubs."""
+    """Fill a ``global`` block: a call that sets module attributes, then the function stubs."""
     if not global_funcs:
         code.fill([])
         return
@@ -69,7 +69,7 @@ def generate_python_global_funcs(
 
 
 def _init_func(module: str, imports: list[ImportItem]) -> str:
-    """Return the name of `init_ffi_api` from a module; each further module gets a suffix."""
+    """Return the alias of a module's `init_ffi_api` in the file; a second module's has a number."""
     item = ImportItem(f"{module}.init_ffi_api", alias=_INIT_FUNC)
     others = [entry for entry in imports if (entry.alias or "").startswith(_INIT_FUNC)]
     same = next((entry for entry in others if entry.full_name == item.full_name), None)
@@ -91,7 +91,7 @@ def _global_stub(func: FuncInfo, type_names: TypeNames, indent: int, own_classes
     return "\n".join(render_signature(signature, name, type_names, indent))
 
 
-# ---- Classes -----------------------------------------------------------------------------------
+# ---- Class blocks ------------------------------------------------------------------------------
 
 
 def generate_python_object(
@@ -103,7 +103,7 @@ def generate_python_object(
     *,
     names: FileNames = _NO_NAMES,
 ) -> None:
-    """Fill an ``object`` block in the body of a class: fields, constructors and methods."""
+    """Fill an ``object`` block in a class body with fields, constructors and methods."""
     members = {field.name for field in obj_info.fields}
     members |= {method.schema.name for method in obj_info.methods}
     type_names = TypeNames(ty_map, imports, names, members)
@@ -126,10 +126,10 @@ def generate_python_object(
 
 
 def _compatible(stubs: list[str], info: ObjectInfo) -> list[str]:
-    """Suppress override errors for ``__ffi_init__``, which differs from the parent's.
+    """Add comments that let type checkers accept an ``__ffi_init__`` unlike the parent's.
 
-    Type checkers exempt ``__init__`` themselves.  Whether they report an error depends on the
-    enclosing class.
+    Only ``__ffi_init__`` needs such a comment: type checkers do not compare ``__init__`` with the
+    parent's.  The comment also allows that there is no error, which depends on the enclosing class.
     """
     if info.parent_type_key in {None, "ffi.Object"}:
         return stubs
@@ -145,7 +145,7 @@ def _compatible(stubs: list[str], info: ObjectInfo) -> list[str]:
 def generate_python_import_section(
     code: CodeBlock, imports: list[ImportItem], opt: Options
 ) -> None:
-    """Fill the ``import-section``."""
+    """Fill the ``import-section`` with the import statements of a file."""
     at_run_time = {item.statement_key for item in imports if not item.type_checking_only}
     late = {item.statement_key for item in imports if item.type_checking_only} - at_run_time
     if late:
@@ -183,7 +183,7 @@ def generate_python_export(code: CodeBlock) -> None:
 
 
 def generate_python_all(code: CodeBlock, names: set[str], opt: Options) -> None:
-    """Fill the ``__all__`` block: constants, then classes, then functions, each sorted."""
+    """Fill the ``__all__`` block: constants, then classes, then functions, each group sorted."""
     code.fill(f'"{name}",' for name in sorted(filter(is_name, names), key=_order_in_all))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stubs of classes: fields, constructors and methods, whose parameters have no names."""
+"""Stubs of classes and of functions without signatures, whose parameters have no names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TypeName = Callable[[str], str]
 
 
 def _parameter_name(text: str) -> str:
-    """Return the parameter name for a positional field, made an identifier if necessary."""
+    """Return the parameter name for a field: its name, made an identifier if necessary."""
     name = text if text.isidentifier() else "".join(c if c.isalnum() else "_" for c in text)
     if not name.isidentifier():
         name = f"_{name}"
@@ -30,14 +30,14 @@ def _parameter_name(text: str) -> str:
 
 
 def _text(schema: TypeSchema, ty_map: _TypeName) -> str:
-    """Return the annotation of a type; strict type checkers require the arguments of a tuple."""
+    """Return the annotation of a type; a tuple gets arguments, as strict type checkers require."""
     text = TypeSchema.output_repr(schema, ty_map)
     if schema.origin == "tuple" and schema.args is None:
         return f"{text}[{ty_map('Any')}, ...]"
     return text
 
 
-# ---- Functions ---------------------------------------------------------------------------------
+# ---- Function stubs ----------------------------------------------------------------------------
 
 
 def render_func_signature(
@@ -51,17 +51,17 @@ def render_func_signature(
     Parameters
     ----------
     func : FuncInfo
-        The function.
+        The function without a signature.
     ty_map : callable
-        Returns the name of an origin.
+        Returns the Python name for the origin of a type.
     indent : int
-        Spaces before the line.
+        Number of spaces before the line.
     input_ty_map : callable, optional
-        Returns the name of an origin in a parameter; `ty_map` by default.
+        Returns the Python name for an origin in a parameter; default: `ty_map`.
     """
     name = func.schema.name.rpartition(".")[2]
     parameters = _parameters(func, input_ty_map or ty_map)
-    if name == "__ffi_init__":  # the native constructor returns the object
+    if name == "__ffi_init__":  # the method returns None, unlike the native constructor
         return _line(indent, name, parameters, "None")
     groups = func.schema.named_args
     result = _text(groups["return"][0], ty_map) if groups else ty_map("Any")
@@ -84,11 +84,11 @@ def _parameters(func: FuncInfo, ty_map: _TypeName) -> list[str]:
     return [*typed, "/"] if typed else []
 
 
-# ---- Classes -----------------------------------------------------------------------------------
+# ---- Class members -----------------------------------------------------------------------------
 
 
 def render_object_fields(info: ObjectInfo, ty_map: _TypeName, indent: int) -> list[str]:
-    """Return one annotation per field, without inherited fields."""
+    """Return an annotation for each field that the type adds to its parent."""
     space = " " * indent
     return [
         f"{space}{field.name}: {_text(field, ty_map)}"
@@ -108,7 +108,8 @@ def render_object_init(
 ) -> list[str]:
     """Return the ``__init__`` that `tvm_ffi.register_object` creates; empty without a constructor.
 
-    Its parameters are the fields, or those of the native constructor if their number differs.
+    Its parameters are the fields, unless the native constructor has another number of parameters;
+    then they are those of the native constructor.
     """
     if not info.has_init:
         return []
@@ -122,7 +123,7 @@ def render_object_init(
 def render_object_ffi_init(
     info: ObjectInfo, ty_map: _TypeName, indent: int, input_ty_map: _TypeName | None = None
 ) -> list[str]:
-    """Return ``__ffi_init__`` of an automatic constructor; otherwise it is one of the methods."""
+    """Return ``__ffi_init__`` if the constructor is automatic; else it is among the methods."""
     if not info.has_init or _native_constructors(info):
         return []
     return [_init_line("__ffi_init__", info, input_ty_map or ty_map, indent)]
@@ -138,8 +139,8 @@ def render_object_methods(
 ) -> list[str]:
     """Return the stubs of all methods, without inherited methods.
 
-    Overloads are consecutive; with `implement` their implementation follows, which type checkers
-    require outside interface files.
+    Overloads of a method are consecutive.  With `implement`, their implementation follows, which
+    type checkers require outside of interface files (.pyi).
     """
     lines: list[str] = []
     overloads: dict[str, list[FuncInfo]] = {}
@@ -158,7 +159,7 @@ def render_object_methods(
 def _with_overloads(
     stubs: list[str], ty_map: _TypeName, indent: int, is_static: bool, implement: bool
 ) -> list[str]:
-    """Return functions with the same name and their decorators."""
+    """Return the stubs of a function or of its overloads, with the decorators that they need."""
     space = " " * indent
     decorators = [f"{space}@staticmethod"] if is_static else []
     if len(stubs) == 1:
@@ -178,7 +179,7 @@ def _native_constructors(info: ObjectInfo) -> list[FuncInfo]:
 
 
 def _takes_fields(func: FuncInfo, info: ObjectInfo) -> bool:
-    """Return True if a native constructor has one parameter per field."""
+    """Return True if a native constructor has as many parameters as there are fields."""
     params = (func.schema.named_args or {}).get("params")
     return params is None or len(params) == len(info.init_fields)
 
@@ -191,7 +192,7 @@ def _renamed(
 
 
 def _init_line(name: str, info: ObjectInfo, ty_map: _TypeName, indent: int) -> str:
-    """Return a constructor whose parameters are the fields, required fields first."""
+    """Return a constructor stub whose parameters are the fields, required fields first."""
     names = {field.name for field in info.init_fields}
     parameters = ["_self" if "self" in names else "self"]
     positional = [field for field in info.init_fields if not field.kw_only]

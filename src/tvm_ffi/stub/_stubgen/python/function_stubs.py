@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stubs of functions with signatures: parameters, defaults, annotations and docstrings.
 
-A parameter accepts every type that a call converts; a result has the type that a call returns.
-Inside a callback type the roles are swapped: its arguments are results of native code.
+A parameter accepts every type that a call converts, and a result has the type that a call returns.
+Inside a callback's type the roles are swapped: native code passes the arguments of the callback.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _MAPPINGS = ("Map", "Dict", "dict")
 def render_signature(
     signature: Signature, name: str, type_names: TypeNames, indent: int
 ) -> list[str]:
-    """Return the stub of a function.
+    """Return the lines of a function stub.
 
     Parameters
     ----------
     signature : Signature
         Parameters and results of the function.
     name : str
-        Name in Python.
+        Name of the function in Python.
     type_names : TypeNames
-        Names of classes in the file.
+        Names of types in the file.
     indent : int
-        Spaces before each line.
+        Number of spaces before each line.
     """
     annotations = _Annotations(signature, type_names)
     parameters = ", ".join(_parameters(signature.parameters, annotations))
@@ -63,7 +63,7 @@ def _parameters(parameters: Iterable[Parameter], annotations: _Annotations) -> I
 
 
 def _constant(value: Any) -> str:
-    """Return the literal of a default value, or ``...`` if it has none."""
+    """Return the literal of a default value, or ``...`` if the value has no literal."""
     if isinstance(value, float) and not math.isfinite(value):
         return "..."
     if isinstance(value, tuple) and any(_constant(item) == "..." for item in value):
@@ -71,16 +71,16 @@ def _constant(value: Any) -> str:
     return repr(value)
 
 
-# ---- Types -------------------------------------------------------------------------------------
+# ---- Annotations -------------------------------------------------------------------------------
 
 
 def _has_tensor(schema: Schema) -> bool:
-    """Return True if a value of the type may be or contain a tensor."""
+    """Return True if a value of the type may be a tensor or contain one."""
     return schema.origin in ("Tensor", "Any") or any(map(_has_tensor, schema.args or ()))
 
 
 class _Annotations:
-    """Annotations of one function.
+    """Annotations for the parameters and results of one function.
 
     A call with torch tensors returns torch tensors.  Annotations cannot express that the type of a
     result depends on the arguments, so a tensor result is Any if a parameter may be a tensor.
@@ -119,12 +119,12 @@ class _Annotations:
         if not (args or origin == "tuple"):
             return self._plain(origin, is_input)
         name = self._names.for_parameters(origin) if is_input else self._names(origin)
-        if schema.args is None:  # a tuple of any length
+        if schema.args is None:  # a tuple with any number of elements
             return f"{name}[{self._names('Any')}, ...]"
         return f"{name}[{', '.join(self._arguments(schema, is_input)) or '()'}]"
 
     def _arguments(self, schema: Schema, is_input: bool) -> Iterator[str]:
-        """Yield the type arguments of a container; keys are invariant, so they are not widened."""
+        """Yield the type arguments of a container; key types are invariant, so not widened."""
         for number, arg in enumerate(schema.args or ()):
             is_key = number == 0 and schema.origin in _MAPPINGS
             yield self._text(arg, is_input and not is_key)
@@ -154,24 +154,24 @@ class _Annotations:
         return f"{self._names('Callable')}[{params}, {result}]"
 
 
-# ---- Docstrings ---------------------------------------------------------------------------------
+# ---- Docstrings of stubs ------------------------------------------------------------------------
 
 
 def _documentation(signature: Signature) -> str | None:
-    """Return the docstring: the documentation, and the signature with its shapes and directions."""
+    """Return the docstring of a stub: the documentation, then the text of the signature."""
     line = str(replace(signature, doc=None)) if _is_declared(signature) else ""
     paragraphs = ((signature.doc or "").strip(), line and f"``{line}``")
     return "\n\n".join(filter(None, paragraphs)) or None
 
 
 def _is_declared(signature: Signature) -> bool:
-    """Return True if the signature has more than types: parameter names or shapes."""
+    """Return True if the signature has parameter names or shapes, so its text is worth showing."""
     tensors = (type_ for type_ in signature.types if isinstance(type_, TensorType))
     return signature.has_names or any(tensor.shape is not None for tensor in tensors)
 
 
 def _docstring(text: str, margin: str) -> list[str]:
-    """Return the lines of a docstring; quotes and control characters are escaped."""
+    """Return the lines of a docstring, with quotes and control characters escaped."""
     lines = ["".join(map(_escaped, line)).rstrip() for line in text.splitlines()]
     if len(lines) == 1:
         return [f'{margin}"""{lines[0]}"""']

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`PythonGenerator`, the Python implementation of `Generator`."""
+"""`PythonGenerator`, the implementation of `Generator` for Python stubs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PythonGenerator(Generator):
         )
 
     def add_directive(self, imports: PythonImports, name: str, payload: str, lineno: int) -> None:
-        """Apply ``import-object: full.name;type_checking_only;alias``."""
+        """Apply a directive ``import-object: full.name;type_checking_only;alias``."""
         if name not in self.directive_kinds:
             raise ValueError(f"Unknown directive `{name}` at line {lineno}")
         full_name, flag, alias = split_import_object(payload)
@@ -109,7 +109,7 @@ class PythonGenerator(Generator):
         generate_python_all(code, names, opt)
 
     def extra_export_names(self, imports: PythonImports) -> set[str]:
-        """Return the class names, and ``LIB`` if the file loads the library."""
+        """Return the class names of the file, and ``LIB`` if the file loads the library."""
         classes = set(imports.names.classes.values())
         return classes | {"LIB"} if imports.has_lib_load else classes
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports and defined names of a Python file, and its import statements."""
+"""Imports of a Python file, the names that the file defines, and its import statements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
     "quoted",
 ]
 
-# Module of a type by the first part of its key, where the two differ.
+# Python module of a type by the first component of its type key, where the two differ.
 MOD_MAP = {
     "testing": "tvm_ffi.testing",
     "ffi": "tvm_ffi",
@@ -27,17 +27,17 @@ MOD_MAP = {
 
 @dataclass(init=False, repr=False)
 class ImportItem:
-    """A name that a file imports.
+    """A name that a Python file imports.
 
     Parameters
     ----------
     full_name : str
-        Name with its module, or a module if it has no dot.  The first part of a type key becomes a
-        module: ``ffi.X`` is ``tvm_ffi.X``.
+        Name with its module, or a module if there is no dot.  A type key is also allowed: its first
+        component becomes the Python module, so ``ffi.X`` is ``tvm_ffi.X``.
     type_checking_only : bool
-        True if the import is for type checkers only.
+        True if only type checkers execute the import.
     alias : str, optional
-        Name after ``as``.
+        Name after ``as`` in the import statement.
     """
 
     mod: str
@@ -56,22 +56,22 @@ class ImportItem:
 
     @property
     def full_name(self) -> str:
-        """Name with its module."""
+        """Name of the imported object with its module."""
         return f"{self.mod}.{self.name}" if self.mod else self.name
 
     @property
     def name_with_alias(self) -> str:
-        """Text after ``import``."""
+        """Text after ``import`` in the statement."""
         return f"{self.name} as {self.alias}" if self.alias else self.name
 
     @property
     def statement_key(self) -> tuple[str, str]:
-        """Module and imported name, as `import_statements` takes them."""
+        """Pair of module and imported name, the argument of `import_statements`."""
         return self.mod, self.name_with_alias
 
     @property
     def bound_name(self) -> str:
-        """Name in the importing file."""
+        """Name of the imported object in the importing file."""
         return self.alias or self.name
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class ImportItem:
 
 @dataclass(frozen=True)
 class FileNames:
-    """Names that a file defines, known before its blocks are written.
+    """Names that a file defines; they are known before its blocks are written.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class FileNames:
     functions : frozenset of str
         Names of the functions in the ``global`` blocks.
     is_interface : bool
-        True for a ``.pyi`` file, where overloads have no implementation.
+        True for an interface file (.pyi), in which overloads have no implementation.
     """
 
     classes: Mapping[str, str] = field(default_factory=dict)
@@ -102,12 +102,12 @@ class FileNames:
 
 @dataclass
 class PythonImports:
-    """Imports and defined names of a file.
+    """Imports of a Python file, and the names that the file defines.
 
     Parameters
     ----------
     items : list of ImportItem
-        The imports.
+        The imported names.
     has_lib_load : bool
         True if the file loads the library as ``LIB``.
     """
@@ -118,12 +118,12 @@ class PythonImports:
 
 
 def is_name(text: str) -> bool:
-    """Return True if Python code can use `text` as a name."""
+    """Return True if `text` is an identifier and not a keyword."""
     return text.isidentifier() and not keyword.iskeyword(text)
 
 
 def quoted(text: str) -> str:
-    """Return a string literal with double quotes."""
+    """Return a Python string literal with double quotes."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interface file (.pyi) of a library (``--library``): its functions in a module or a class.
 
-The tool owns the whole file; a file with another first line is not overwritten.
+The tool writes the whole file.  It does not overwrite a file that begins with another first line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _UNKNOWN = Signature.from_type_schema(Schema("Callable"))
 
 
 def write_library_stubs(run: Run, library: str, output: Path, class_name: str | None) -> None:
-    """Update or compare the interface file `output`; `class_name` is optional."""
+    """Write the interface file `output` or, with ``--check``, compare it.
+
+    The functions are methods of `class_name`; None selects module functions.
+    """
     path = Path(library)
     read = partial(_signatures_of, path.absolute() if path.exists() else path)
     signatures = run.guarded(path, read)
@@ -48,7 +51,7 @@ def _signatures_of(path: Path) -> dict[str, Signature | None]:
 
 
 def _signature_of(module: Module, name: str) -> Signature | None:
-    """Return the signature of a function with its documentation."""
+    """Return the signature of a function, including its documentation; None if it has none."""
     signature = module.get_function_signature(name)
     return signature and replace(signature, doc=module.get_function_doc(name))
 
@@ -72,7 +75,7 @@ def _update(run: Run, output: Path, lines: list[str]) -> None:
         old.replace([Line(line, old.newline) for line in lines])
 
 
-# ---- Text --------------------------------------------------------------------------------------
+# ---- Text of the interface file ----------------------------------------------------------------
 
 
 def library_file(
@@ -83,12 +86,12 @@ def library_file(
     Parameters
     ----------
     functions : mapping of str to Signature
-        Signatures by name; None if unknown.
+        Signatures by function name; None for a function without a signature.
     class_name : str, optional
         Name of a class derived from `tvm_ffi.Module` that contains the functions; by default they
         are module functions.
     indent : int
-        Spaces before the methods of the class.
+        Number of spaces before the methods of the class.
     """
     imports: list[ImportItem] = []
     taken = set(functions) if class_name is None else {*functions, *dir(Module), class_name}
@@ -117,7 +120,7 @@ def library_file(
 
 
 def _ty_map(signatures: Iterable[Signature | None]) -> dict[str, str]:
-    """Return the names of types; a type without a class in the package is an ``Object``."""
+    """Return Python names by type key; a type without a class in this package is an ``Object``."""
     ty_map = dict(TY_MAP_DEFAULTS)
     for signature in signatures:
         for type_ in signature.types if signature is not None else ():
@@ -134,7 +137,7 @@ def _origins(schema: Schema) -> Iterator[str]:
 
 
 def _has_class(origin: str) -> bool:
-    """Return True if `tvm_ffi` or ``ctypes`` has the class of an origin."""
+    """Return True if `tvm_ffi` or ``ctypes`` has a class for the type."""
     module, _, name = origin.rpartition(".")
     if module == "ffi":
         return hasattr(core, name) or hasattr(_tensor, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a new Python package: ``__init__.py`` and ``_ffi_api.py``."""
+"""Text of the files of a new Python package (``--init-*``): ``__init__.py``, ``_ffi_api.py``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REGISTER, _LOAD = "_FFI_REG_OBJ", "_FFI_LOAD_LIB"
 def generate_python_init(
     code_blocks: list[CodeBlock], module_name: str, submodule: str, syntax: MarkerSyntax
 ) -> str:
-    """Return the text to append to an ``__init__.py``: the export of the API file."""
+    """Return the text to append to an ``__init__.py``: a block that re-exports the API file."""
     if any((block.kind, block.param) == ("export", submodule) for block in code_blocks):
         return ""
     header = "" if code_blocks else f'"""Package {module_name}."""\n'
@@ -60,7 +60,7 @@ def generate_python_ffi_api(
 def _class_text(
     info: ObjectInfo, local: set[str], ty_map: dict[str, str], syntax: MarkerSyntax
 ) -> str:
-    """Return the class of a type, with an empty block."""
+    """Return a class statement for a type, with an empty ``object`` block."""
     key = str(info.type_key)
     parent = info.parent_type_key or "ffi.Object"
     text = "\n\n"
@@ -69,7 +69,7 @@ def _class_text(
     else:
         full_name = ty_map.get(parent, parent)
         if "." not in full_name or not all(map(is_name, full_name.split("."))):
-            full_name = "ffi.Object"  # the parent class cannot be imported by its key
+            full_name = "ffi.Object"  # the parent's type key is not a valid import name
         base = f"_{full_name.replace('.', '_')}"
         text += _import_object(syntax, full_name, base)
     text += f"@{_REGISTER}({quoted(key)})\nclass {class_name(key)}({base}):\n"
@@ -78,7 +78,7 @@ def _class_text(
 
 
 def class_name(type_key: str) -> str:
-    """Return the class name of a type: the last part of its key, made an identifier."""
+    """Return the class name of a type: the last component of its key, made an identifier."""
     leaf = type_key.rpartition(".")[2]
     if is_name(leaf):
         return leaf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Context of blocks in a Python file: the enclosing classes, and the position of imports."""
+"""Context of a block in a Python file: the class that contains it, and where to insert imports."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CLASS = re.compile(r"(?P<margin>\s*)class\s+(?P<name>\w+)")
 
 
 def classes_of(code_blocks: Sequence[CodeBlock]) -> dict[str, str]:
-    """Return the names of the classes around ``object`` blocks, by type key.
+    """Return the names of the classes that contain ``object`` blocks, by type key.
 
-    A block outside of a class gets the class name that follows from the type key.
+    For a block outside of a class, the name is derived from the type key.
     """
     return {
         str(block.param): _enclosing_class(code_blocks[:i], block) or class_name(str(block.param))
@@ -28,7 +28,7 @@ def classes_of(code_blocks: Sequence[CodeBlock]) -> dict[str, str]:
 
 
 def _enclosing_class(before: Sequence[CodeBlock], block: CodeBlock) -> str | None:
-    """Return the class whose ``class`` line is nearest and less indented than the block."""
+    """Return the name of the class that contains a block, judged by indentation; else None."""
     for line in _reversed_lines(before):
         margin = line[: len(line) - len(line.lstrip())]
         if len(margin) >= len(block.margin) or not line.strip() or line.lstrip().startswith("#"):

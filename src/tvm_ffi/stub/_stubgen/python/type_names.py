@@ -10,7 +10,7 @@ from .imports import FileNames, ImportItem, is_name
 
 __all__ = ["TY_MAP_DEFAULTS", "TY_MAP_INPUT_DEFAULTS", "TypeNames"]
 
-# Full names of types by origin or type key.
+# Full Python names of types, by origin (the head of a type, such as Array) or type key.
 TY_MAP_DEFAULTS = {
     "Any": "typing.Any",
     "Callable": "typing.Callable",
@@ -22,7 +22,7 @@ TY_MAP_DEFAULTS = {
     "Tensor": "ffi.Tensor",
     "dtype": "ffi.dtype",
     "Device": "ffi.Device",
-    # Runtime types whose class is not an attribute of `tvm_ffi`.
+    # Runtime types whose class is in a submodule, not an attribute of `tvm_ffi`.
     "ffi.Enum": "tvm_ffi.dataclasses.Enum",
     "ffi.EnumState": "tvm_ffi.dataclasses.EnumState",
     "ffi.Error": "tvm_ffi.core.Error",
@@ -31,13 +31,13 @@ TY_MAP_DEFAULTS = {
     "ffi.StrEnum": "tvm_ffi.dataclasses.StrEnum",
     "ffi.reflection.AccessPath": "tvm_ffi.access_path.AccessPath",
     "ffi.reflection.AccessStep": "tvm_ffi.access_path.AccessStep",
-    # Types without a class.
+    # Runtime types without a Python class; annotations name their base class.
     "ffi.Unchanged": "ffi.Object",
     "ffi.VisitErrorContext": "ffi.Object",
 }
 
-# Full names of parameter types, where they differ: a call converts any sequence or mapping to a
-# container, and any framework's array to a tensor.
+# Full Python names for parameters, where they differ from those for results: a call converts any
+# sequence or mapping to a container, and any framework's array to a tensor.
 TY_MAP_INPUT_DEFAULTS = {
     "Array": "collections.abc.Sequence",
     "List": "collections.abc.Sequence",
@@ -50,18 +50,18 @@ _WITHOUT_CLASS = {"None", "Optional", "Union"}
 
 
 class TypeNames:
-    """Callable that returns the name to print for an origin, and records its import.
+    """Callable that returns the Python name for an origin, and records the import of the name.
 
     Parameters
     ----------
     ty_map : dict from str to str
-        Full names by origin: the defaults, changed by the file's directives.
+        Full names by origin: the defaults, changed by the ``ty-map`` directives of the file.
     imports : list of ImportItem
         Imports of the file; extended by this class.
     names : FileNames
         Names that the file defines.
     members : collection of str
-        Attributes of the class that contains the annotations; they hide global names.
+        Attributes of the class that contains the annotations; in the class body they hide globals.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class TypeNames:
         if "." not in full_name:
             return self._bare_name(full_name, is_renamed)
         if not all(map(is_name, full_name.split("."))):
-            return self("Object")  # the class cannot be imported by this name
+            return self("Object")  # the full name is not a valid import name
         return self.bind(full_name)
 
     def is_renamed(self, origin: str) -> bool:
-        """Return True if a directive changes the name of an origin."""
+        """Return True if a ``ty-map`` directive changes the name of an origin."""
         default = TY_MAP_DEFAULTS.get(origin, origin)
         return self._ty_map.get(origin, default) != default
 
@@ -100,7 +100,7 @@ class TypeNames:
         return self.bind(wider)
 
     def bind(self, full_name: str) -> str:
-        """Import a class, and return its name in the file: an alias if its own name is taken."""
+        """Import a class; return its name in the file, which is an alias if the name is taken."""
         item = ImportItem(full_name, type_checking_only=True)
         imported = {
             other.bound_name for other in self._imports if other.full_name != item.full_name
@@ -117,7 +117,7 @@ class TypeNames:
     def _bare_name(self, name: str, is_renamed: bool) -> str:
         if hasattr(builtins, name):
             return self.bind(f"builtins.{name}") if name in self._taken else name
-        # Without a module there is nothing to import, unless a directive chose the name.
+        # A name without a module cannot be imported, but a directive may have chosen a local name.
         return name if is_renamed else self("Object")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rust blocks: ``object`` and ``import-section``."""
+"""Content of Rust blocks: ``object`` and ``import-section``."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def generate_rust_object(
     code : CodeBlock
         The block to fill.
     ty_map : dict from str to str
-        Rust paths by origin.
+        Rust paths of types, by origin.
     imports : RustImports
-        Used paths of the file; extended by this function.
+        Paths that the file uses; this function adds paths.
     opt : Options
-        Command line.
+        The parsed command line.
     obj_info : ObjectInfo
-        The type.
+        The type to generate.
     declared : mapping from str to tuple of str
-        Module path of every type that a file of this run defines.
+        Module path of every type that a file of this run defines, by type key.
     own : set of str, optional
-        Keys of the types that this file defines; by default the type itself.
+        Keys of the types that this file defines; default: the type itself.
 
     Raises
     ------
     ValueError
-        If no file defines a type that this type needs, or a directive does not match the type.
+        If no file defines a type that this type needs, or a directive names a missing field.
     """
     key = str(obj_info.type_key)
     types = FieldTypes(imports, ty_map, declared, own if own is not None else {key})
@@ -94,7 +94,7 @@ def _verdict(infos: Mapping[str, ObjectInfo], key: str, types: FieldTypes) -> Ve
 def generate_rust_import_section(
     code: CodeBlock, imports: RustImports, opt: Options, defined_types: set[str]
 ) -> None:
-    """Fill the ``import-section``: ``use`` lines, and header-only structs for crate types."""
+    """Fill the ``import-section``: ``use`` lines, then structs for base types from the crate."""
     lines = sorted({use.as_use_line() for use in imports.items} - {""})
     for type_key, base in imports.builtin_mirrors.items():
         lines += [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directives of Rust files: facts about types that reflection does not provide."""
+"""Directives of Rust files: properties of types and fields that reflection does not provide."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MEMBER = re.compile(r"(?P<name>\w+)\s*=\s*(?P<value>-?\d+)")
 
 @dataclass(frozen=True)
 class EnumSpec:
-    """An enum for an integer field: name, integer type, and pairs of member and value."""
+    """A Rust enum for an integer field: name, integer type, and pairs of member and value."""
 
     name: str
     repr: str
@@ -45,7 +45,7 @@ class EnumSpec:
 
 @dataclass
 class Directives:
-    """Directives by type key or by ``type_key.field``."""
+    """The directives of Rust files, by type key or by ``type_key.field``."""
 
     field_types: dict[str, str] = field(default_factory=dict)
     nullable: set[str] = field(default_factory=set)
@@ -55,7 +55,7 @@ class Directives:
     custom_new: set[str] = field(default_factory=set)
 
     def add(self, name: str, payload: str, lineno: int) -> None:
-        """Add a directive.
+        """Add the directive of one line.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Directives:
             self.custom_new.add(key)
 
     def merge(self, other: Directives) -> None:
-        """Add the directives of another file, which may define the parents of a type."""
+        """Add the directives of another file, which may concern parents of this file's types."""
         self.field_types.update(other.field_types)
         self.nullable |= other.nullable
         self.enums.update(other.enums)
@@ -98,7 +98,7 @@ class Directives:
         self.custom_new |= other.custom_new
 
     def unknown_subjects(self, fields_by_type: dict[str, set[str]]) -> list[str]:
-        """Return the directive subjects whose type is in the mapping but whose field is not."""
+        """Return the subjects of directives whose type is in the mapping but whose field is not."""
         subjects = [*self.field_types, *self.nullable, *self.enums]
         return sorted(
             subject

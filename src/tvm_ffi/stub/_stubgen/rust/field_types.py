@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rust types of native fields: a type with the same layout, or None."""
+"""Rust types of native fields: the type that has the same memory layout, if there is one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FieldType", "FieldTypes", "render_rust_type"]
 # ---- Tables (sizes in bytes) -------------------------------------------------------------------
 
 RUST_POINTER_SIZE = 8
-# An optional scalar or string is a tagged value; an optional object is a nullable pointer.
+# An optional number or string is a 16-byte tagged value; an optional object is a nullable pointer.
 RUST_OPTIONAL_FIELD_SIZE = 16
 RUST_OBJECT_OPTIONAL_FIELD_SIZE = 8
 RUST_OPTIONAL_PATH = "tvm_ffi::Optional"
@@ -63,28 +63,28 @@ RUST_TY_MAP_DEFAULTS = {
     "ffi.reflection.AccessPath": "tvm_ffi::reflection::AccessPath",
     "ffi.reflection.AccessStep": "tvm_ffi::reflection::AccessStep",
 }
-# Types without a Rust type of the same layout.
+# Origins for which Rust has no type with the same layout.
 RUST_UNSUPPORTED_ORIGINS = frozenset({"Dict", "Union", "tuple"})
-# Types that constructors take by value; other parameters are `impl Into<T>`.
+# Types that constructors take by value; parameters of other types are `impl Into<T>`.
 RUST_EXACT_PARAMS = frozenset({*RUST_SCALAR_WIDTHS, "isize", "usize"})
 
-_ANY_SIZE = 16  # bytes of a tagged value
-# Sizes of values that are not pointers.
+_ANY_SIZE = 16  # size of a tagged value in bytes
+# Sizes in bytes of field types that are not pointers.
 _PLAIN_SIZES = {"Any": _ANY_SIZE, "str": 16, "bytes": 16, "Device": 8, "dtype": 4, "bool": 1}
 
 
 @dataclass(frozen=True)
 class FieldType:
-    """Rust type of a field.
+    """Rust type of a native field.
 
     Parameters
     ----------
     text : str
         The type as Rust text.
     is_pointer : bool
-        True if the field is a null pointer in a partially initialized object.
+        True if the field is a null pointer while the object is only partially initialized.
     needs_drop : bool
-        True if the field must be dropped.
+        True if the field has a destructor, so it must be dropped.
     """
 
     text: str
@@ -98,16 +98,16 @@ class FieldType:
 
 
 class FieldTypes:
-    """Rust types in one file.
+    """Rust types of the fields in one file.
 
     Parameters
     ----------
     imports : RustImports
-        Used paths of the file; extended by this class.
+        Paths that the file uses; this class adds paths.
     ty_map : dict from str to str
-        Rust paths by origin: the defaults, changed by the file's directives.
+        Rust paths by origin: the defaults, changed by the ``ty-map`` directives of the file.
     declared : mapping from str to tuple of str
-        Module path of every type that a file of this run defines.
+        Module path of every type that a file of this run defines, by type key.
     own : set of str
         Keys of the types that this file defines.
     """
@@ -121,14 +121,14 @@ class FieldTypes:
     ) -> None:
         self.imports, self._ty_map, self._modules, self._own = imports, ty_map, declared, own
 
-    # ---- Names ---------------------------------------------------------------------------------
+    # ---- Names of types ------------------------------------------------------------------------
 
     def prelude(self, name: str) -> str:
-        """Return a name of the Rust prelude, with its path if the file defines the same name."""
+        """Return a name of the Rust prelude, as a path if the file defines the same name."""
         return _PRELUDE[name] if name in self.imports.reserved else name
 
     def reference_name(self, type_key: str) -> str | None:
-        """Return the reference type of a native type; None if the crate has none."""
+        """Return the name of a type's reference type, or None if the crate does not have it."""
         if type_key in self._ty_map:
             return self.imports.record(self._ty_map[type_key])
         if is_crate_type_key(type_key):
@@ -136,7 +136,7 @@ class FieldTypes:
         return self._in_module(type_key, type_names(type_key)[0])
 
     def struct_name(self, type_key: str) -> str:
-        """Return the struct of a native type that generated code defines."""
+        """Return the name of the struct that generated code defines for a type."""
         if type_key in self._ty_map:
             return self.imports.record(f"{self._ty_map[type_key]}Obj")
         return self._in_module(type_key, type_names(type_key)[1])
@@ -147,7 +147,7 @@ class FieldTypes:
         return self.imports.record("::".join([*self._modules[type_key], name]))
 
     def missing(self, info: ObjectInfo) -> list[str]:
-        """Return the types that `info` needs and no file defines."""
+        """Return the keys of types that `info` needs but no file defines."""
         needed = set(info.ancestors)
         for entry in info.fields:
             needed |= set(_origins(entry))
@@ -158,15 +158,15 @@ class FieldTypes:
         known = {*self._ty_map, *self._modules, *self._own}
         return is_native and key not in known and not is_crate_type_key(key)
 
-    # ---- Fields --------------------------------------------------------------------------------
+    # ---- Types of fields -----------------------------------------------------------------------
 
     def of_field(self, type_key: str, entry: NamedTypeSchema) -> FieldType | None:
-        """Return the Rust type of a field; None if Rust has no type of the same layout.
+        """Return the Rust type of a field, or None if Rust has no type of the same layout.
 
         Raises
         ------
         ValueError
-            If a directive gives the field a type of another size.
+            If a directive gives the field a Rust type of another size.
         """
         subject = f"{type_key}.{entry.name}"
         directives = self.imports.directives
@@ -218,7 +218,7 @@ class FieldTypes:
         return FieldType(f"{self.prelude('Option')}<{name}>", is_pointer=True)
 
     def of_value(self, schema: TypeSchema) -> str | None:
-        """Return the Rust type of a value, whatever its layout."""
+        """Return the Rust type of a value, which may have another layout than the field."""
         text = render_rust_type(schema, self._name_of_origin)
         if text is not None and "Option" in self.imports.reserved:
             text = text.replace("Option<", f"{_PRELUDE['Option']}<")
@@ -227,7 +227,7 @@ class FieldTypes:
     def of_accessor(
         self, type_key: str, entry: NamedTypeSchema
     ) -> tuple[str | None, EnumSpec | None]:
-        """Return the result type of an accessor and its enum; the type is None for `Any`."""
+        """Return the result type of an accessor, None for `Any`; and the field's enum, if any."""
         subject = f"{type_key}.{entry.name}"
         directives = self.imports.directives
         if subject in directives.enums:
@@ -244,7 +244,7 @@ class FieldTypes:
 
     def _name_of_origin(self, origin: str, type_key: str | None) -> str | None:
         if type_key is not None and type_key in self._ty_map:
-            return self.imports.record(self._ty_map[type_key])  # an integer beyond 64 bits
+            return self.imports.record(self._ty_map[type_key])  # an integer of more than 64 bits
         if origin in self._ty_map:
             return self.imports.record(self._ty_map[origin])
         if "." not in origin or origin == "ctypes.c_void_p":
@@ -252,7 +252,7 @@ class FieldTypes:
         return self.reference_name(origin)
 
 
-# Paths of prelude names.
+# Full paths of names in the Rust prelude.
 _PRELUDE = {
     "Clone": "::core::clone::Clone",
     "Into": "::core::convert::Into",
@@ -262,7 +262,7 @@ _PRELUDE = {
 
 
 def _origins(schema: TypeSchema) -> list[str]:
-    """Return the origins of a type and its arguments, without those of callables."""
+    """Return the origins in a type and its arguments, except in the types of callables."""
     return [schema.origin, *(name for arg in schema.args or () for name in _origins(arg))]
 
 
@@ -278,14 +278,14 @@ def _check_width(subject: str, entry: NamedTypeSchema, text: str) -> None:
 def render_rust_type(
     schema: TypeSchema, ty_render: Callable[[str, str | None], str | None]
 ) -> str | None:
-    """Return a type in Rust, or None if Rust has none.
+    """Return the text of a type in Rust, or None if Rust has no such type.
 
     Parameters
     ----------
     schema : TypeSchema
-        The type.
+        The type to write.
     ty_render : callable
-        Returns the name for an origin and its optional type key; None if there is none.
+        Returns the Rust name for an origin and an optional type key, or None without a name.
     """
     if schema.origin in RUST_UNSUPPORTED_ORIGINS:
         return None

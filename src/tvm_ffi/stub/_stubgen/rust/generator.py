@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`RustGenerator`, the Rust implementation of `Generator`."""
+"""`RustGenerator`, the implementation of `Generator` for Rust structs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = ["RustGenerator"]
 class RustGenerator(Generator):
     """Generator of Rust structs; `tvm_ffi.stub.generator.Generator` describes the methods.
 
-    ``global``, ``export`` and ``__all__`` blocks stay empty: Rust code calls functions by name and
-    exports items by ``pub``.
+    ``global``, ``export`` and ``__all__`` blocks stay empty, because Rust code calls functions by
+    name and exports items with ``pub``.
     """
 
     name = "rust"
@@ -39,13 +39,13 @@ class RustGenerator(Generator):
     writes_functions = False
 
     def __init__(self) -> None:
-        self._directives = Directives()  # of all files
+        self._directives = Directives()  # directives of all files
 
     def new_imports(self) -> RustImports:
         return RustImports()
 
     def begin_file(self, imports: RustImports, file: FileInfo, functions: Collection[str]) -> None:
-        """Read the names that a file defines, and share its directives with all files."""
+        """Read the names that a file defines, and share its directives with all other files."""
         for block in file.code_blocks:
             if block.kind == "object":
                 imports.own_types.add(str(block.param))
@@ -55,12 +55,12 @@ class RustGenerator(Generator):
         imports.directives = self._directives
 
     def end_file(self, file: FileInfo) -> None:
-        """Lay out the filled blocks with ``rustfmt``."""
+        """Format the filled blocks of a file with ``rustfmt``."""
         filled = [block for block in file.code_blocks if block.kind in {"object", "import-section"}]
         format_blocks(filled, file.path.absolute().parent)
 
     def add_directive(self, imports: RustImports, name: str, payload: str, lineno: int) -> None:
-        """Apply a directive about a type, or ``import-object: path;flag;alias``."""
+        """Apply a directive about a type, or the directive ``import-object: path;flag;alias``."""
         if name != "import-object":
             imports.directives.add(name, payload, lineno)
             return
@@ -73,7 +73,7 @@ class RustGenerator(Generator):
         return dict(RUST_TY_MAP_DEFAULTS)
 
     def canonical_type_name(self, type_key: str) -> str:
-        """Return the path of a type's reference type, from the root of its crate."""
+        """Return the Rust path of a type's reference type, from the root of its crate."""
         first, *rest = RUST_TY_MAP_DEFAULTS.get(type_key, type_key.replace(".", "::")).split("::")
         return "::".join([RUST_MOD_MAP.get(first, first), *rest])
 
@@ -99,7 +99,7 @@ class RustGenerator(Generator):
         generate_rust_import_section(code, imports, opt, defined_types)
 
     def check_view(self, code_blocks: list[CodeBlock]) -> dict[tuple[str, object], tuple[str, ...]]:
-        """Return the tokens of the ``object`` blocks, so that ``--check`` ignores layout."""
+        """Return the tokens of the ``object`` blocks, so that ``--check`` ignores formatting."""
         return {
             ("object", block.param): check_tokens(block.lines)
             for block in code_blocks
@@ -113,7 +113,7 @@ class RustGenerator(Generator):
         return "mod.rs"
 
     def import_section_index(self, lines: Sequence[str]) -> int:
-        """Return the index after the inner attributes and documentation of the module."""
+        """Return the index of the first line after the module's inner attributes and docs."""
         index = 0
         while index < len(lines) and lines[index].lstrip().startswith(("#![", "//!")):
             index += 1
@@ -133,12 +133,12 @@ class RustGenerator(Generator):
         )
 
     def finalize_init(self, init_path: Path, generated_prefixes: set[str]) -> None:
-        """Declare the modules in the files of their parent modules."""
+        """Declare each new module in the file of its parent module."""
         finalize_rust_module_tree(init_path, generated_prefixes)
 
 
 class _ModulePaths(UserDict[str, Any]):
-    """Module paths for a dict of files; computed on access, as a file outside a crate has none."""
+    """Module paths by type key, computed on access, because files outside a crate have none."""
 
     def __getitem__(self, type_key: str) -> tuple[str, ...]:
         return rust_module_path(self.data[type_key])

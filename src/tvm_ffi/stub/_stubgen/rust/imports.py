@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``use`` declarations and directives of a Rust file."""
+"""Paths that a Rust file uses (``use`` declarations), and its directives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RustImports", "RustUse"]
 
 @dataclass(frozen=True, init=False)
 class RustUse:
-    """A path that a file uses; ``a::b as c`` renames it."""
+    """A path that a Rust file uses; ``a::b as c`` uses ``a::b`` under the name ``c``."""
 
     path: str
 
@@ -23,29 +23,29 @@ class RustUse:
 
     @property
     def leaf(self) -> str:
-        """Name in the file."""
+        """Name of the used item in the file."""
         return re.split(r"::|\s+as\s+", self.path)[-1]
 
     def as_use_line(self) -> str:
-        """Return the ``use`` declaration; empty for a name without a path."""
+        """Return the ``use`` declaration, or an empty string for a name without a path."""
         return f"use {self.path};" if "::" in self.path else ""
 
 
 @dataclass
 class RustImports:
-    """Used paths and directives of a file.
+    """Paths that a Rust file uses, and the directives that apply to it.
 
     Parameters
     ----------
     items : list of RustUse
-        The used paths.
+        The paths that the file uses.
     directives : Directives
         The directives of all files.
     builtin_mirrors : dict from str to str
-        Types of the crate for which the file declares a header-only struct: the base struct by
-        type key.
+        Base struct by type key, for types of the ``tvm-ffi`` crate for which the file declares a
+        header-only struct.
     reserved : set of str
-        Names that the file defines; a used path with the same last name is written in full.
+        Names that the file defines; a path that ends with such a name is written in full.
     own_types : set of str
         Keys of the types that the file defines.
     """
@@ -57,7 +57,7 @@ class RustImports:
     own_types: set[str] = field(default_factory=set)
 
     def record(self, name: str) -> str:
-        """Add a path, and return its name in the file."""
+        """Add a path to the ``use`` declarations, and return the name to write in the file."""
         use = RustUse(name)
         if "::" not in name:
             return name
@@ -68,7 +68,7 @@ class RustImports:
         return use.leaf
 
     def record_builtin_base(self, chain: list[str]) -> str:
-        """Declare header-only structs for a chain of crate types, each derived from the previous.
+        """Declare header-only structs for crate types, each derived from the previous one.
 
         Returns
         -------

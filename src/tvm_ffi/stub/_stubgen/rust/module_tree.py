@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of a Rust crate: the path of a file, new ``mod.rs`` files, ``mod`` declarations."""
+"""Modules of a Rust crate: module path of a file, new ``mod.rs`` files, ``mod`` declarations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["finalize_rust_module_tree", "generate_rust_api_file", "rust_module_p
 
 
 def rust_module_path(path: Path) -> tuple[str, ...]:
-    """Return the module path of a file: ``crate::a::b`` for ``src/a/b.rs``.
+    """Return the module path of a source file: ``crate::a::b`` for ``src/a/b.rs``.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def generate_rust_api_file(
     is_root: bool,
     syntax: MarkerSyntax,
 ) -> str:
-    """Return the text to append to the ``mod.rs`` of a prefix: blocks for its types."""
+    """Return the text to append to the ``mod.rs`` of a prefix: empty blocks for its types."""
     present = {(block.kind, block.param) for block in code_blocks}
     text = ""
     if not code_blocks:
@@ -61,19 +61,19 @@ def generate_rust_api_file(
 
 
 def finalize_rust_module_tree(init_path: Path, prefixes: set[str]) -> None:
-    """Declare every module in the file of its parent module, which is created if necessary.
+    """Declare every module in the file of its parent module; create the file if necessary.
 
     Parameters
     ----------
     init_path : Path
         Folder of the top-level modules.
     prefixes : set of str
-        Prefixes with a ``mod.rs``.
+        Prefixes of functions and types for which a ``mod.rs`` exists.
 
     Raises
     ------
     OSError, ValueError
-        If a file cannot be read or written.
+        If the file of a module cannot be read or written.
     """
     children: dict[tuple[str, ...], set[str]] = {}
     for prefix in prefixes:
@@ -86,7 +86,7 @@ def finalize_rust_module_tree(init_path: Path, prefixes: set[str]) -> None:
 
 
 def _module_file(folder: Path, *, is_top: bool) -> Path:
-    """Return the file that declares the modules of a folder."""
+    """Return the path of the file that declares the modules in a folder."""
     names = ("lib.rs", "main.rs", "mod.rs") if is_top else ("mod.rs",)
     return next((folder / name for name in names if (folder / name).is_file()), folder / "mod.rs")
 

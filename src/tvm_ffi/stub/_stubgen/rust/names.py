@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rust identifiers of native types and fields, and names of the ``tvm-ffi`` crate's types."""
+"""Rust identifiers of native types and fields, and struct names of the ``tvm-ffi`` crate."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ RUST_KEYWORDS = frozenset(
     "typeof unsafe unsized use virtual where while yield".split()
 )
 RUST_NOT_RAW_IDENTIFIERS = frozenset({"Self", "crate", "self", "super"})
-RUST_RESERVED_MEMBERS = frozenset({"base"})  # the field of every struct that holds its parent
+RUST_RESERVED_MEMBERS = frozenset({"base"})  # the field of each struct that contains its parent
 
 
 def is_crate_type_key(type_key: str) -> bool:
-    """Return True if the ``tvm-ffi`` crate, not generated code, provides a type."""
+    """Return True if the ``tvm-ffi`` crate provides the type, so it is not generated."""
     return type_key.partition(".")[0] in RUST_MOD_MAP
 
 
 def builtin_mirror_name(type_key: str) -> str:
-    """Return the struct name for a type of the crate: ``FfiEnumObj`` for ``ffi.Enum``."""
+    """Return the struct name for a type from the crate: ``FfiEnumObj`` for ``ffi.Enum``."""
     module, _, leaf = type_key.rpartition(".")
     module = module[:1].upper() + module[1:].replace(".", "_")
     return f"{module}{leaf}Obj"
 
 
 def rust_ident(name: str) -> str:
-    """Return the identifier for a field or method."""
+    """Return the Rust identifier for the name of a field or method."""
     if name in RUST_NOT_RAW_IDENTIFIERS or name in RUST_RESERVED_MEMBERS:
         return f"{name}_"
     if name in RUST_KEYWORDS:
@@ -41,7 +41,7 @@ def rust_ident(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return `name` with all characters replaced that identifiers cannot contain."""
+    """Return `name` with each character that identifiers cannot contain replaced by ``_``."""
     plain = re.sub(r"\W", "_", name)
     if not plain or plain == "_":
         return f"{plain}_"
@@ -49,7 +49,7 @@ def plain_name(name: str) -> str:
 
 
 def type_names(type_key: str) -> tuple[str, str]:
-    """Return the names of a type's reference type and of its struct."""
+    """Return the names of the reference type and of the struct of a native type."""
     leaf = type_key.rpartition(".")[2]
     name = f"{leaf}_" if leaf in RUST_NOT_RAW_IDENTIFIERS else leaf
     name = f"r#{name}" if name in RUST_KEYWORDS else plain_name(name)
@@ -57,5 +57,5 @@ def type_names(type_key: str) -> tuple[str, str]:
 
 
 def builtin_chain(ancestors: Iterable[str]) -> list[str]:
-    """Return the ancestors that the crate provides, without the root."""
+    """Return the ancestors that the ``tvm-ffi`` crate provides, without the root type."""
     return [key for key in ancestors if is_crate_type_key(key) and key != RUST_ROOT_TYPE_KEY]

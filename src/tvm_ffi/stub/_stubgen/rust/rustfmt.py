@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout of generated Rust: by ``rustfmt`` if it is installed, else by indentation alone."""
+"""Formatting of generated Rust: by ``rustfmt`` if it is installed, else indentation only."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 def format_blocks(blocks: Sequence[CodeBlock], folder: Path) -> None:
-    """Lay out filled blocks with ``rustfmt``, as configured for files in `folder`.
+    """Format filled blocks with ``rustfmt``, using its configuration for files in `folder`.
 
-    The blocks keep their layout if ``rustfmt`` is not installed or does not accept them.
+    The blocks do not change if ``rustfmt`` is not installed or rejects them.
     """
     program = shutil.which("rustfmt")
     if program is None or not blocks:
@@ -52,12 +52,12 @@ def format_blocks(blocks: Sequence[CodeBlock], folder: Path) -> None:
 
 
 def check_tokens(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the tokens of definitions, without comments, ``use`` declarations and layout."""
+    """Return the tokens of Rust items, without comments, ``use`` declarations and line breaks."""
     kept = [
         line for line in lines if not _COMMENT.match(line) and not line.lstrip().startswith("use ")
     ]
     tokens = _TOKEN.findall("\n".join(kept))
-    # A comma before a closing bracket depends on the line breaks.
+    # Omit commas before closing brackets, which depend on where rustfmt breaks lines.
     return tuple(
         token
         for token, following in zip(tokens, [*tokens[1:], ""])

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rust items of one native type: a struct, its reference type, and their implementations.
+"""Rust items for one native type: a struct, its reference type, and their implementations.
 
-The struct of a complete type has all fields, and constructors.  The struct of an opaque type has
-only its base, and accessors that read fields through the runtime.  Types that are not final also
-implement `ShallowCopy` and `UnsafeInit`, with which derived types are constructed.
+The struct of a complete type (see `layout_proof`) has all fields, and constructors.  The struct of
+an opaque type has only its base, and accessors that read fields through the runtime.  A type that
+is not final also implements `ShallowCopy` and `UnsafeInit`, because constructors of derived types
+use them.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ __all__ = ["StructText"]
 
 
 class StructText:
-    """Rust text of one type; its lines are not indented.
+    """Writer of the Rust items for one type; the lines are not indented.
 
-    `infos` has the type and all its ancestors by key, the root first.
+    `infos` contains the type and all its ancestors by key, the root first.
     """
 
     def __init__(
@@ -54,18 +55,18 @@ class StructText:
         return self.types.imports.record_builtin_base(builtin_chain(self.info.ancestors))
 
     def _typed_fields(self, type_key: str) -> list[tuple[str, FieldType]]:
-        """Return the fields of a complete type by offset, with distinct names."""
+        """Return the fields of a complete type in order of offset, with distinct Rust names."""
         used: set[str] = set()
         fields = []
         entries = sorted(self.infos[type_key].fields, key=lambda entry: entry.offset or 0)
         for entry in entries:
             field_type = self.types.of_field(type_key, entry)
-            assert field_type is not None  # the type is complete
+            assert field_type is not None  # every field of a complete type has a Rust type
             fields.append((_unused(rust_ident(entry.name), used), field_type))
         return fields
 
     def lines(self) -> list[str]:
-        """Return the lines of all items, separated by empty lines."""
+        """Return the lines of all items, with an empty line between items."""
         items = [*self._enums(), self._definition(), self._layout(), self._reference()]
         items += [self._deref(self.name, self.struct)]
         if self.has_generated_parent:
@@ -79,7 +80,7 @@ class StructText:
         items.append(self._upcasts())
         return [line for item in filter(None, items) for line in ["", *item]][1:]
 
-    # ---- Definitions ---------------------------------------------------------------------------
+    # ---- Structs, reference types and enums ----------------------------------------------------
 
     def _enums(self) -> list[list[str]]:
         specs = self.types.imports.directives.enums
@@ -169,7 +170,7 @@ class StructText:
     # ---- Functions of complete types -----------------------------------------------------------
 
     def _parameters(self) -> list[tuple[str, FieldType]]:
-        """Return all fields of the object as parameters, inherited fields first."""
+        """Return constructor parameters for all fields of the object, inherited fields first."""
         used: set[str] = set()
         return [
             (_unused(name, used), field)
@@ -263,7 +264,7 @@ class StructText:
     def _accessor(
         self, name: str, field: str, text: str | None, spec: EnumSpec | None
     ) -> list[str]:
-        self.record("tvm_ffi::ObjectCore")  # the trait of type_index
+        self.record("tvm_ffi::ObjectCore")  # the trait that declares type_index()
         getter = self.record("tvm_ffi::FieldGetter")
         found = f"{getter}::new(Self::type_index(), {json.dumps(field, ensure_ascii=False)})?"
         body = [f"{found}.get(self)"]
