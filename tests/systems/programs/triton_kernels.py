@@ -362,7 +362,9 @@ option = "Triton has no option 'num_warp'; did you mean 'num_warps'?"
 module_refused(ValueError, option, options={"num_warp": 4})
 module_refused(ValueError, "grid must have from 1 to 3 extents, got 0", grid=())
 module_refused(ValueError, "grid must have from 1 to 3 extents, got 4", grid=(1, 1, 1, 1))
-module_refused(TypeError, "grid must be an int or an expression, got function", grid=lambda meta: (1,))
+module_refused(
+    TypeError, "grid must be an int or an expression, got function", grid=lambda meta: (1,)
+)
 module_refused(TypeError, "a signature is a Signature or its text, got int", signature=3)
 module_refused(ValueError, "has no argument 'z'", element_types={"z": "float32"})
 module_refused(ValueError, "Triton has no dtype complex64", element_types={"x": "complex64"})

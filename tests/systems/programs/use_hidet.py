@@ -94,8 +94,7 @@ on_gpu = codegen.make_launch_plan(
 )
 tvm_ffi.export_library("rows.so", codegen.launch_module(on_gpu))
 
-# ---- Rejected input, and launches
-# -----------------------------------------------------------------
+# ---- Rejected input, and launches ----------------------------------------------------------------
 
 
 def plan_refused(text, kernel="_Z10hidet_rowsPfS_ii", last="int32 m") -> None:
