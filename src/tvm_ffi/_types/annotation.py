@@ -47,8 +47,8 @@ _ORIGIN_OF_ANNOTATION: dict[Any, str] = {
     collections.abc.Callable: "Callable",
     **{cls: ORIGIN_OF_KEY.get(key, key) for cls, key in KEY_OF_CLASS.items()},
 }
-# Results of `typing.get_origin` for unions: from Python 3.10 on, the result for `X | Y` differs from
-# that for `Union[X, Y]`.
+# Results of `typing.get_origin` for unions: from Python 3.10 on, `X | Y` has another origin than
+# `Union[X, Y]`.
 _UNIONS: tuple[Any, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
 
 
@@ -69,7 +69,7 @@ class _Reader(Generic[SchemaT]):
         members = typing.get_args(annotation) if origin is not None else ()
         if origin in _UNIONS:
             return self._union(members)
-        if annotation is tuple or annotation is typing.Tuple:  # noqa: UP006  (users may write Tuple)
+        if annotation is tuple or annotation is typing.Tuple:  # noqa: UP006  (users may write it)
             return self._make("tuple")
         if origin is tuple:
             return self._tuple(members)
