@@ -9,7 +9,7 @@ static int fail(const char* kind, const char* message) {
   return -1;
 }
 
-/* Return the tensor of an argument, a DLTensor pointer or a tensor object; NULL for other arguments.
+/* Return the tensor of an argument, a DLTensor pointer or a tensor object; NULL for other values.
  * The tensor is borrowed until the call returns. */
 static const DLTensor* borrow_tensor(const TVMFFIAny* value) {
   if (value->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(value->v_obj);
