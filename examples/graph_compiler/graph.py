@@ -111,7 +111,7 @@ class Graph:
     # ---- Compiler to C ---------------------------------------------------------------------------
 
     def wrapper(self) -> codegen.Wrapper:
-        """Return the exported function, which checks arguments and calls the function in `source`."""
+        """Return the exported function: it checks arguments and calls the function in `source`."""
         tensors = [f"{parameter.name}.tensor" for parameter in self.signature.parameters]
         arguments = [*tensors, *self._symbolic_extents()]
         return codegen.make_wrapper(

@@ -70,7 +70,7 @@ class Kernel:
     ) -> None:
         for name, value in (("parameters", parameters), ("launch", launch)):
             if isinstance(value, str):  # a str is also a sequence of str, its characters
-                raise TypeError(f"{name} must be a sequence of str, got the str {value!r}")
+                raise TypeError(f"Kernel: {name} must be a sequence of str, got the str {value!r}")
         self.parameters = list(parameters)
         self.launch = list(launch)
         self.fixed = dict(fixed or {})
@@ -154,7 +154,7 @@ def create_module(
     if plan_arguments:
         return _module_with_plans(contents, image_format, kernel_rows, plan_arguments)
     if len(contents) != 1:
-        raise ValueError(f"expected one image for a Kernel, got {len(contents)}")
+        raise ValueError(f"create_module: expected one image for a Kernel, got {len(contents)}")
     create = get_global_func("pytvmffi.CUDAModuleCreate")
     module: Module = create(contents[0], image_format, kernel_rows)
     return module
@@ -170,7 +170,7 @@ def _module_with_plans(
 
     images = [DeviceImage(content, image_format) for content in contents]
     if kernel_rows and len(images) != 1:
-        raise ValueError(f"expected one image for a Kernel, got {len(images)}")
+        raise ValueError(f"create_module: expected one image for a Kernel, got {len(images)}")
     return launch_module(described_plans(plan_arguments, images), kernels=kernel_rows)
 
 
@@ -188,7 +188,9 @@ def _read(image: object) -> bytes:
     if isinstance(image, os.PathLike):
         with open_regular(image) as file:
             return file.readall()
-    raise TypeError(f"image must be bytes, str or a path, got {type(image).__name__}")
+    raise TypeError(
+        f"create_module: image must be bytes, str or a path, got {type(image).__name__}"
+    )
 
 
 def _kernel_row(name: str, kernel: Kernel | Sequence[str]) -> list[object]:

@@ -88,7 +88,9 @@ def export_library(
     shared library into another.
     """
     if linker is not None and driver is not None:
-        raise ValueError("linker and driver are mutually exclusive: pass one of them")
+        raise ValueError(
+            "export_library: linker and driver are mutually exclusive: pass one of them"
+        )
     paths = [objects] if isinstance(objects, (str, os.PathLike)) else objects
     inputs = [check_input(file) for file in paths]
     more = [imports] if isinstance(imports, Module) else imports
@@ -145,7 +147,7 @@ def _aliases(functions: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
         return {}
     for name in [*functions.values(), *(_FUNCTION_PREFIX + name for name in functions)]:
         if _SYMBOL_NAME.fullmatch(name) is None:
-            raise ValueError(f"{name!r} is not a valid symbol name")
+            raise ValueError(f"export_library: {name!r} is not a valid symbol name")
     aliases = {_FUNCTION_PREFIX + name: symbol for name, symbol in functions.items()}
     return {name: symbol for name, symbol in aliases.items() if name != symbol}
 
@@ -159,6 +161,6 @@ def _check_exported(functions: Iterable[str], exported: set[str]) -> None:
             if symbol.startswith(_FUNCTION_PREFIX) and not symbol.startswith("__tvm_ffi__")
         )
         raise ValueError(
-            f"the library would not export {', '.join(missing)}; "
+            f"export_library: the library would not export {', '.join(missing)}; "
             f"its functions are: {', '.join(names) or 'none'}"
         )

@@ -154,7 +154,9 @@ def load_lib_ctypes(
 
     flags = getattr(ctypes, mode, None)
     if not isinstance(flags, int):
-        raise ValueError(f'mode must be "RTLD_GLOBAL" or "RTLD_LOCAL", got {mode!r}')
+        raise ValueError(
+            f'load_lib_ctypes: mode must be "RTLD_GLOBAL" or "RTLD_LOCAL", got {mode!r}'
+        )
     path = _find_library_by_basename(package, target_name, extra_lib_paths)
     return ctypes.CDLL(str(path), flags)
 

@@ -251,7 +251,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
         return decorate
     if isinstance(type_key, type):
         return decorate(type_key)
-    raise TypeError(f"type_key must be a str, got {type(type_key).__name__}")
+    raise TypeError(f"register_object: type_key must be a str, got {type(type_key).__name__}")
 
 
 def _call(name: str, *args: Any) -> Any:

@@ -36,7 +36,9 @@ class StreamContext:
 
     def __init__(self, device: Device, stream: int | c_void_p) -> None:
         if not isinstance(device, Device):
-            raise TypeError(f"device must be a tvm_ffi.Device, got {type(device).__name__}")
+            raise TypeError(
+                f"StreamContext: device must be a tvm_ffi.Device, got {type(device).__name__}"
+            )
         self.device_type = device.dlpack_device_type()
         self.device_id = device.index
         self.stream = stream
@@ -109,7 +111,9 @@ def use_raw_stream(device: Device, stream: Any) -> StreamContext:
 
         if not isinstance(stream, ctypes.c_void_p):
             kind = type(stream).__name__
-            raise ValueError(f"stream must be an int or a ctypes.c_void_p, got {kind}")
+            raise ValueError(
+                f"use_raw_stream: stream must be an int or a ctypes.c_void_p, got {kind}"
+            )
     return StreamContext(device, stream)
 
 

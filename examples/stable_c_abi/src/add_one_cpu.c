@@ -50,7 +50,7 @@ static float* first_element(const DLTensor* tensor) {
   return (float*)((char*)tensor->data + tensor->byte_offset);
 }
 
-/* Return the stride of a vector in elements.  DLPack before 1.2 allows NULL, which means compact. */
+/* Return the stride of a vector in elements.  NULL, allowed before DLPack 1.2, means compact. */
 static int64_t stride_elements(const DLTensor* tensor) {
   return tensor->strides == NULL ? 1 : tensor->strides[0];
 }

@@ -88,7 +88,9 @@ class LinkStep:
         if self.driver is None and not self.arguments:
             name = next((name for name in sorted(undefined) if name.startswith(_CXX_MARKS)), None)
             if name is not None:
-                raise RuntimeError(f"the library would not load{self._cxx_hint(name)}")
+                raise RuntimeError(
+                    f"export_library: the library would not load{self._cxx_hint(name)}"
+                )
 
     def _cxx_hint(self, symbol: str) -> str:
         if self.driver is not None:
@@ -128,7 +130,7 @@ class LinkStep:
 def _arguments(command: str | Sequence[str]) -> list[str]:
     arguments = shlex.split(command) if isinstance(command, str) else list(command)
     if not arguments:
-        raise ValueError("the command of the linker is empty")
+        raise ValueError("export_library: the command of the linker is empty")
     return arguments
 
 

@@ -55,7 +55,7 @@ def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: 
         node makes the imports cyclic.
     """
     if module is None and not has_objects:
-        raise ValueError("nothing to export: pass a module, objects, or both")
+        raise ValueError("export_library: nothing to export: pass a module, objects, or both")
     found = _reachable([*([] if module is None else [module]), *imports])
     is_code = {address: _is_code(entry) for address, entry in found.items()}
     code = [entry for address, entry in found.items() if is_code[address]]
@@ -111,7 +111,7 @@ def _reachable(starts: Sequence[Module]) -> dict[int, Module]:
     while pending:
         module = pending.pop()
         if not isinstance(module, Module):
-            raise TypeError(f"expected a Module, got {type(module).__name__}")
+            raise TypeError(f"export_library: expected a Module, got {type(module).__name__}")
         if module.__chandle__() not in found:
             found[module.__chandle__()] = module
             pending += reversed(list(module.imports))

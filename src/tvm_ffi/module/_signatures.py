@@ -50,7 +50,8 @@ def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
     """Set the signatures of functions, all of them or none; see `Module.describe`."""
     if not isinstance(signatures, Mapping):
         raise TypeError(
-            f"expected a mapping from function names to signatures, got {type(signatures).__name__}"
+            "Module.describe: expected a mapping from function names to signatures, got "
+            f"{type(signatures).__name__}"
         )
     described: dict[str, tuple[Signature, str]] = {}
     problems = []
