@@ -68,7 +68,7 @@ def _parse_arguments() -> argparse.Namespace:
     return parsed
 
 
-# ---- Environments --------------------------------------------------------------------------------
+# ---- Environments and their tests ----------------------------------------------------------------
 
 
 def nogil(arguments: argparse.Namespace) -> None:
@@ -198,7 +198,7 @@ COMMANDS = {
     "fuzz": fuzz,
 }
 
-# ---- Steps ---------------------------------------------------------------------------------------
+# ---- Steps that environments share ---------------------------------------------------------------
 
 
 def _make_nogil(folder: Path, python: str) -> Path:

@@ -47,7 +47,7 @@ CYTHON_IMPORT = re.compile(
 )
 
 
-# ---- Parsing -------------------------------------------------------------------------------------
+# ---- Parsing of imports --------------------------------------------------------------------------
 
 
 def imports_of_package(root: Path = ROOT, everywhere: bool = True) -> Graph:

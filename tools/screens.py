@@ -48,7 +48,7 @@ caption { text-align: left; color: #666; font: 12px sans-serif; white-space: now
 td { border: 1px solid #ddd; padding: 3px 10px; text-align: right }"""
 
 
-# ---- Drawing -------------------------------------------------------------------------------------
+# ---- Drawing of SVG files ------------------------------------------------------------------------
 
 
 def terminal(lines: Sequence[str]) -> str:
@@ -87,7 +87,7 @@ def _svg(width: int, height: int, style: str, body: Sequence[str]) -> str:
     return "\n".join([head, f"<style>\n{style}\n</style>", *body, "</svg>\n"])
 
 
-# ---- Contents ------------------------------------------------------------------------------------
+# ---- Contents of the screenshots -----------------------------------------------------------------
 
 
 def help_screen(module: tvm_ffi.Module) -> str:

@@ -6,7 +6,7 @@
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
-/* load_module stores a reference to the module of this library here, for lookups in its imports. */
+/* load_module stores the handle of this library's module here, for lookups in its imports. */
 TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;
 
 static int fail(const char* message) {

@@ -56,7 +56,7 @@ __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 __getattr__ = late_attributes(globals(), {"MISSING": "._types.type_info:MISSING"})
 
 
-# ---- Index rules, also used by third-party sequences -------------------------------------------
+# ---- Index functions, also used by third-party sequences ---------------------------------------
 
 
 def normalize_index(length: int, idx: SupportsIndex) -> int:

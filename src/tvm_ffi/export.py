@@ -138,7 +138,7 @@ def _write_modules(tree: ModuleTree, inputs: Sequence[str], folder: Path) -> lis
     return [str(file)]
 
 
-# ---- Functions -----------------------------------------------------------------------------------
+# ---- Exported functions --------------------------------------------------------------------------
 
 
 def _aliases(functions: Sequence[str] | Mapping[str, str]) -> dict[str, str]:

@@ -301,7 +301,7 @@ class Image:
         start = section.offset + offset
         return layout.unpack(self.data[start : start + layout.size])
 
-    # ---- Addresses ------------------------------------------------------------------------
+    # ---- Addresses and relocations --------------------------------------------------------
 
     def offset_of(self, address: int) -> int | None:
         """Return the file offset of an address; None if no section contains the address."""
@@ -370,7 +370,7 @@ class Image:
                     if info == _RELATIVE.get(self.machine):
                         yield address, addend
 
-    # ---- Searching ------------------------------------------------------------------------
+    # ---- Search for byte patterns ---------------------------------------------------------
 
     def offsets_of(self, pattern: bytes, section: Section) -> Iterator[int]:
         """Yield the file offset of each occurrence of a pattern in a section."""

@@ -42,7 +42,7 @@ class EmbeddedModule:
     """Indices of the imported modules, in import order."""
 
 
-# ---- Writing -------------------------------------------------------------------------------------
+# ---- Writing of library binaries -----------------------------------------------------------------
 
 
 def encode(modules: Sequence[EmbeddedModule]) -> bytes:
@@ -100,7 +100,7 @@ def _check_module(index: int, module: EmbeddedModule) -> None:
         raise ValueError(f"library binary: module {index} ({module.kind!r}) must have {wanted}")
 
 
-# ---- Reading -------------------------------------------------------------------------------------
+# ---- Reading of library binaries -----------------------------------------------------------------
 
 
 def decode(data: Payload) -> list[EmbeddedModule]:
@@ -232,7 +232,7 @@ def _check_children(children: tuple[int, ...], children_at: int, count: int) -> 
             raise _error(children_at + i * _SIZE.size, wanted, child)
 
 
-# ---- Cycles --------------------------------------------------------------------------------------
+# ---- Detection of import cycles ------------------------------------------------------------------
 
 
 def _check_acyclic(imports: Sequence[Sequence[int]]) -> None:

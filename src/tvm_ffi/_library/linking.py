@@ -161,7 +161,7 @@ def _c_libraries() -> list[str]:
     return ["--as-needed", *sorted(found)] if found else []
 
 
-# ---- Files ---------------------------------------------------------------------------------------
+# ---- Input files and symbols ---------------------------------------------------------------------
 
 
 def check_input(path: StrPath) -> str:

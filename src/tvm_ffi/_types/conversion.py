@@ -64,7 +64,7 @@ def _ancestors(index: int) -> frozenset[int]:
     return frozenset(type_metadata(index)["type_ancestors"])
 
 
-# ---- containers ------------------------------------------------------------------------------
+# ---- conversion to containers ----------------------------------------------------------------
 
 
 def _to_sequence(cls: Any) -> Callable[[Schema, Any], Any]:
@@ -169,7 +169,7 @@ def _mapping_of(cls: Any, row: list[Any]) -> Any:
     return mapping
 
 
-# ---- alternatives ----------------------------------------------------------------------------
+# ---- conversion to optional and union types --------------------------------------------------
 
 
 def _to_optional(schema: Schema, value: Any) -> Any:
@@ -186,7 +186,7 @@ def _to_first_of(schema: Schema, value: Any) -> Any:
     return raise_mismatch(schema, value)
 
 
-# ---- classes ---------------------------------------------------------------------------------
+# ---- conversion to registered classes --------------------------------------------------------
 
 
 def _to_class(schema: Schema, value: Any) -> Any:

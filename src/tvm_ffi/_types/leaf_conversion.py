@@ -47,7 +47,7 @@ class MismatchError(Exception):
         return "".join(reversed(self._steps)) + text
 
 
-# ---- failures --------------------------------------------------------------------------------
+# ---- errors of conversions -------------------------------------------------------------------
 
 
 def raise_mismatch(
@@ -89,7 +89,7 @@ def try_call(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception |
         return None, error
 
 
-# ---- protocols -------------------------------------------------------------------------------
+# ---- value protocols -------------------------------------------------------------------------
 
 
 def resolve_value_protocol(schema: Schema, value: Any) -> Any:

@@ -81,7 +81,7 @@ expected int, got str
         if self.origin_type_index == NO_TYPE:
             self.origin_type_index = index_of_origin(self.origin)
 
-    # ---- other forms ----------------------------------------------------------------------
+    # ---- construction from JSON, type indices and annotations -----------------------------
 
     @staticmethod
     def from_json_obj(obj: dict[str, Any]) -> TypeSchema:
@@ -152,7 +152,7 @@ expected int, got str
         """Return the JSON object that `from_json_obj` reads."""
         return schema_to_json(self)
 
-    # ---- text -----------------------------------------------------------------------------
+    # ---- printing -------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         return self.output_repr()
@@ -176,7 +176,7 @@ expected int, got str
         """Return the schema as a Python annotation for arguments, including convertible types."""
         return TypePrinter(type_key_to_index, ty_map or str, _input_schema).text(self)
 
-    # ---- values ---------------------------------------------------------------------------
+    # ---- conversion of values -------------------------------------------------------------
 
     def check_value(self, value: object) -> None:
         """Raise TypeError unless a value can be converted to the type of this schema.

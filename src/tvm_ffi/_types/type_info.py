@@ -187,7 +187,7 @@ def registered_info(index: int) -> TypeInfo | None:
     return _info_by_index.get(index)
 
 
-# ---- Classes ---------------------------------------------------------------------------------
+# ---- Registration of classes -----------------------------------------------------------------
 
 
 def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:

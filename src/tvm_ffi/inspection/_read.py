@@ -114,7 +114,7 @@ def version_of_runtime() -> str:
     return ".".join(map(str, numbers))
 
 
-# ---- Problems ------------------------------------------------------------------------------------
+# ---- Problems that prevent loading ---------------------------------------------------------------
 
 
 def _is_for_this_machine(image: Image) -> bool:

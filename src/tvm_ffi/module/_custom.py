@@ -162,7 +162,7 @@ class CustomModule(Module, StateOwner):
         """Write the module to a file in a format of `get_write_formats`."""
         raise _lacks(self, "WriteToFile")
 
-    # ---- Access from Python ------------------------------------------------------------------
+    # ---- Attributes and pickling -------------------------------------------------------------
 
     functions = _OwnNames()
 
@@ -248,7 +248,7 @@ class _Searching:
 _searching = _Searching()
 
 
-# ---- Classes -------------------------------------------------------------------------------------
+# ---- Class options and loaders -------------------------------------------------------------------
 
 
 def _lacks(module: CustomModule, ability: str) -> RuntimeError:

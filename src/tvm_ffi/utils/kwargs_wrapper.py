@@ -151,7 +151,7 @@ def make_kwargs_wrapper_from_signature(
     )
 
 
-# ---- checks ----------------------------------------------------------------------------------
+# ---- checks of the arguments -----------------------------------------------------------------
 
 
 def _check_functions(target_func: Any, prototype: Any) -> None:
@@ -208,7 +208,7 @@ def _defaults(
     return {**dict(zip(names[first:], arg_defaults)), **(kwonly_defaults or {})}
 
 
-# ---- source ----------------------------------------------------------------------------------
+# ---- generated source ------------------------------------------------------------------------
 
 
 def _compiled(
