@@ -18,7 +18,11 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the sub-command ``provide`` to its parser."""
     parser.add_argument("name", help="the required distribution: apache-tvm-ffi")
-    parser.add_argument("--version", metavar="V", help="version to provide; default: our level")
+    parser.add_argument(
+        "--version",
+        metavar="V",
+        help="version to provide; default: the release whose interface this package implements",
+    )
     parser.add_argument("--remove", action="store_true", help="remove the metadata")
 
 
