@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for command in (listing, explain, prune):
         command.add_argument(
-            "--root", metavar="FOLDER", help="folder of the cache (default: the user's cache folder)"
+            "--root",
+            metavar="FOLDER",
+            help="folder of the cache (default: the user's cache folder)",
         )
 
 
