@@ -30,7 +30,7 @@ ASKED = (
 TABLES = (
     ("Calls from Python", "noop"),
     ("Values and objects in Python", "array_index"),
-    ("The C++ API", "cpp_call_0"),
+    ("C++ API", "cpp_call_0"),
     ("Import, modules and builds", "import"),
 )
 _TABLE_IN_README = re.compile(

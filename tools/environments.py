@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test environments other than .venv: free-threaded and sanitized Pythons, third-party packages.
+"""Test environments besides .venv: free-threaded Python, sanitizers, third-party packages.
 
 The targets of the Makefile call this script: test-nogil, test-nogil-tsan, test-python-asan,
 test-flashinfer, test-clients, test-systems, test-frameworks and fuzz.  Each environment is a folder
-of the build folder and is kept.  A stamp file in it is newer than everything that the environment
-was made from, so a step is repeated only after one of these files has changed.
+in the build folder and is kept.  The time of its stamp file is that of its creation: a step is
+repeated only if one of the files that it reads is newer.
 
-Only the standard library is used, because some environments are made before .venv exists.
+The script uses only the standard library, because some environments are made before .venv exists.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from pathlib import Path
 from typing import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
-# The wheel is built from these files and folders.
+# The files and folders from which the wheel of this package is built.
 SOURCES = ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "cmake", "include",
            "runtime", "src")  # fmt: skip
 
 PIP = ("-m", "pip", "--disable-pip-version-check")
-# Without isolation the build folder stays valid, so only changed files are compiled.
+# Build in the current environment: pip's isolated environments are new for each build, which would
+# compile all files again.
 BUILD_PACKAGE = ("--no-build-isolation", "--no-deps")
-# Dependencies are never compiled: NumPy takes a quarter of an hour where it has no wheel.
+# Do not compile dependencies: where NumPy has no wheel, that takes a quarter of an hour.
 WHEELS_ONLY = ("--quiet", "--only-binary", ":all:")
 
 FLASHINFER = ("flashinfer-python==0.7.2", "nvidia-curand==10.4.0.35")
@@ -42,7 +43,7 @@ IS_FREE_THREADED_TSAN = (
 
 
 def main() -> None:
-    """Make one environment and run its tests."""
+    """Make the environment that the command line names, and run its tests."""
     arguments = _parse_arguments()
     os.chdir(ROOT)
     COMMANDS[arguments.environment](arguments)
@@ -67,11 +68,11 @@ def _parse_arguments() -> argparse.Namespace:
     return parsed
 
 
-# ---- Environments --------------------------------------------------------------------------------
+# ---- Environments and their tests ----------------------------------------------------------------
 
 
 def nogil(arguments: argparse.Namespace) -> None:
-    """Run the Python tests on a free-threaded Python, then the stress test alone for longer."""
+    """Run the Python tests on a free-threaded Python, then the stress test for a longer time."""
     folder = arguments.build / "nogil"
     python = _make_nogil(folder, arguments.python)
     _install_package(python, folder)
@@ -83,8 +84,8 @@ def nogil(arguments: argparse.Namespace) -> None:
 def nogil_tsan(arguments: argparse.Namespace) -> None:
     """Run the tests with threads on a free-threaded Python under ThreadSanitizer.
 
-    Python, the binding and the runtime are compiled for it, NumPy is not.  The ordinary
-    free-threaded Python builds and installs, in a tenth of the time.
+    Python, the binding and the runtime are compiled for ThreadSanitizer, NumPy is not.  The
+    ordinary free-threaded Python runs pip, which takes a tenth of the time.
     """
     builder = _make_nogil(arguments.build / "nogil", arguments.python)
     _require_python(
@@ -120,17 +121,17 @@ def nogil_tsan(arguments: argparse.Namespace) -> None:
 def python_asan(arguments: argparse.Namespace) -> None:
     """Run the Python tests with the package compiled for ASan and UBSan.
 
-    Both sanitizers are preloaded into Python and into every process that a test starts, compilers
-    too.  Python's own allocator would hide accesses to freed memory.
+    Both sanitizers are preloaded into Python and into every process that a test starts, including
+    compilers.  Python uses malloc, because its own allocator hides accesses to freed memory.
     """
     folder = arguments.build / "python-asan"
     python = _make_virtualenv(folder, arguments.python)
-    # Without optimization the package compiles in a quarter of the time.
+    # Compile without optimization, which takes a quarter of the time.
     _install_package(python, folder, *_debug_build("address,undefined"))
     reports = _new_folder(folder / "reports")
     asan = "verify_asan_link_order=0:detect_leaks=0:allocator_may_return_null=1"
     ubsan = "halt_on_error=1:print_stacktrace=1"
-    # ASan asks to be the first library, but UBSan's reports are then not written to the files.
+    # UBSan is first, although ASan asks to be: otherwise UBSan does not write its reports to files.
     preloaded = ":".join(_compiler_file(name) for name in ("libubsan.so", "libasan.so"))
     _pytest(
         python,
@@ -147,10 +148,10 @@ def python_asan(arguments: argparse.Namespace) -> None:
 
 
 def flashinfer(arguments: argparse.Namespace) -> None:
-    """Compile FlashInfer's sources with our headers.
+    """Compile FlashInfer's sources with the headers of this package.
 
-    The package is unpacked, not installed: the sources need no GPU, and of its dependencies only
-    one CUDA header library.
+    FlashInfer is unpacked without its dependencies: compiling its sources needs no GPU, and only
+    one of the dependencies, a library of CUDA headers.
     """
     folder = arguments.build / "flashinfer"
     install = (*PIP, "install", "--quiet", "--no-deps", "--target", folder, *FLASHINFER)
@@ -175,7 +176,7 @@ def published(arguments: argparse.Namespace) -> None:
 
 
 def fuzz(arguments: argparse.Namespace) -> None:
-    """Build the fuzz targets with Clang and run them; the corpus is kept for the next run."""
+    """Build the fuzz targets with Clang and run them; keep the corpus for the next run."""
     folder = arguments.build / "fuzz"
     _run(
         "cmake", "-S", ".", "-B", folder, "-G", "Ninja",
@@ -197,7 +198,7 @@ COMMANDS = {
     "fuzz": fuzz,
 }
 
-# ---- Steps ---------------------------------------------------------------------------------------
+# ---- Steps that environments share ---------------------------------------------------------------
 
 
 def _make_nogil(folder: Path, python: str) -> Path:
@@ -210,7 +211,7 @@ def _make_nogil(folder: Path, python: str) -> Path:
 
 
 def _make_virtualenv(folder: Path, python: str) -> Path:
-    """Return the interpreter of a virtual environment with the requirements of most tests."""
+    """Make a virtual environment with the requirements of most tests; return its interpreter."""
     venv = folder / "venv"
     interpreter = venv / "bin" / "python"
 
@@ -249,7 +250,7 @@ def _pytest(
     python: Path, arguments: argparse.Namespace, name: str, *tests: str,
     reports: Path | None = None, **variables: str,
 ) -> None:  # fmt: skip
-    # Tests of one file stay on one worker because they share what the file compiled.
+    # --dist loadfile: tests of one file share libraries that they compile, so one worker runs them.
     options = ("--numprocesses", arguments.jobs, "--dist", "loadfile", *_results(arguments, name))
     command = (python, "-m", "pytest", *options, *tests, *arguments.rest)
     _run(*command, reports=reports, **variables)
@@ -260,7 +261,7 @@ def _results(arguments: argparse.Namespace, name: str) -> tuple[str, ...]:
 
 
 def _make(stamp: Path, sources: Iterable[Path], action: Callable[[], None]) -> None:
-    """Call `action` and touch the stamp, unless the stamp is newer than all sources."""
+    """Call `action` and touch the stamp file, unless it is newer than all source files."""
     if stamp.exists():
         made = stamp.stat().st_mtime_ns
         if all(source.stat().st_mtime_ns <= made for source in sources):
@@ -293,7 +294,7 @@ def _compiler_file(name: str) -> str:
 
 
 def _require_python(python: str, test: str, message: str, **variables: str) -> None:
-    """End the script with a message unless the interpreter exists and passes the test."""
+    """End the script with a message unless `python` runs the code `test` with exit status 0."""
     try:
         done = subprocess.run(
             [python, "-c", test], env={**os.environ, **variables}, capture_output=True, check=False
@@ -305,7 +306,7 @@ def _require_python(python: str, test: str, message: str, **variables: str) -> N
 
 
 def _run(*command: str | Path, reports: Path | None = None, **variables: str) -> None:
-    """Run a command; end the script if it fails or if a sanitizer wrote a report."""
+    """Run a command; end the script if it fails or if a sanitizer writes a file to `reports`."""
     shown = [*(f"{name}={value}" for name, value in variables.items()), *map(str, command)]
     print(shlex.join(shown), flush=True)
     environment = {**os.environ, **_tools_of(Path(command[0])), **variables}
@@ -321,7 +322,7 @@ def _run(*command: str | Path, reports: Path | None = None, **variables: str) ->
 
 
 def _tools_of(program: Path) -> Mapping[str, str]:
-    """Return a PATH that begins with the folder of an environment's interpreter."""
+    """Return the variable PATH for an environment's interpreter: its folder precedes others."""
     if program.name != "python" or not program.is_absolute():
         return {}
     return {"PATH": os.pathsep.join([str(program.parent), os.environ.get("PATH", os.defpath)])}

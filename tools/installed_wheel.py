@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repacking of the installed package as a wheel.
+"""Wheel with the files of the installed package.
 
-Tests install this wheel into fresh environments; building one from source would take minutes.
+Tests install this wheel into new environments; building a wheel from source would take minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PACKAGE = "tvm_ffi"
 
 
 def _files(root: Path, info: Path) -> Iterator[Path]:
-    """Yield the files that belong into the wheel, without files that installers add."""
+    """Yield the installed files of the package, without files that an installer has added."""
     for path in sorted([*(root / PACKAGE).rglob("*"), *info.rglob("*")]):
         is_added = path.suffix == ".pyc" or path.name in {"RECORD", "INSTALLER", "REQUESTED"}
         if path.is_file() and not is_added and path.name != "direct_url.json":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import graph of the Python package, and its list in docs/design/architecture.md.
+"""Import graph of the Python package, printed as a list in docs/design/architecture.md.
 
 The graph includes imports inside functions and lazy imports by `late_attributes`, but not imports
 under ``TYPE_CHECKING``.
@@ -24,15 +24,16 @@ END = "<!-- end: tools/package_imports.py -->\n"
 
 Graph = dict[str, set[str]]
 
-# Allowed imports of higher layers, (module, imported module), each with its reason.  The list on
-# the page does not include them.
+# Allowed imports from a lower into a higher layer, (module, imported module), with their reasons.
+# The list on the page does not include them.
 UPWARD = {
-    # `module` exports the class CustomModule lazily; its module imports Module, the base class.
+    # `module` imports the class CustomModule on first access; `_custom` imports its base class
+    # Module from `module`.
     ("tvm_ffi.module", "tvm_ffi.module._custom"),
-    # Methods of Module import it on first use, as most programs do not need it.
+    # Methods of Module import `_signatures` on first use, as most programs do not need it.
     ("tvm_ffi.module", "tvm_ffi.module._signatures"),
-    # Signatures use native code only to read annotations, which are classes of the package, and to
-    # check arguments; they import it on first use.
+    # `signature` works without native code, except for reading annotations and checking arguments,
+    # which import native code on first use.
     ("tvm_ffi.signature._annotations", "tvm_ffi._types.annotation"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.call"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.object"),
@@ -46,7 +47,7 @@ CYTHON_IMPORT = re.compile(
 )
 
 
-# ---- Parsing -------------------------------------------------------------------------------------
+# ---- Parsing of imports --------------------------------------------------------------------------
 
 
 def imports_of_package(root: Path = ROOT, everywhere: bool = True) -> Graph:
@@ -62,7 +63,7 @@ def imports_of_package(root: Path = ROOT, everywhere: bool = True) -> Graph:
         module = ".".join(path.relative_to(folder).with_suffix("").parts)
         module = module.removesuffix(".__init__")
         is_part = path.suffix in {".pxd", ".pxi"} and path.with_name("__init__.pyx").exists()
-        if is_part and path.stem != "__init__":  # of the compiled module that the folder is
+        if is_part and path.stem != "__init__":  # a part of the folder's extension module
             module = module.rpartition(".")[0]
         read = python_imports if path.suffix == ".py" else cython_imports
         graph.setdefault(module, set()).update(read(path, module, everywhere) - {module})
@@ -71,7 +72,7 @@ def imports_of_package(root: Path = ROOT, everywhere: bool = True) -> Graph:
 
 
 def _module_of(name: str, known: set[str]) -> str:
-    """Return the module that `from X import a` imports: X.a if it is a module, otherwise X."""
+    """Return the module that the imported name X.a refers to: X.a if it is a module, else X."""
     parent = name.rpartition(".")[0]
     return name if name in known or parent not in known else parent
 
@@ -144,7 +145,7 @@ def without_upward(graph: Mapping[str, set[str]]) -> Graph:
 def unit_of(module: str) -> str:
     """Return the unit of a module: the module or subpackage directly below the package.
 
-    The modules of `_internal` have only the folder in common, so each one is a unit.
+    Each module of `_internal` is a unit, because these modules are independent of each other.
     """
     parts = module.split(".")
     if parts[1:2] == ["_internal"]:
@@ -179,9 +180,9 @@ def levels(units: Mapping[str, set[str]]) -> dict[str, int]:
 
 
 def import_list(graph: Mapping[str, set[str]]) -> str:
-    """Return a line per unit, highest level first, with its imports.
+    """Return the list for the page: a line per unit with its imports, highest level first.
 
-    An import that another imported unit implies is omitted.
+    An import is omitted if another imported unit imports the same unit, directly or indirectly.
     """
     units = imports_of_units(without_upward(graph))
     level = levels(units)
@@ -201,7 +202,7 @@ def import_list(graph: Mapping[str, set[str]]) -> str:
 
 
 def page_with(text: str, page: str) -> str:
-    """Return the page with `text` between the marks."""
+    """Return the page with the list `text` between the lines `BEGIN` and `END`."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cached virtual environments for tests and benchmarks, such as one with the incumbent.
 
-Each environment has a stamp file with its requirements.  It is created again if the requirements
-change, or if its creation was interrupted.
+The incumbent is apache-tvm-ffi.  Each environment has a stamp file with its requirements; it is
+created again if the requirements change, or if its creation was interrupted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def run_program(
     Raises
     ------
     SetupError
-        If the program cannot be run or fails; the message is the last line of its standard error.
+        If the program cannot be run or fails.  The message is the last line that it has written to
+        standard error.
     """
     arguments = [str(part) for part in command]
     try:
@@ -76,18 +77,18 @@ def make_environment(folder: Path, requirements: Sequence[str]) -> Path:
 
 
 def unpack_wheels(folder: Path, requirements: Sequence[str]) -> Path:
-    """Return a folder with these distributions, without their dependencies.
+    """Unpack these distributions into a folder, without their dependencies; return the folder.
 
     Raises
     ------
     SetupError
-        If the index has no wheel for this platform.
+        If the package index has no wheel for this platform.
     """
     return _unpack(folder, requirements, ["--no-deps"])
 
 
 def unpack_with_dependencies(folder: Path, requirements: Sequence[str]) -> Path:
-    """Return a folder with these distributions and their dependencies.
+    """Unpack these distributions and their dependencies into a folder; return the folder.
 
     Raises
     ------

@@ -4,8 +4,8 @@
     python tools/screens.py           write docs/guides/screens/*.svg
     python tools/screens.py --check   exit status 1 if the files are out of date
 
-The contents are outputs of the installed package.  Needs NumPy and a C compiler.  The notebook is
-HTML within SVG, which browsers render.
+The screenshots show real output of the installed package, so the script needs NumPy and a C
+compiler.  The notebook is HTML embedded in SVG, which browsers render.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ caption { text-align: left; color: #666; font: 12px sans-serif; white-space: now
 td { border: 1px solid #ddd; padding: 3px 10px; text-align: right }"""
 
 
-# ---- Drawing -------------------------------------------------------------------------------------
+# ---- Drawing of SVG files ------------------------------------------------------------------------
 
 
 def terminal(lines: Sequence[str]) -> str:
-    """Return an SVG of a console; lines that begin with a prompt have the colour of input."""
+    """Return an SVG of a console; lines that begin with ``>>> `` have the colour of input."""
     width = 2 * MARGIN + CHAR_WIDTH * max(map(len, lines))
     rows = []
     for number, line in enumerate(lines, 1):
@@ -87,17 +87,17 @@ def _svg(width: int, height: int, style: str, body: Sequence[str]) -> str:
     return "\n".join([head, f"<style>\n{style}\n</style>", *body, "</svg>\n"])
 
 
-# ---- Contents ------------------------------------------------------------------------------------
+# ---- Contents of the screenshots -----------------------------------------------------------------
 
 
 def help_screen(module: tvm_ffi.Module) -> str:
-    """Return the screen of ``help`` for a function."""
+    """Return the SVG of a console with the output of ``help`` for a function."""
     text = pydoc.plain(pydoc.render_doc(module.softmax, "Help on %s:"))
     return terminal([">>> help(module.softmax)", *map(str.rstrip, text.strip().splitlines())])
 
 
 def completion_screen(module: tvm_ffi.Module) -> str:
-    """Return the screen of a completion in a console."""
+    """Return the SVG of a console with a tab completion."""
     completer = rlcompleter.Completer({"module": module})
     matches = [completer.complete("module.s", number) for number in range(10)]
     line = "  ".join(filter(None, matches))
@@ -105,7 +105,7 @@ def completion_screen(module: tvm_ffi.Module) -> str:
 
 
 def notebook_screen() -> str:
-    """Return the screen of values in a notebook."""
+    """Return the SVG of a notebook that displays a tensor and containers."""
     codes = [
         'tvm_ffi.from_dlpack(np.array([[0, 1], [2, 3]], "float32"))',
         'tvm_ffi.Map({"rows": 2, "names": ["a", "b"]})',
@@ -122,7 +122,7 @@ def _html_of(value: Any) -> str:
 
 
 def screens() -> dict[Path, str]:
-    """Return the SVG text of each file."""
+    """Return the SVG text of each screenshot, by path."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "softmax.so"
         include = [f"-I{path}" for path in libinfo.include_paths()]

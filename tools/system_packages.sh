@@ -4,12 +4,13 @@
 #
 #   tools/system_packages.sh build|c-tests|python-tests|sanitizers ...
 #
-# Check what is missing for these purposes and install it where that asks for no password: as root or
-# with passwordless sudo by apt or dnf, and by Homebrew.  Elsewhere print one message with everything
-# that is missing and the command that installs it, and fail.  Without missing packages the script
-# takes a fraction of a second and uses no network.
+# Find the packages that are missing for these purposes.  Install them if that needs no password:
+# with apt or dnf as root or by passwordless sudo, and with Homebrew.  Otherwise print one message
+# with all missing packages and the command that installs them, and fail.  If no package is missing,
+# the script takes a fraction of a second and does not use the network.
 #
-# Variables: PYTHON, CC, CXX; SYSTEM_PACKAGES=check names missing packages and installs none.
+# Variables: PYTHON, CC and CXX name the programs to check; with SYSTEM_PACKAGES=check the script
+# reports missing packages without installing them.
 set -u
 
 PYTHON=${PYTHON:-python3}
@@ -49,7 +50,8 @@ may_install() {
 
 required= required_text= optional= optional_text=
 
-# need TEXT APT DNF BREW: note a missing package; "-" where the system has no package for it.
+# need TEXT APT DNF BREW: record a missing package, with a description and its name for each package
+# manager; "-" if a manager has no such package.
 need() {
   name=$(package_name "$2" "$3" "$4")
   required_text="$required_text
@@ -57,7 +59,7 @@ need() {
   [ "$name" = - ] || required="$required $name"
 }
 
-# want TEXT APT DNF BREW: note a missing package that the tests can do without.
+# want TEXT APT DNF BREW: record a missing package that is optional; arguments as for need.
 want() {
   name=$(package_name "$2" "$3" "$4")
   [ "$name" = - ] && return
@@ -74,7 +76,7 @@ package_name() {
   esac
 }
 
-# Print the parts that a Python lacks: "old", "venv", "headers".
+# Print the problems of $PYTHON: "old" version, missing "venv" module, missing "headers".
 python_lacks() {
   "$PYTHON" -c '
 import importlib.util, os, sys, sysconfig
@@ -88,7 +90,8 @@ if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
 print(*lacks)'
 }
 
-# Debian and Fedora name the packages of their own Python python3-*, those of others python3.12-*.
+# Print the prefix of the package names of $PYTHON: python3 for the default Python of the system,
+# python3.12 or similar for other versions.
 python_package() {
   version=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   if [ "$version" = "$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&1)" ]
@@ -121,7 +124,7 @@ check_build() {
   done
 }
 
-# CMake finds doctest under the same prefixes.
+# Search doctest in the prefixes in which CMake searches it.
 has_doctest() {
   [ -n "${doctest_DIR:-}${doctest_ROOT:-}" ] && return
   for prefix in $(printf '%s:' "${CMAKE_PREFIX_PATH:-}" | tr ':' ' ') \
@@ -146,7 +149,7 @@ check_c_tests() {
 }
 
 check_python_tests() {
-  # Ubuntu has Chromium as a snap only, which cannot be installed in a container.
+  # Ubuntu has Chromium only as a snap, which cannot be installed in a container.
   chromium=chromium
   grep -qs '^ID=ubuntu' /etc/os-release && chromium=-
   has_browser || want "the tests of the site's pages in a browser" "$chromium" chromium -
@@ -190,7 +193,7 @@ install_packages() {
   esac
 }
 
-# Optional packages are installed one by one, so that one failure does not affect another.
+# Install optional packages one by one, so that a failure does not affect the other packages.
 install_missing() {
   [ "$manager" != apt ] || run_as_root apt-get update -qq || return
   # shellcheck disable=SC2086  # a list of names

@@ -2,15 +2,16 @@
  *
  * Operations of the ABI in C11: values, objects, tensors, functions, strings and errors.
  *
- * The functions between marks such as [Object.Destroy.begin] and [Object.Destroy.end] show the code
- * of a code generator or a language binding; the documentation quotes them.  The demo_ functions
- * after them run each one and CHECK its effects, including reference counts.
+ * The functions between marks such as [Object.Destroy.begin] and [Object.Destroy.end] are code as a
+ * code generator or a language binding contains it; the documentation quotes them.  The demo_
+ * functions after them run each operation and CHECK its effects, including reference counts.
  *
- * Ownership: each variable of type TVMFFIAny or TVMFFIObjectHandle is either owned or borrowed; the
- * bits are the same.  Functions for both take IS_OWNING_ANY, the name in the specification: true
+ * Ownership: a variable of type TVMFFIAny or TVMFFIObjectHandle either owns a reference or borrows
+ * it; its bits do not show which.  Functions for both cases have the parameter IS_OWNING_ANY: true
  * for an Any that owns a reference, false for a view (AnyView).
  *
- * Failure: functions that return int return 0, or -1 with the thread's error slot filled. */
+ * Failure: functions that return int return 0 on success, -1 on failure; after a failure the
+ * thread's error slot contains the error. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ static int raise_type_mismatch(const char* expected, const TVMFFIAny* received) 
 /* [Error.RaiseException.end] */
 
 /* [Error.HandleReturnCode.begin] */
-/* Take the pending error after a call; the slot is empty afterwards.  Returns an owned Error, or
- * NULL after success and if the exception is pending in the host language (code -2). */
+/* Move the pending error out of the thread's error slot after a call.  Returns an owned Error; NULL
+ * after success, and if the exception is pending in the host language (return code -2). */
 static TVMFFIObjectHandle take_error(int return_code) {
   TVMFFIObjectHandle error = NULL;
   if (return_code != 0) TVMFFIErrorMoveFromRaised(&error);
@@ -48,7 +49,8 @@ static TVMFFIObjectHandle take_error(int return_code) {
 /* [Error.HandleReturnCode.end] */
 
 /* [Error.Print.begin] */
-/* Print a backtrace, which has the most recent call first, in reverse order, as Python does. */
+/* Print the lines of a backtrace in reverse order: its first line is the most recent call, which
+ * Python prints last. */
 static void print_lines_reversed(FILE* stream, TVMFFIByteArray text) {
   size_t end = text.size;
   while (end > 0) {
@@ -65,7 +67,7 @@ static const TVMFFIErrorCell* error_cell(TVMFFIObjectHandle error) {
   return (const TVMFFIErrorCell*)((const TVMFFIObject*)error + 1);
 }
 
-/* The strings of an Error are not NUL-terminated. */
+/* Print an Error.  Its strings are not NUL-terminated, so they are printed with their sizes. */
 static void print_error(FILE* stream, TVMFFIObjectHandle error) {
   const TVMFFIErrorCell* cell = error_cell(error);
   if (cell->backtrace.size > 0) fprintf(stream, "Traceback (most recent call last):\n");
@@ -78,7 +80,7 @@ static void print_error(FILE* stream, TVMFFIObjectHandle error) {
 /* ---- Any: construct, destroy, extract ------------------------------------------------------- */
 
 /* [Any_AnyView.FromInt_Float.begin] */
-/* Write all 16 bytes: equality and hash compare values as bytes. */
+/* These functions write all 16 bytes of an Any, because equality and hash use the bytes. */
 static TVMFFIAny any_none(void) {
   TVMFFIAny any;
   any.type_index = kTVMFFINone;
@@ -105,7 +107,7 @@ static TVMFFIAny any_from_float(double value) {
 /* [Any_AnyView.FromInt_Float.end] */
 
 /* [Any_AnyView.FromObjectPtr.begin] */
-/* object   borrowed; NULL becomes None, since an Any must not contain a NULL object. */
+/* Return an Any of a borrowed object.  NULL becomes None: an Any must not contain a NULL object. */
 static TVMFFIAny any_from_object(TVMFFIObjectHandle object, bool IS_OWNING_ANY) {
   if (object == NULL) return any_none();
   TVMFFIAny any;
@@ -119,12 +121,13 @@ static TVMFFIAny any_from_object(TVMFFIObjectHandle object, bool IS_OWNING_ANY) 
 /* [Any_AnyView.FromObjectPtr.end] */
 
 /* [Any_AnyView.Destroy.begin] */
-/* Values with type indices below kTVMFFIStaticObjectBegin contain no object. */
+/* Release the object of an owning Any.  Values with type indices below kTVMFFIStaticObjectBegin
+ * contain no object. */
 static void any_destroy(TVMFFIAny* any, bool IS_OWNING_ANY) {
   if (IS_OWNING_ANY && any->type_index >= kTVMFFIStaticObjectBegin) {
     TVMFFIObjectDecRef(any->v_obj);
   }
-  *any = any_none(); /* a second destroy is harmless */
+  *any = any_none(); /* so that destroying the Any again has no effect */
 }
 /* [Any_AnyView.Destroy.end] */
 
@@ -132,7 +135,7 @@ static void any_destroy(TVMFFIAny* any, bool IS_OWNING_ANY) {
 static int any_get_int(const TVMFFIAny* any, int64_t* out) {
   switch (any->type_index) {
     case kTVMFFIInt:
-    case kTVMFFIBool: /* converts to 0 or 1 */
+    case kTVMFFIBool: /* a bool converts to 0 or 1 */
       *out = any->v_int64;
       return 0;
     default:
@@ -145,7 +148,7 @@ static int any_get_float(const TVMFFIAny* any, double* out) {
     case kTVMFFIFloat:
       *out = any->v_float64;
       return 0;
-    case kTVMFFIInt: /* integers convert; their payload is an int64_t */
+    case kTVMFFIInt: /* integers and bools convert; their payload is an int64_t */
     case kTVMFFIBool:
       *out = (double)any->v_int64;
       return 0;
@@ -156,8 +159,8 @@ static int any_get_float(const TVMFFIAny* any, double* out) {
 /* [Any_AnyView.GetInt_Float.end] */
 
 /* [Any_AnyView.GetDLTensor.begin] */
-/* A tensor argument is a DLTensor* or a Tensor object, whose DLTensor follows the header.
- * *out is borrowed from the argument. */
+/* Write the DLTensor of a tensor argument to *out, borrowed from the argument.  The argument is a
+ * DLTensor* or a Tensor object, whose DLTensor follows the object header. */
 static int any_get_dltensor(const TVMFFIAny* any, DLTensor** out) {
   switch (any->type_index) {
     case kTVMFFIDLTensorPtr:
@@ -173,8 +176,8 @@ static int any_get_dltensor(const TVMFFIAny* any, DLTensor** out) {
 /* [Any_AnyView.GetDLTensor.end] */
 
 /* [Object.IsInstance.begin] */
-/* Return true if a type is the ancestor type or derived from it.  Entry d of type_ancestors is the
- * ancestor of depth d, so one comparison is sufficient. */
+/* Return true if a type is the ancestor type or derived from it.  type_ancestors[d] is the ancestor
+ * of depth d, so one comparison is sufficient. */
 static bool is_instance(int32_t type_index, int32_t ancestor_index) {
   if (type_index == ancestor_index) return true;
   if (type_index < kTVMFFIStaticObjectBegin || ancestor_index < kTVMFFIStaticObjectBegin) {
@@ -188,7 +191,8 @@ static bool is_instance(int32_t type_index, int32_t ancestor_index) {
 /* [Object.IsInstance.end] */
 
 /* [Any_AnyView.GetObject.begin] */
-/* *out is borrowed until the Any is destroyed. */
+/* Write the object of an Any to *out if it has the expected type.  *out is borrowed until the Any
+ * is destroyed. */
 static int any_get_object(const TVMFFIAny* any, int32_t expected_type, TVMFFIObjectHandle* out) {
   if (any->type_index < kTVMFFIStaticObjectBegin || !is_instance(any->type_index, expected_type)) {
     return raise_type_mismatch(TVMFFIGetTypeInfo(expected_type)->type_key.data, any);
@@ -201,8 +205,8 @@ static int any_get_object(const TVMFFIAny* any, int32_t expected_type, TVMFFIObj
 /* ---- Objects: move, release ----------------------------------------------------------------- */
 
 /* [Object.MoveFromAny.begin] */
-/* *out receives an owned reference.  An owning Any moves its reference and becomes None; for a
- * view, a new reference is added. */
+/* Write an owned reference to the object of an Any to *out.  An owning Any moves its reference and
+ * becomes None; for a view, a new reference is added. */
 static int object_move_from_any(TVMFFIAny* any, bool IS_OWNING_ANY, TVMFFIObjectHandle* out) {
   if (any->type_index < kTVMFFIStaticObjectBegin) return raise_type_mismatch("ffi.Object", any);
   *out = any->v_obj;
@@ -216,14 +220,14 @@ static int object_move_from_any(TVMFFIAny* any, bool IS_OWNING_ANY, TVMFFIObject
 /* [Object.MoveFromAny.end] */
 
 /* [Object.Destroy.begin] */
-/* object   owned, consumed; NULL is allowed.  The last reference destroys the object. */
+/* Release an owned reference; NULL is allowed.  The last release destroys the object. */
 static void object_release(TVMFFIObjectHandle object) { TVMFFIObjectDecRef(object); }
 /* [Object.Destroy.end] */
 
 /* ---- Tensors -------------------------------------------------------------------------------- */
 
 /* [Tensor.AccessDLTensor.begin] */
-/* tensor   a Tensor object.  The result is borrowed until the tensor is released. */
+/* Return the DLTensor of a Tensor object, borrowed until the object is released. */
 static DLTensor* tensor_borrow_dltensor(TVMFFIObjectHandle tensor) {
   return (DLTensor*)((TVMFFIObject*)tensor + 1);
 }
@@ -246,22 +250,22 @@ static void* first_element(const DLTensor* tensor) {
  * from   consumed, even if the call fails.
  * out    receives an owned Tensor, which calls from->deleter when it is destroyed. */
 static int tensor_from_dlpack(DLManagedTensorVersioned* from, TVMFFIObjectHandle* out) {
-  int32_t require_alignment = 0; /* in bytes; 0 for any */
+  int32_t require_alignment = 0; /* in bytes; 0 accepts any alignment */
   int32_t require_contiguous = 0;
   int code = -1;
-  if (from->version.major != DLPACK_MAJOR_VERSION) { /* only the deleter is usable */
+  if (from->version.major != DLPACK_MAJOR_VERSION) { /* other fields than the deleter are unknown */
     TVMFFIErrorSetRaisedFromCStr("ValueError", "tensor of an unknown major version of DLPack");
   } else {
     code = TVMFFITensorFromDLPackVersioned(from, require_alignment, require_contiguous, out);
   }
-  if (code != 0 && from->deleter != NULL) from->deleter(from); /* not consumed */
+  if (code != 0 && from->deleter != NULL) from->deleter(from); /* it was not consumed */
   return code;
 }
 /* [Tensor_FromDLPack.end] */
 
 /* [Tensor_Alloc.begin] */
-/* Allocate a compact float32 tensor on the CPU with the current allocator: the one of the calling
- * framework, or the built-in one.  *out receives an owned Tensor. */
+/* Allocate a compact float32 tensor on the CPU with the current allocator: the allocator of the
+ * calling framework, or the built-in allocator.  *out receives an owned Tensor. */
 static int tensor_alloc(const int64_t* shape, int32_t ndim, TVMFFIObjectHandle* out) {
   DLTensor prototype;
   prototype.data = NULL; /* ignored */
@@ -289,7 +293,8 @@ static int tensor_to_dlpack(TVMFFIObjectHandle tensor, DLManagedTensorVersioned*
 /* ---- Functions ------------------------------------------------------------------------------ */
 
 /* [Function.Construct.begin] */
-/* A function with a closure: multiplies its argument by the factor in `self`. */
+/* The C function of a function object with a closure: `self` points to a factor by which it
+ * multiplies its argument. */
 static int scale_call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   double value;
   if (num_args != 1) {
@@ -301,20 +306,22 @@ static int scale_call(void* self, const TVMFFIAny* args, int32_t num_args, TVMFF
   return 0;
 }
 
-/* out   receives an owned Function, which frees the factor when it is destroyed. */
+/* Create the function object.  *out receives an owned Function, which frees the factor when it is
+ * destroyed. */
 static int function_create_scale(double factor, TVMFFIObjectHandle* out) {
   double* self = malloc(sizeof(*self));
   if (self == NULL) return raise_out_of_memory();
   *self = factor;
   int code = TVMFFIFunctionCreate(self, scale_call, free, out);
-  if (code != 0) free(self); /* not consumed */
+  if (code != 0) free(self); /* the failed call has not consumed it */
   return code;
 }
 
-/* A function without a closure: returns its argument.  The argument is borrowed and the result is
- * owned, so TVMFFIAnyViewToOwnedAny adds a reference or copies a raw string. */
+/* The C function of a function object without a closure: it returns its argument.  The argument is
+ * borrowed and the result is owned, so TVMFFIAnyViewToOwnedAny adds a reference or copies a raw
+ * string. */
 static int identity_call(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
-  (void)handle; /* without a closure: the function object */
+  (void)handle; /* the function object, as the function has no closure */
   if (num_args != 1) {
     TVMFFIErrorSetRaisedFromCStr("TypeError", "identity(value) takes exactly 1 argument");
     return -1;
@@ -328,7 +335,8 @@ static int function_create_identity(TVMFFIObjectHandle* out) {
 /* [Function.Construct.end] */
 
 /* [Function.GetGlobal.begin] */
-/* *out receives an owned Function, or NULL if the name is not registered, which is not an error. */
+/* Look up a global function.  *out receives an owned Function, or NULL if no function has this
+ * name, which is not an error. */
 static int function_get_global(const char* name, TVMFFIObjectHandle* out) {
   TVMFFIByteArray key = {name, strlen(name)};
   return TVMFFIFunctionGetGlobal(&key, out);
@@ -336,7 +344,8 @@ static int function_get_global(const char* name, TVMFFIObjectHandle* out) {
 /* [Function.GetGlobal.end] */
 
 /* [Function.SetGlobal.begin] */
-/* The function table adds its own reference.  A registered name is an error. */
+/* Register a global function; the table of global functions adds a reference.  Fails if the name is
+ * registered already. */
 static int function_set_global(const char* name, TVMFFIObjectHandle function) {
   TVMFFIByteArray key = {name, strlen(name)};
   int allow_override = 0;
@@ -345,10 +354,10 @@ static int function_set_global(const char* name, TVMFFIObjectHandle function) {
 /* [Function.SetGlobal.end] */
 
 /* [Function.Call.begin] */
-/* Call scale(value).  Arguments are borrowed; the result is owned. */
+/* Call the function scale(value).  The callee borrows the arguments; the caller owns the result. */
 static int function_call_scale(TVMFFIObjectHandle scale, int64_t value, double* out) {
   TVMFFIAny args[] = {any_from_int(value)};
-  TVMFFIAny result = any_none(); /* not an object: the callee overwrites it */
+  TVMFFIAny result = any_none(); /* must not be an object, as the callee overwrites it */
   if (TVMFFIFunctionCall(scale, args, 1, &result) != 0) return -1; /* the error stays pending */
   int code = any_get_float(&result, out);
   any_destroy(&result, true);
@@ -359,7 +368,7 @@ static int function_call_scale(TVMFFIObjectHandle scale, int64_t value, double* 
 /* ---- Strings and bytes ---------------------------------------------------------------------- */
 
 /* [String.Construct.begin] */
-/* Return a borrowed value of a C string, for arguments.  Nothing is copied. */
+/* Return a value that borrows a C string, for use as an argument. */
 static TVMFFIAny any_view_of_c_str(const char* text) {
   TVMFFIAny any = any_none();
   any.type_index = kTVMFFIRawStr;
@@ -367,7 +376,8 @@ static TVMFFIAny any_view_of_c_str(const char* text) {
   return any;
 }
 
-/* Return a borrowed value of bytes.  The byte array struct must stay valid, too. */
+/* Return a value that borrows bytes, for use as an argument.  The struct TVMFFIByteArray is
+ * borrowed as well. */
 static TVMFFIAny any_view_of_bytes(TVMFFIByteArray* bytes) {
   TVMFFIAny any = any_none();
   any.type_index = kTVMFFIByteArrayPtr;
@@ -375,8 +385,8 @@ static TVMFFIAny any_view_of_bytes(TVMFFIByteArray* bytes) {
   return any;
 }
 
-/* Create owned values: up to 7 bytes are stored in the Any, longer contents in a new object.
- * Contents may include NUL bytes. */
+/* Create an owned string: up to 7 bytes are stored in the Any, longer strings in a new object.  The
+ * string may contain NUL bytes. */
 static int any_from_string(const char* data, size_t size, TVMFFIAny* out) {
   TVMFFIByteArray content = {data, size};
   return TVMFFIStringFromByteArray(&content, out);
@@ -389,7 +399,8 @@ static int any_from_bytes(const char* data, size_t size, TVMFFIAny* out) {
 /* [String.Construct.end] */
 
 /* [String.Read.begin] */
-/* *out is borrowed until *any is destroyed or moved: a small string is in *any itself. */
+/* Read a string.  *out is borrowed until *any is destroyed or moved: a small string is stored in
+ * *any itself. */
 static int any_get_string(const TVMFFIAny* any, TVMFFIByteArray* out) {
   switch (any->type_index) {
     case kTVMFFIRawStr:
@@ -400,7 +411,7 @@ static int any_get_string(const TVMFFIAny* any, TVMFFIByteArray* out) {
       out->data = any->v_bytes;
       out->size = any->small_str_len;
       return 0;
-    case kTVMFFIStr: /* the byte array follows the header; it may be short, too */
+    case kTVMFFIStr: /* a TVMFFIByteArray follows the object header */
       *out = *(const TVMFFIByteArray*)(any->v_obj + 1);
       return 0;
     default:
@@ -428,7 +439,7 @@ static int any_get_bytes(const TVMFFIAny* any, TVMFFIByteArray* out) {
 
 /* ==== Checks of the operations above ========================================================= */
 
-/* Print the failed condition and the pending error, and exit with status 1. */
+/* Report a failed CHECK: print its condition and the pending error, and exit with status 1. */
 static void check_failed(const char* condition, int line) {
   fprintf(stderr, "example_code.c:%d: CHECK(%s) failed\n", line, condition);
   TVMFFIObjectHandle error = take_error(-1);
@@ -453,7 +464,8 @@ static uint32_t strong_count(TVMFFIObjectHandle object) {
   return (uint32_t)((const TVMFFIObject*)object)->combined_ref_count;
 }
 
-/* Return true if the call failed with this kind and message (NULL for any); clear the error. */
+/* Return true if a call failed with this error kind and message (NULL: any message); clear the
+ * error. */
 static bool failed_with(int return_code, const char* kind, const char* message) {
   TVMFFIObjectHandle error = take_error(return_code);
   if (error == NULL) return false;
@@ -464,7 +476,7 @@ static bool failed_with(int return_code, const char* kind, const char* message) 
   return matches;
 }
 
-/* Create an object for the checks: a Function. */
+/* Create an object for the demonstrations, a Function with one reference. */
 static TVMFFIObjectHandle new_object(void) {
   TVMFFIObjectHandle object = NULL;
   CHECK(function_create_identity(&object) == 0);
@@ -476,14 +488,15 @@ static TVMFFIObjectHandle new_object(void) {
 
 enum { kMaxDims = 4 };
 
-/* A third-party tensor.  `managed` is the first field, so both have the same address. */
+/* Tensor of a third-party library.  `managed` is the first field, so it has the address of the
+ * struct. */
 typedef struct ForeignTensor {
   DLManagedTensorVersioned managed;
   int64_t shape[kMaxDims];
   int64_t strides[kMaxDims];
 } ForeignTensor;
 
-static int num_foreign_tensors = 0; /* not yet deleted */
+static int num_foreign_tensors = 0; /* number of ForeignTensors that are not yet deleted */
 
 static void foreign_tensor_delete(DLManagedTensorVersioned* self) {
   free(self->dl_tensor.data);
@@ -537,7 +550,8 @@ static int foreign_tensor_alloc(DLTensor* prototype, DLManagedTensorVersioned** 
   return 0;
 }
 
-/* SetError callback for allocations that are not expected to fail. */
+/* SetError callback for allocations that are not expected to fail; the failed CHECK prints the
+ * error. */
 static void unexpected_error(void* error_ctx, const char* kind, const char* message) {
   (void)error_ctx;
   TVMFFIErrorSetRaisedFromCStr(kind, message);
@@ -668,7 +682,7 @@ static void demo_tensor_from_dlpack(void) {
   CHECK(tensor_from_dlpack(source, &tensor) == 0);
 
   const DLTensor* dltensor = tensor_borrow_dltensor(tensor);
-  CHECK(first_element(dltensor) == data); /* shared, not copied */
+  CHECK(first_element(dltensor) == data); /* the memory is shared, not copied */
   CHECK(dltensor->ndim == 2 && dltensor->shape[0] == 2 && dltensor->shape[1] == 3);
   CHECK(dltensor->strides[0] == 3 && dltensor->strides[1] == 1 && num_elements(dltensor) == 6);
   CHECK(dltensor->device.device_type == kDLCPU && dltensor->device.device_id == 0);
@@ -724,7 +738,7 @@ static void demo_tensor_alloc_with_own_allocator(void) {
 }
 
 static void demo_tensor_alloc_built_in(void) {
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == NULL); /* not set */
+  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == NULL); /* no allocator was set */
   int64_t shape[] = {4, 5};
   TVMFFIObjectHandle tensor = NULL;
   CHECK(tensor_alloc(shape, 2, &tensor) == 0);
@@ -747,7 +761,7 @@ static void demo_function_call(void) {
                     "expected `float`, got `None`"));
   CHECK(failed_with(TVMFFIFunctionCall(triple, NULL, 0, &result), "TypeError",
                     "scale(value) takes exactly 1 argument"));
-  CHECK(result.type_index == kTVMFFINone); /* a failed call leaves it unchanged */
+  CHECK(result.type_index == kTVMFFINone); /* a failed call leaves the result unchanged */
   object_release(triple);
 }
 
@@ -761,7 +775,7 @@ static void demo_function_result_is_owned(void) {
   object_release(identity);
 }
 
-/* Unregister a global function with a function of libtvm_ffi. */
+/* Unregister a global function by calling ffi.FunctionRemoveGlobal. */
 static void remove_global(const char* name) {
   TVMFFIObjectHandle remove = NULL;
   CHECK(function_get_global("ffi.FunctionRemoveGlobal", &remove) == 0 && remove != NULL);
@@ -791,9 +805,9 @@ static void demo_error(void) {
   const TVMFFIErrorCell* cell = error_cell(error);
   CHECK(text_equal(cell->kind, "MemoryError"));
   CHECK(text_equal(cell->message, "example: out of memory"));
-  CHECK(take_error(-1) == NULL); /* the slot is empty */
+  CHECK(take_error(-1) == NULL); /* the error slot is empty */
 
-  TVMFFIErrorSetRaised(error); /* raise it again; the slot adds its own reference */
+  TVMFFIErrorSetRaised(error); /* raise the error again; the error slot adds a reference */
   CHECK(strong_count(error) == 2);
   TVMFFIObjectHandle again = take_error(-1);
   CHECK(again == error);
@@ -802,7 +816,8 @@ static void demo_error(void) {
   object_release(error);
 }
 
-/* Strings from callers have three forms; any_get_string reads all of them. */
+/* Strings in arguments have three forms, which any_get_string reads: C string, small string, string
+ * object. */
 static void demo_string(void) {
   TVMFFIAny raw = any_view_of_c_str("kernel"), small, heap;
   CHECK(any_from_string("kernel", 6, &small) == 0 && small.type_index == kTVMFFISmallStr);
@@ -832,14 +847,14 @@ static void demo_bytes(void) {
   CHECK(any_get_bytes(&view, &content) == 0 && bytes_equal(content, array.data, 9));
   CHECK(any_get_bytes(&small, &content) == 0 && bytes_equal(content, array.data, 7));
   CHECK(any_get_bytes(&heap, &content) == 0 && bytes_equal(content, array.data, 9));
-  CHECK(content.data != array.data); /* a copy */
+  CHECK(content.data != array.data); /* the object contains a copy */
   CHECK(failed_with(any_get_string(&small, &content), "TypeError",
                     "expected `str`, got `ffi.SmallBytes`"));
   any_destroy(&small, true);
   any_destroy(&heap, true);
 }
 
-/* Convert borrowed strings and bytes to owned values, as a callee does to retain them. */
+/* Convert borrowed strings and bytes to owned values, as callees do to keep them after the call. */
 static void demo_view_to_owned(void) {
   char buffer[] = "borrowed text";
   TVMFFIAny view = any_view_of_c_str(buffer), owned;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels as a compiler generates them ahead of time: two kernels of a model `lenet`, and a
- * function that registers them before main.  The prefix distinguishes the kernels of several
- * models. */
+ * function that registers them before main.  The prefix lenet_ distinguishes them from kernels of
+ * other models. */
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
-/* Return the tensor of an argument, a DLTensor* or a Tensor object; NULL for other types. */
+/* Return the tensor of an argument, a DLTensor* or a Tensor object; NULL for other values. */
 static const DLTensor* tensor_of(const TVMFFIAny* arg) {
   if (arg->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)arg->v_ptr;
   if (arg->type_index == kTVMFFITensor) return (const DLTensor*)(arg->v_obj + 1);
   return NULL;
 }
 
-/* Return the compact float32 vector of an argument; raise an error and return NULL for others. */
+/* Return the compact float32 vector of an argument; for other values raise `error`, return NULL. */
 static const DLTensor* vector_of(const TVMFFIAny* arg, const char* error) {
   const DLTensor* tensor = tensor_of(arg);
   if (tensor == NULL || tensor->device.device_type != kDLCPU || tensor->ndim != 1 ||
@@ -51,7 +51,7 @@ int __tvm_ffi_lenet_relu(void* self, const TVMFFIAny* args, int32_t num_args, TV
   return 0;
 }
 
-/* sum(x): the sum of the elements. */
+/* sum(x): return the sum of the elements of x. */
 int __tvm_ffi_lenet_sum(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)self;
   if (num_args != 1) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Ahead-of-time program: contains its kernels and the runtime, without Python or shared libraries.
- * It calls functions by symbol, through the system library, and through the function table. */
+ * Ahead-of-time program that contains its kernels and the runtime, without Python or shared
+ * libraries.  It calls functions by symbol, through the system library, and as global functions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void call_by_name(DLTensor* y) {
   if (TVMFFIFunctionCall(sum.v_obj, &arg, 1, &result) != 0) stop("sum");
   printf("system_lib  sum = %g\n", result.v_float64);
 
-  arg.type_index = kTVMFFIInt; /* not a tensor: the kernel refuses it */
+  arg.type_index = kTVMFFIInt; /* an int instead of a tensor, which the kernel refuses */
   arg.v_int64 = 1;
   if (TVMFFIFunctionCall(sum.v_obj, &arg, 1, &result) != 0) print_error("error     ");
   TVMFFIObjectDecRef(sum.v_obj);
@@ -107,7 +107,7 @@ static void call_a_global_function(void) {
   TVMFFIObjectHandle function = NULL;
   TVMFFIByteArray name = {"aot_program.scale", 17};
   if (TVMFFIFunctionCreate(&factor, &scale, NULL, &function) != 0) stop("create");
-  int status = TVMFFIFunctionSetGlobal(&name, function, 0); /* the table adds its own reference */
+  int status = TVMFFIFunctionSetGlobal(&name, function, 0); /* the registry adds a reference */
   TVMFFIObjectDecRef(function);
   if (status != 0) stop("register");
   TVMFFIAny arg = {.type_index = kTVMFFIInt};

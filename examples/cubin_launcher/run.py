@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call the compiled function from Python:  ``python run.py LIBRARY``.
+"""Call the compiled function ``scale`` from Python:  ``python run.py LIBRARY``.
 
 Without PyTorch or a CUDA device, the program only shows the argument checks.
 """
@@ -14,7 +14,7 @@ import tvm_ffi
 
 
 def run_torch(module: tvm_ffi.Module) -> None:
-    """Call ``scale`` on each CUDA device; all use the same device image."""
+    """Call ``scale`` on each CUDA device; all devices use the same device image."""
     try:
         import torch
     except ImportError:
@@ -32,7 +32,7 @@ def run_torch(module: tvm_ffi.Module) -> None:
 
 
 def run_wrong_device(module: tvm_ffi.Module) -> None:
-    """Show that arrays in host memory are refused."""
+    """Show that ``scale`` refuses arrays in host memory."""
     try:
         module.scale(np.zeros(4, np.float32), 2.5, np.zeros(4, np.float32))
     except ValueError as error:

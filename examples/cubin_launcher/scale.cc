@@ -17,7 +17,8 @@ namespace {
 
 constexpr DLDataType kFloat32{kDLFloat, 32, 1};
 
-// Checks that a tensor is a compact float32 vector on a CUDA device; returns its address.
+// Checks that a tensor is a compact float32 vector on a CUDA device; returns the address of its
+// first element.
 float* VectorData(ffi::TensorView tensor, const char* name) {
   TVM_FFI_CHECK(tensor.device().device_type == kDLCUDA, ValueError)
       << "`" << name << "` must be a CUDA tensor";
@@ -37,7 +38,7 @@ void Scale(ffi::TensorView x, float factor, ffi::TensorView y) {
       << "`x` and `y` must be on one device";
   if (size == 0) return;  // CUDA refuses a launch without blocks
 
-  // One kernel object serves all devices; the kernel is launched on the current device.
+  // The kernel object can be used on all devices; it is launched on the current device.
   ffi::CUDADeviceGuard guard(device.device_id);
   static const ffi::CubinKernel kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(scale, "scale_f32");
   cudaStream_t stream =

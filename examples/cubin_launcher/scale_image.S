@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Embeds the device image in an object file, between the symbols of TVM_FFI_EMBED_CUBIN(scale).
- * The assembler searches for the image in the folders of -Wa,-I. */
+ * Embeds the device image scale.fatbin in an object file, between the symbols that the macro
+ * TVM_FFI_EMBED_CUBIN(scale) declares.  The option -Wa,-I names the folder of scale.fatbin. */
     .section .rodata
     .balign 64
     .globl __tvm_ffi__cubin_scale

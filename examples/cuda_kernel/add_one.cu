@@ -20,7 +20,8 @@ __global__ void AddOneKernel(const float* x, float* y, int64_t size) {
   if (i < size) y[i] = x[i] + 1.0f;
 }
 
-// Checks that a tensor is a compact float32 vector on a CUDA device; returns its address.
+// Checks that a tensor is a compact float32 vector on a CUDA device; returns the address of its
+// first element.
 float* VectorData(ffi::TensorView tensor, const char* name) {
   TVM_FFI_CHECK(tensor.device().device_type == kDLCUDA, ValueError)
       << "`" << name << "` must be a CUDA tensor";
@@ -41,13 +42,13 @@ void AddOne(ffi::TensorView x, ffi::TensorView y) {
   if (size == 0) return;  // CUDA refuses a launch without blocks
 
   ffi::CUDADeviceGuard guard(device.device_id);
-  // Borrowed: the caller owns the stream.  For PyTorch tensors it is PyTorch's current stream.
+  // The stream is borrowed from the caller.  For PyTorch tensors it is PyTorch's current stream.
   cudaStream_t stream =
       static_cast<cudaStream_t>(TVMFFIEnvGetStream(device.device_type, device.device_id));
   constexpr int kThreads = 256;
   AddOneKernel<<<static_cast<unsigned>((size + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       from, to, size);
-  TVM_FFI_CHECK_CUDA_ERROR(cudaGetLastError());  // an error of the launch, without waiting
+  TVM_FFI_CHECK_CUDA_ERROR(cudaGetLastError());  // checks the launch, does not wait for the kernel
 }
 
 }  // namespace

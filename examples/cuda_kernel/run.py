@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call the compiled kernel from Python:  ``python run.py LIBRARY``.
+"""Call the compiled function ``add_one`` from Python:  ``python run.py LIBRARY``.
 
 Without PyTorch or a CUDA device, the program only shows the argument checks.
 """
@@ -28,7 +28,7 @@ def find_torch() -> Any:
 
 
 def run_default_stream(module: tvm_ffi.Module, torch: Any) -> None:
-    """Call ``add_one`` on PyTorch's current stream, which is set automatically."""
+    """Call ``add_one`` with PyTorch tensors; it runs on PyTorch's current stream."""
     x = torch.arange(1.0, 5.0, device="cuda")
     y = torch.zeros_like(x)
     module.add_one(x, y)
@@ -37,7 +37,7 @@ def run_default_stream(module: tvm_ffi.Module, torch: Any) -> None:
 
 
 def run_other_stream(module: tvm_ffi.Module, torch: Any) -> None:
-    """Fill, add and sum on another stream, which runs the three kernels in order."""
+    """Call ``add_one`` on another stream, between a fill and a sum by PyTorch."""
     x = torch.empty(1 << 20, device="cuda")
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -50,7 +50,7 @@ def run_other_stream(module: tvm_ffi.Module, torch: Any) -> None:
 
 
 def run_wrong_device(module: tvm_ffi.Module) -> None:
-    """Show that arrays in host memory are refused."""
+    """Show that ``add_one`` refuses arrays in host memory."""
     try:
         module.add_one(np.zeros(4, np.float32), np.zeros(4, np.float32))
     except ValueError as error:

@@ -23,7 +23,7 @@ class PolynomialObj : public ModuleObj {
   const char* kind() const override { return "example.polynomial"; }
   int GetPropertyMask() const override { return Module::kBinarySerializable | Module::kRunnable; }
 
-  // The function owns a reference to the module, whose coefficients it reads.
+  // The returned function owns a reference to the module, whose coefficients it reads.
   Optional<Function> GetFunction(const String& name) override {
     if (name != "evaluate") return std::nullopt;
     return Function::FromTyped(
@@ -61,7 +61,7 @@ Module New(const Array<double>& coefficients) {
       make_object<PolynomialObj>(std::vector<double>(coefficients.begin(), coefficients.end())));
 }
 
-// Inverse of SaveToBytes; bytes from a file may be corrupt.
+// Inverse of SaveToBytes.  The bytes are checked, because a file may be corrupt.
 Module LoadFromBytes(const Bytes& bytes) {
   TVM_FFI_CHECK_EQ(bytes.size() % sizeof(double), 0u, ValueError)
       << "bytes of a polynomial are doubles";
@@ -70,7 +70,8 @@ Module LoadFromBytes(const Bytes& bytes) {
   return Module(make_object<PolynomialObj>(std::move(coefficients)));
 }
 
-// Registers the loader for libraries that embed a polynomial.  Load this library before them.
+// Registers the loader of this module kind.  Libraries that embed a polynomial can be loaded only
+// after this library.
 TVM_FFI_STATIC_INIT_BLOCK() {
   reflection::GlobalDef().def("ffi.Module.load_from_bytes.example.polynomial", LoadFromBytes);
 }

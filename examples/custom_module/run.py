@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use custom modules in C++ and in Python together:  ``python run.py LIBRARY``."""
+"""Custom modules in C++ and Python that import each other:  ``python run.py LIBRARY``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tvm_ffi.module import CustomModule
 
 
 class Scaled(CustomModule, kind="example.scaled"):
-    """Multiplies the result of an imported module by a factor."""
+    """Module whose function multiplies the result of an imported module by a factor."""
 
     def __init__(self, factor: int) -> None:
         self.factor = factor
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the function of this name in this module."""
+        """Return the function of this name; None if the module has no such function."""
         return self.scaled if name == "scaled" else None
 
     def scaled(self, x: float) -> Any:
@@ -31,7 +31,7 @@ class Scaled(CustomModule, kind="example.scaled"):
 
     @classmethod
     def load_from_bytes(cls, data: bytes) -> Scaled:
-        """Create a module from the bytes of `save_to_bytes`."""
+        """Create a module from the bytes that `save_to_bytes` returns."""
         return cls(int.from_bytes(data, "little"))
 
 
@@ -43,7 +43,7 @@ def load(kind: str, data: bytes) -> tvm_ffi.Module:
 
 
 def main(path: str) -> None:
-    """Create modules of both kinds, import one into the other, and copy both through bytes."""
+    """Create modules of both kinds, import one into the other, serialize and load both."""
     library = tvm_ffi.load_module(path)
     polynomial = library.new_polynomial([1, 2, 3])
     print("kind    ", polynomial.kind, polynomial.get_property_mask())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run PTX through the CUDA driver:  ``python run.py``.
+"""Launch a PTX kernel through the CUDA driver:  ``python run.py``.
 
 Without PyTorch or a CUDA device, the program only shows the argument checks.
 """
@@ -42,7 +42,7 @@ def run_torch(module: tvm_ffi.Module) -> None:
 
 
 def run_errors(module: tvm_ffi.Module) -> None:
-    """Show the errors for wrong arguments, which are raised before the driver is called."""
+    """Show the errors for wrong arguments; they are raised before the driver is called."""
     array = np.zeros(4, np.float32)
     for arguments in [(array, 2.5, array, 4, 1), (None, 2.5, None, 4, 0), (None, 2.5, None)]:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export a compiled kernel and labels to one library:  ``python export.py OBJECT LIBRARY``."""
+"""Export a kernel and a module with labels to a library:  ``python export.py OBJECT LIBRARY``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tvm_ffi
 
 
 def main(kernel: str, path: str) -> None:
-    """Link the kernel to a library whose module imports the labels."""
+    """Link the kernel to a library whose module imports the module with the labels."""
     labels = Labels(["cat", "dog", "squirrel"])
     tvm_ffi.export_library(path, objects=kernel, imports=[labels], functions=["classify"])
     print("written")

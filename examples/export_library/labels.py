@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Custom module with labels.  Importing this Python module registers the loader of its kind."""
+"""Custom module with labels; importing this file registers the loader of the module kind."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tvm_ffi.module import CustomModule
 
 
 class Labels(CustomModule, kind="example.labels"):
-    """Module with one function: ``label(index)`` returns a name."""
+    """Module with one function: ``label(index)`` returns the name of a class."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the function of this name in this module."""
+        """Return the function of this name; None if the module has no such function."""
         return self.label if name == "label" else None
 
     def label(self, index: int) -> str:
-        """Return the name of an index."""
+        """Return the name of the class with this index."""
         return self.names[index]
 
     def save_to_bytes(self) -> bytes:
@@ -28,5 +28,5 @@ class Labels(CustomModule, kind="example.labels"):
 
     @classmethod
     def load_from_bytes(cls, data: bytes) -> Labels:
-        """Create a module from the bytes of `save_to_bytes`."""
+        """Create a module from the bytes that `save_to_bytes` returns."""
         return cls(data.decode().split("\n"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-import labels  # noqa: F401  (registers the loader of labels)
+import labels  # noqa: F401  (registers the loader of the kind example.labels)
 import numpy as np
 
 import tvm_ffi

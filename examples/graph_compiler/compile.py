@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile a classifier to one library: its graph, kernels and wrappers."""
+"""Compile a classifier to one library that contains its graph, kernels and wrappers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KERNELS = [
 
 
 def classifier() -> Graph:
-    """Return a network of two layers that computes the probabilities of 3 classes."""
+    """Return the graph of a two-layer network that computes the probabilities of 3 classes."""
     graph = Graph(
         "classify",
         [

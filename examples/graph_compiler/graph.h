@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Helper functions of the generated C code: argument values, calls and tensor allocation. */
+ * Functions that the generated C code of a graph calls: argument values, calls and allocation. */
 #ifndef GRAPH_H_
 #define GRAPH_H_
 
@@ -33,7 +33,7 @@ static inline TVMFFIAny graph_tensor(TVMFFIObjectHandle tensor) {
   return any;
 }
 
-/* Call a function that writes its output to the last argument; release its result. */
+/* Call a function whose output is its last argument; release its result, which is not used. */
 static inline int graph_call(graph_function function, const TVMFFIAny* args, int32_t num_args) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   int code = function(NULL, args, num_args, &result);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph whose nodes call TVM FFI functions: an executor and a compiler to C.
+"""Graph whose nodes call TVM FFI functions, with an executor and a compiler to C.
 
-Functions write their output to their last argument, which the graph allocates.  `Graph.run` calls
-the functions of a module; `Graph.wrapper` and `Graph.source` return C code that calls the symbols.
+A function writes its output to its last argument, a tensor that the graph allocates.  `Graph.run`
+calls the functions of a module.  `Graph.wrapper` and `Graph.source` generate C code that calls the
+functions by their symbols.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Graph:
     result: Value | None = None
 
     def __getitem__(self, name: str) -> Value:
-        """Return an input."""
+        """Return the input with this name."""
         for parameter in Signature.parse(f"{self.name}({', '.join(self.inputs)})").parameters:
             if parameter.name == name and isinstance(parameter.type, TensorType):
                 return Value(name, parameter.type)
@@ -63,7 +64,7 @@ class Graph:
     def call_tvm_ffi(
         self, function: str, *arguments: Argument, out: str, name: str | None = None
     ) -> Value:
-        """Add a call and return its output, a tensor of type `out`."""
+        """Add a call of a function; return its output, a tensor of type `out`."""
         name = name or f"v{len(self.calls)}"
         # The inputs come first, because they bind the extent names in the shape of the output.
         parameters = [*self.inputs, f"{name}: {out}"]
@@ -76,7 +77,7 @@ class Graph:
 
     @property
     def signature(self) -> Signature:
-        """Signature of the compiled function; the caller passes the output of the last call."""
+        """Signature of the compiled function: the inputs, then the output of the last call."""
         if self.result is None:
             raise ValueError(f"graph {self.name} has no calls")
         output = f"{self.result.name}: out {_text(self.result.type)}"
@@ -99,7 +100,7 @@ class Graph:
         return tensors[names[-1]]
 
     def _extents(self, tensors: dict[str, np.ndarray[Any, Any]]) -> dict[str, int]:
-        """Return the values of the extent names, from the shapes of the inputs."""
+        """Return the value of each extent name, according to the shapes of the inputs."""
         known: dict[str, int] = {}
         for parameter in self.signature.parameters[:-1]:
             if isinstance(parameter.type, TensorType):
@@ -110,7 +111,7 @@ class Graph:
     # ---- Compiler to C ---------------------------------------------------------------------------
 
     def wrapper(self) -> codegen.Wrapper:
-        """Return the exported function, which checks its arguments and calls that of `source`."""
+        """Return the exported function: it checks arguments and calls the function in `source`."""
         tensors = [f"{parameter.name}.tensor" for parameter in self.signature.parameters]
         arguments = [*tensors, *self._symbolic_extents()]
         return codegen.make_wrapper(
@@ -118,7 +119,7 @@ class Graph:
         )
 
     def source(self) -> str:
-        """Return a C function that runs the calls through the symbols of the functions."""
+        """Return the source of a C function that runs all calls of the graph."""
         owned = self._owned()
         parameters = [f"DLTensor* {parameter.name}" for parameter in self.signature.parameters]
         parameters += [f"int64_t e{i}" for i in range(len(self._symbolic_extents()))]
@@ -134,7 +135,7 @@ class Graph:
         return "\n".join([*lines, "  return code;", "}", ""])
 
     def _steps(self, index: int, call: Call) -> list[str]:
-        """Return the statements of a call: allocate the output, call, release unused tensors."""
+        """Return the C statements of a call: allocate the output, call, release unused tensors."""
         steps = []
         if call is not self.calls[-1]:
             steps.append(f"if ((code = {self._allocation(call.output)}) != 0) goto done;")
@@ -169,7 +170,7 @@ class Graph:
         return f"graph_{'float' if isinstance(argument, float) else 'int'}({argument!r})"
 
     def _symbolic_extents(self) -> list[str]:
-        """Return the distinct extents of allocated tensors that are not constants."""
+        """Return the extents of allocated tensors that are not constants, without duplicates."""
         shapes = [call.output.type.shape or () for call in self.calls[:-1]]
         texts = (str(extent) for shape in shapes for extent in shape)
         return [text for text in dict.fromkeys(texts) if not text.isdigit()]

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * C kernels without ABI code: they receive addresses and sizes, and check nothing. */
+ * C kernels without ABI code: their wrappers check the arguments and pass addresses and sizes. */
 #include <math.h>
 #include <stdint.h>
 
-/* y = x w + b: x is n by k, w is k by m. */
+/* y = x w + b, where x is an n by k matrix and w a k by m matrix. */
 void dense_f32(const float* x, const float* w, const float* b, float* y, int64_t n, int64_t k,
                int64_t m) {
   for (int64_t i = 0; i < n; ++i) {
@@ -19,7 +19,7 @@ void relu_f32(const float* x, float* y, int64_t size) {
   for (int64_t i = 0; i < size; ++i) y[i] = x[i] > 0 ? x[i] : 0;
 }
 
-/* Each row of y sums to 1. */
+/* Write the softmax of each row of x to y. */
 void softmax_f32(const float* x, float* y, int64_t n, int64_t m, float temperature) {
   for (int64_t i = 0; i < n; ++i, x += m, y += m) {
     float largest = -INFINITY, sum = 0;

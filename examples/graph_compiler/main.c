@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Program without Python that is linked with the compiled graph and calls its symbol. */
+ * C program without Python that is linked with the compiled graph and calls its function. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tvm/ffi/c_api.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inline kernels in C, C++ and, with a GPU and nvcc, CUDA."""
+"""Inline kernels in C and C++ and, with a GPU and nvcc, in CUDA."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from tvm_ffi import cpp
 
-# C: the exported function.  Compiles in a tenth of a second.
+# C source of an exported function; compiles in a tenth of a second.
 HALVE_C = """
 int __tvm_ffi_halve(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)handle;
@@ -22,7 +22,7 @@ int __tvm_ffi_halve(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFF
 }
 """
 
-# C++: a function with C++ types, exported by name.
+# C++ source of a function with C++ types; load_inline generates the export of the named functions.
 ADD_CPP = """
 void add_one(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
   TVM_FFI_CHECK(x.ndim() == 1 && x.IsContiguous() && y.IsContiguous(), ValueError)
@@ -34,7 +34,7 @@ void add_one(tvm::ffi::TensorView x, tvm::ffi::TensorView y) {
 }
 """
 
-# CUDA: a kernel on the caller's stream.
+# CUDA source of a kernel, and of a function that launches it on the caller's stream.
 FILL_CUDA = """
 __global__ void fill_kernel(float* x, int64_t n, float value) {
   int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
@@ -52,7 +52,7 @@ void fill(tvm::ffi::TensorView x, double value) {
 
 
 def main() -> None:
-    """Build three modules and call them."""
+    """Build the three sources and call their functions."""
     halve = cpp.load_inline("example_c", c_sources=HALVE_C, functions="halve").halve
     print("C    halve(3.0) =", halve(3.0))
 

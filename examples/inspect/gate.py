@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check that a library can replace its previous release:  ``python gate.py RELEASED CANDIDATE``.
 
-The libraries are not loaded, so they can be built for any machine.  The exit status is 1 if the
-candidate breaks a rule.
+The script reads the libraries without loading them, so they can be built for any machine.  The exit
+status is 1 if the candidate breaks a rule.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from tvm_ffi.inspection import LibraryReport, compare_libraries, inspect_library, version_key
 
-# Symbol versions of the oldest supported system.
+# Symbol versions that the oldest supported system provides.
 NEWEST_VERSIONS = {"GLIBC": "2.34", "GLIBCXX": "3.4.30"}
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two releases of a library: the second adds a kernel, and a parameter to another kernel.
-#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1  // before the first header
+// Two releases of a library: the second release adds a kernel, and a parameter to another kernel.
+#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1  // required before the first header
 
 #include <tvm/ffi/function.h>
 

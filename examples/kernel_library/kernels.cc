@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library of three kernels with their metadata: types and documentation.
-#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1  // before the first header
+// Library of three kernels that contains their metadata: types and documentation.
+#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1  // required before the first header
 
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
@@ -17,7 +17,7 @@ using tvm::ffi::TensorView;
 
 constexpr DLDataType kFloat32 = {kDLFloat, 32, 1};
 
-// The elements of a compact float32 tensor on the CPU.
+// The elements of a compact float32 tensor on the CPU.  The constructor checks the tensor.
 struct Elements {
   Elements(const TensorView& t, const char* name)
       : data(reinterpret_cast<float*>(static_cast<char*>(t.data_ptr()) + t.byte_offset())),

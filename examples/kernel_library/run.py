@@ -13,7 +13,7 @@ import tvm_ffi
 
 
 def describe(schema: dict[str, Any]) -> str:
-    """Return the text of a type schema."""
+    """Return a type schema in JSON form as text, such as ``(Tensor, int) -> None``."""
     if "named_args" in schema:
         parts = schema["named_args"]
         params = ", ".join(map(describe, parts["params"]))
@@ -34,7 +34,7 @@ def print_kernel(module: tvm_ffi.Module, name: str) -> None:
 
 
 def main(path: str) -> None:
-    """Describe and call the kernels of a library."""
+    """Print the metadata of the kernels in a library and call the kernels."""
     module = tvm_ffi.load_module(path)
     for name in ("scale", "sum", "volume"):
         print_kernel(module, name)

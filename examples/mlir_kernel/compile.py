@@ -30,10 +30,10 @@ def read(text: str) -> Any:
 
 
 def main() -> None:
-    """Compile the kernel and its wrapper, and write the library."""
+    """Add the wrapper to the kernel, compile both with LLVM, and write the library."""
     source, library = map(Path, sys.argv[1:])
     module = read(source.read_text(encoding="utf-8"))
-    # The parameters of `saxpy` in the module: two addresses, number of elements, factor.
+    # The function `saxpy` in the module takes two addresses, the number of elements and the factor.
     llvm.emit_wrapper(module, SIGNATURE, "saxpy", arguments=["x", "y", "n", "a"])
     print(tvm_ffi.export_library(library, llvm.jit(module)).name, "written")
 

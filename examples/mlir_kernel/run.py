@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call the kernel in a process without MLIR:  ``python run.py LIBRARY.so``."""
+"""Call the compiled kernel in a process without MLIR:  ``python run.py LIBRARY.so``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[i] += a * x[i] in the LLVM dialect, as a compiler generates it.
+// Kernel in MLIR's LLVM dialect, as a compiler generates it: y[i] += a * x[i].
 builtin.module {
   llvm.func @saxpy(%x: !llvm.ptr, %y: !llvm.ptr, %n: i64, %a: f32) {
     %zero = llvm.mlir.constant(0 : i64) : i64

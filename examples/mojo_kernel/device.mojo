@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPU kernel.  The program is compiled but not run: its compilation writes the PTX."""
+"""GPU kernel in Mojo.  The program is not run: compiling it writes the PTX of the kernel."""
 
 from max.gpu import global_idx
 from max.gpu.host import DeviceContext

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two kernels: an exported TVM FFI function, and a function with a C calling convention."""
+"""Mojo kernels: a hand-written TVM FFI function, and a function with a C calling convention."""
 
 from std.ffi import external_call
 
@@ -11,15 +11,15 @@ comptime Address[T: AnyType] = Pointer[T, MutUntrackedOrigin]
 def scale(
     x: Address[Float32], y: Address[Float32], n: Int64, factor: Float32
 ) abi("C"):
-    """Multiply each element; the wrapper checks the arguments."""
+    """Multiply each element by a factor; a generated wrapper checks the arguments."""
     for i in range(Int(n)):
         y[unsafe_offset=i] = factor * x[unsafe_offset=i]
 
 
 # [wrapped.end]
 # [relu.begin]
-comptime DLTENSOR_PTR = 7  # DLTensor*
-comptime TENSOR = 70  # a Tensor object, whose DLTensor follows the header
+comptime DLTENSOR_PTR = 7  # type index of a DLTensor*
+comptime TENSOR = 70  # type index of a Tensor object, whose DLTensor follows the header
 comptime HEADER_BYTES = 24
 comptime CPU = 1
 comptime FLOAT = 2
@@ -27,7 +27,7 @@ comptime FLOAT = 2
 
 @fieldwise_init
 struct Value:
-    """TVMFFIAny."""
+    """The C struct TVMFFIAny."""
 
     var type_index: Int32
     var padding: UInt32
@@ -36,7 +36,7 @@ struct Value:
 
 @fieldwise_init
 struct Tensor:
-    """DLTensor."""
+    """The C struct DLTensor."""
 
     var data: UInt64
     var device_type: Int32
@@ -70,7 +70,7 @@ def refuse(kind: StaticString, message: StaticString) -> Int32:
 
 
 def address_of_tensor(value: Value) -> UInt64:
-    """Return the address of the DLTensor of an argument; 0 for other types."""
+    """Return the address of the DLTensor of an argument; 0 if it is not a tensor."""
     if value.type_index == DLTENSOR_PTR:
         return value.payload
     if value.type_index == TENSOR:
@@ -82,7 +82,7 @@ def address_of_tensor(value: Value) -> UInt64:
 def relu(
     handle: UInt64, args: Address[Value], num_args: Int32, result: Address[Value]
 ) abi("C") -> Int32:
-    """`y = max(x, 0)`."""
+    """Compute `y = max(x, 0)`."""
     if num_args != 2:
         return refuse("TypeError", "relu(x, y) takes 2 arguments")
     var x_address = address_of_tensor(args[unsafe_offset=0])

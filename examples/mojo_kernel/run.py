@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call the kernels from Python:  ``python run.py LIBRARY``."""
+"""Call the Mojo kernels from Python:  ``python run.py LIBRARY``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvm_ffi import codegen
 
 
 def run_relu(library: str) -> None:
-    """Call the exported function; a text file next to the library contains its signature."""
+    """Call the function ``relu``; its signature is in a text file next to the library."""
     relu = tvm_ffi.load_module(library).relu
     x, y = np.array([-1, 2, -3, 4], np.float32), np.empty(4, np.float32)
     relu(y=y, x=x)
@@ -25,7 +25,7 @@ def run_relu(library: str) -> None:
 
 
 def run_scale(library: str) -> None:
-    """Wrap the C function; the signature provides parameter names and checks."""
+    """Wrap and call the function ``scale``; its signature provides names and checks."""
     text = "scale(x: float32*[n], y: out float32*[n], n: int64, factor: float32 = 2.0)"
     scale = codegen.wrap_library(library, [text]).scale
     x, y = np.array([1, 2, 3], np.float32), np.empty(3, np.float32)
@@ -40,7 +40,7 @@ def run_scale(library: str) -> None:
 
 
 def run_scale_on_torch(library: str) -> None:
-    """Call the exported function with PyTorch tensors, if PyTorch is installed."""
+    """Call the function ``relu`` with PyTorch tensors, if PyTorch is installed."""
     try:
         import torch
     except ImportError:

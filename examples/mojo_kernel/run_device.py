@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch PTX from the Mojo compiler without host code:  ``python run_device.py PTX``."""
+"""Launch a PTX kernel of the Mojo compiler without host code:  ``python run_device.py PTX``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvm_ffi import codegen
 
 
 def load(path: Path) -> tvm_ffi.Module:
-    """Return a module with the only kernel of a PTX file, named ``scale``."""
+    """Return a module whose function ``scale`` launches the only kernel in a PTX file."""
     text = path.read_text(encoding="utf-8")
     (symbol,) = re.findall(r"\.visible \.entry (\w+)\(", text)
     plan = codegen.make_launch_plan(
@@ -29,7 +29,7 @@ def load(path: Path) -> tvm_ffi.Module:
 
 
 def run_torch(module: tvm_ffi.Module) -> None:
-    """Launch with PyTorch tensors, if PyTorch and a CUDA device are available."""
+    """Launch the kernel with PyTorch tensors, if PyTorch and a CUDA device are available."""
     try:
         import torch
     except ImportError:

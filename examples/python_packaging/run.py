@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Use the installed package."""
+"""Use of the installed package pair_extension."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pair_extension
 
 
 def main() -> None:
-    """Call the functions; create, modify and pass an object."""
+    """Call the functions of the package; create, modify and pass an object."""
     y = np.empty(3, dtype=np.float32)
     pair_extension.add_one(np.array([1, 2, 3], dtype=np.float32), y)
     print("add_one wrote", y.tolist())

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <tvm/ffi/c_api.h>
 
-/* Raise an error; in Python, the kind is the name of the exception. */
+/* Raise an error and return -1; in Python, `kind` is the name of the exception class. */
 static int fail(const char* kind, const char* format, ...) {
   char message[160];
   va_list values;
@@ -19,7 +19,8 @@ static int fail(const char* kind, const char* format, ...) {
   return -1;
 }
 
-/* Check an argument and return its DLTensor: a Tensor object or a DLTensor*, compact float32. */
+/* Check that an argument is a compact float32 vector, a Tensor object or a DLTensor*, and write its
+ * DLTensor to *out. */
 static int read_vector(const TVMFFIAny* value, const char* name, DLTensor** out) {
   DLTensor* t = NULL;
   if (value->type_index == kTVMFFITensor) t = (DLTensor*)(value->v_obj + 1); /* after the header */
@@ -47,7 +48,7 @@ static int read_vector(const TVMFFIAny* value, const char* name, DLTensor** out)
 /* All exported functions have this C type; module.NAME calls the symbol __tvm_ffi_NAME. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_add_one(void* handle, const TVMFFIAny* args, int32_t num_args,
                                          TVMFFIAny* result) {
-  (void)handle; /* the closure; NULL for exported functions */
+  (void)handle; /* the closure of a function object; NULL for exported functions */
   DLTensor *x = NULL, *y = NULL;
   if (num_args != 2) return fail("TypeError", "add_one(x, y) takes 2 arguments, got %d", num_args);
   if (read_vector(&args[0], "x", &x) != 0 || read_vector(&args[1], "y", &y) != 0) return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Minimal caller in C, without Python:  main LIBRARY
+ * Minimal C program that loads a library and calls its function add_one:  main LIBRARY
  *
  * The program exits at the first error.  ../stable_c_abi/src/load.c shows a program that continues
  * after an error. */
@@ -19,14 +19,14 @@ static void stop(void) {
   exit(EXIT_FAILURE);
 }
 
-/* Call a Function; the result is owned. */
+/* Call a function object; exit on failure.  The caller owns the result. */
 static TVMFFIAny call(TVMFFIObjectHandle function, TVMFFIAny* args, int32_t num_args) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   if (TVMFFIFunctionCall(function, args, num_args, &result) != 0) stop();
   return result;
 }
 
-/* Call a global function of libtvm_ffi; the result is owned. */
+/* Call a global function of libtvm_ffi; exit on failure.  The caller owns the result. */
 static TVMFFIAny call_builtin(const char* name, TVMFFIAny* args, int32_t num_args) {
   TVMFFIObjectHandle function = NULL;
   if (TVMFFIFunctionGetGlobal(&(TVMFFIByteArray){name, strlen(name)}, &function) != 0) stop();
@@ -35,7 +35,7 @@ static TVMFFIAny call_builtin(const char* name, TVMFFIAny* args, int32_t num_arg
   return result;
 }
 
-/* Call add_one(x, y) with C arrays, described by two DLTensors; returns true if y is correct. */
+/* Call add_one(x, y) with C arrays, described by two DLTensors; return 1 if y is correct. */
 static int run_add_one(TVMFFIObjectHandle add_one) {
   float input[] = {1, 2, 3, 4}, output[4] = {0};
   int64_t shape[] = {4}, strides[] = {1};

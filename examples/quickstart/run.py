@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call the compiled kernel from Python:  ``python run.py LIBRARY``.
 
-Arrays are passed without a copy: the kernel writes its results to the memory of existing arrays.
+Arrays are passed without a copy: the kernel writes its result to the memory of an array argument.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// add_one(x, y): y = x + 1 for compact float32 vectors on the CPU.
+// Minimal kernel in C++: add_one(x, y) computes y = x + 1 for compact float32 vectors on the CPU.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/error.h>
@@ -33,5 +33,6 @@ void AddOne(TensorView x, TensorView y) {
 
 }  // namespace quickstart
 
-// The macro converts arguments to the C++ parameter types, and exceptions to errors.
+// The macro exports a function that converts arguments to the C++ parameter types, and C++
+// exceptions to errors.
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(add_one, quickstart::AddOne);

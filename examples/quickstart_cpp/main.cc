@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caller of the compiled kernel in C++:  main LIBRARY
+// Minimal C++ program that loads a library and calls its function add_one:  main LIBRARY
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/module.h>
 
@@ -11,7 +11,7 @@ using tvm::ffi::Function;
 using tvm::ffi::Module;
 using tvm::ffi::Tensor;
 
-// Allocator of tensor memory; ../tensor_allocators shows others.
+// Allocator of tensor memory; ../tensor_allocators shows other allocators.
 struct HeapMemory {
   void AllocData(DLTensor* t) { t->data = std::malloc(tvm::ffi::GetDataSize(*t)); }
   void FreeData(DLTensor* t) { std::free(t->data); }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call the kernels from Python:  ``python run.py LIBRARY``."""
+"""Call the Rust kernels from Python:  ``python run.py LIBRARY``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tvm_ffi
 
 
 def run_numpy(module: tvm_ffi.Module) -> None:
-    """Call ``softmax`` with positional and keyword arguments, without copying arrays."""
+    """Call ``softmax`` with NumPy arrays as positional and keyword arguments."""
     x = np.log(np.array([[1, 3], [2, 2]], np.float32))
     y = np.empty_like(x)
     module.softmax(x, y)

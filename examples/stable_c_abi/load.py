@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call the kernel of ``src/add_one_cpu.c`` from Python with NumPy arrays and PyTorch tensors.
 
-The Python equivalent of ``src/load.c``.  The kernel reads and writes the memory of the arrays.
+``src/load.c`` does the same in C.  The kernel reads and writes the memory of the arrays.
 
     python load.py [LIBRARY]      LIBRARY defaults to build/add_one_cpu.so in this folder
 """
@@ -57,7 +57,7 @@ def show_errors(module: tvm_ffi.Module) -> None:
 
 
 def main(path: Path) -> None:
-    """Load the library and run all calls."""
+    """Load the library, call the kernel and show its errors."""
     module = tvm_ffi.load_module(path)
     call_with_numpy(module)
     call_with_torch(module)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Build the kernel and the loader with compiler commands, then run the loader.
-# Needs a C11 compiler named `cc` and `tvm-ffi-config`, which the Python package installs.
+# Build the kernel library and the program load with compiler commands, then run the program.
+# The script needs a C11 compiler named `cc` and the command `tvm-ffi-config` of the Python package.
 set -eu
 cd "$(dirname "$0")"
 mkdir -p build

@@ -20,7 +20,7 @@ constexpr DLDataType kFloat32 = {kDLFloat, 32, 1};
 constexpr DLDevice kCPU = {kDLCPU, 0};
 
 // Memory at multiples of `alignment` bytes, a power of two.  AllocData receives the extra arguments
-// of FromNDAlloc; FreeData runs once, on the thread that releases the last reference.
+// of FromNDAlloc; FreeData runs once, on the thread that releases the last reference to the tensor.
 struct AlignedMemory {
   void AllocData(DLTensor* t, size_t alignment) {
     size_t size = tvm::ffi::GetDataSize(*t);
@@ -58,7 +58,7 @@ class Pool {
     for (const auto& entry : free_) count += entry.second.size();
     return static_cast<int64_t>(count);
   }
-  // Never destroyed: tensors may be released after the destruction of static objects.
+  // The pool is never destroyed: tensors may be released after static objects are destroyed.
   static Pool& Global() {
     static auto* pool = new Pool();
     return *pool;
@@ -81,8 +81,8 @@ Tensor NewAligned(Shape shape, int64_t alignment) {
 
 Tensor NewPooled(Shape shape) { return Tensor::FromNDAlloc(PooledMemory(), shape, kFloat32, kCPU); }
 
-// Uses the current allocator.  If the argument is a PyTorch tensor, this is PyTorch's allocator,
-// and the caller receives a PyTorch tensor.
+// Allocates a tensor with the current allocator of the thread.  If the argument is a PyTorch
+// tensor, this is PyTorch's allocator, and the caller receives a PyTorch tensor.
 Tensor NewLike(Tensor prototype) {
   return Tensor::FromEnvAlloc(TVMFFIEnvTensorAlloc, prototype.shape(), prototype.dtype(),
                               prototype.device());

@@ -29,7 +29,7 @@ def run_pooled(module: tvm_ffi.Module) -> None:
 
 
 def run_environment(module: tvm_ffi.Module) -> None:
-    """Allocate with PyTorch's allocator, if PyTorch is installed."""
+    """Allocate a tensor with PyTorch's allocator, if PyTorch is installed."""
     try:
         import torch
     except ImportError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call the kernels in a process without their compiler:  ``python run.py LIBRARY.so``."""
+"""Call the compiled kernels in a process without the compiler:  ``python run.py LIBRARY.so``."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiler for elementwise expressions:  ``python toyc.py KERNELS.toy LIBRARY.so``.
 
-A line of a program is a signature, a colon, and an assignment that is computed for each element:
+A line of a source file is a signature, a colon, and an assignment to compute for each element:
 
     axpy(x: float32[n], y: inout float32[n], a: float32 = 1.0): y = a * x + y
 
-This file parses expressions and generates their instructions; `tvm_ffi.codegen.llvm` generates the
-wrappers.
+This compiler parses expressions and generates instructions for them; `tvm_ffi.codegen.llvm`
+generates the wrappers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMPARISONS = {"min": "<", "max": ">"}
 
 
 class Kernel:
-    """Generator of the loop for one line of a program."""
+    """Generator of the loop for one line of a source file."""
 
     def __init__(
         self, module: ir.Module, signature: tvm_ffi.Signature, target: str, expression: ast.expr
@@ -57,13 +57,13 @@ class Kernel:
         self.function = ir.Function(module, self.function_type(), f"kernel_of_{signature.name}")
 
     def function_type(self) -> Any:
-        """Return the type of the function: addresses and numbers, then the number of elements."""
+        """Return the LLVM function type: tensor addresses and numbers, then the element count."""
         types = {TensorType: POINTER, ScalarType: self.element}
         parameters = [types[type(parameter.type)] for parameter in self.signature.parameters]
         return ir.FunctionType(ir.VoidType(), [*parameters, INT64])
 
     def write(self) -> None:
-        """Generate a loop over all elements."""
+        """Generate the loop over all elements."""
         begin, head, body, end = (self.function.append_basic_block() for _ in range(4))
         self.code = ir.IRBuilder(begin)
         self.code.branch(head)
@@ -84,7 +84,7 @@ class Kernel:
         return self.code.gep(self.argument(name), [self.index], source_etype=self.element)
 
     def argument(self, name: str) -> Any:
-        """Return the function argument of a parameter."""
+        """Return the LLVM value of a parameter."""
         names = [parameter.name for parameter in self.signature.parameters]
         if name not in names:
             raise ValueError(f"{self.signature.name}: unknown parameter '{name}'")
@@ -115,7 +115,7 @@ class Kernel:
 
 
 def compile_line(module: ir.Module, line: str) -> None:
-    """Add the kernel of a line and its wrapper to a module."""
+    """Add the kernel of a source line and its wrapper to an LLVM module."""
     text, _, statement = line.rpartition("):")
     signature = tvm_ffi.Signature.parse(text + ")")
     try:
@@ -133,7 +133,7 @@ def compile_line(module: ir.Module, line: str) -> None:
 
 
 def compile_program(text: str) -> llvm.JitModule:
-    """Compile a program and return a module that can be called."""
+    """Compile the text of a source file; return a module whose functions can be called."""
     module = ir.Module("toy")
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.startswith("#"):

@@ -10,12 +10,12 @@ Importing this package loads no array library, starts no process, writes no file
 signal handler.
 """
 
-from . import _binding, core, serialization  # `_binding` first: it refuses another `core`
+from . import _binding, core, serialization  # `_binding` first: it refuses another package's `core`
 from ._binding.object import register_late_classes as _register_late_classes
 from ._convert import convert
 from ._dtype import (
     bfloat16 as bfloat16,
-    bool as bool,  # noqa: A004  (the dtype; not in `__all__`)
+    bool as bool,  # noqa: A004  (the dtype `bool`; not in `__all__`)
     dtype as dtype,
     float4_e2m1fn as float4_e2m1fn,
     float4_e2m1fnx2 as float4_e2m1fnx2,
@@ -188,7 +188,7 @@ _register_late_classes(
 
 
 def _runtime_for_ctypes() -> object:
-    """Return the runtime as a `ctypes.CDLL`; the value of ``LIB``."""
+    """Return the runtime library as a `ctypes.CDLL`, the value of ``tvm_ffi.LIB``."""
     import ctypes
 
     return globals().setdefault("LIB", ctypes.CDLL(core._load.library_path, ctypes.RTLD_GLOBAL))

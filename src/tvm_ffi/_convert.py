@@ -20,9 +20,11 @@ _UNCHANGED = (
     *(int, float, str, bytes, type(None)),
 )
 
-_modules = sys.modules  # `sys` may be gone at interpreter exit
+# A reference to `sys.modules`: the name `sys` may be cleared already at interpreter exit.
+_modules = sys.modules
 
-# Attributes of classes whose instances the binding passes as pointers, devices or numbers.
+# Protocol attributes: the binding passes instances of classes that have one of them as pointers,
+# devices or numbers.
 _PROTOCOLS = (
     "__cuda_stream__",
     "__tvm_ffi_opaque_ptr__",
@@ -87,6 +89,6 @@ def _convert_by_protocol(value: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     """Return True if the value is an instance of `numbers.Number`."""
-    # A class of this kind exists only if `numbers` is fully imported; do not import it here.
+    # Do not import `numbers` here: a subclass of `Number` exists only if `numbers` is imported.
     number = getattr(_modules.get("numbers"), "Number", None)
     return number is not None and isinstance(value, number)

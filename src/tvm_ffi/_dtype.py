@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The class `dtype`: element types as strings with type code, bits and lanes."""
+"""The class `dtype`: a str that names an element type and has its type code, bits and lanes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 __getattr__ = late_attributes(globals(), {"DataTypeCode": "._internal.dlpack_codes:DataTypeCode"})
 
-# Members of DataTypeCode, copied so that enum need not be loaded; a test compares them.
+# Copies of members of `DataTypeCode`, to avoid importing `enum`; a test compares both.
 _INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _BOOL, _FIRST_OF_FEW_BITS = 0, 1, 2, 3, 4, 6, 7
 
-# Names of torch and NumPy dtypes that differ from ours.
+# The dtypes whose names in torch or NumPy differ from their names in this package.
 _FOREIGN_NAMES = {
     "float4_e2m1fn_x2": "float4_e2m1fnx2",
     "half": "float16",
@@ -26,7 +26,7 @@ _FOREIGN_NAMES = {
 
 
 class _NumpyNames:
-    """Descriptor that builds the table from NumPy dtypes to our names on first access."""
+    """Descriptor that creates the dict from NumPy dtypes to dtype names on first access."""
 
     def __get__(self, obj: object, owner: type[dtype]) -> dict[Any, str]:
         import numpy
@@ -55,14 +55,14 @@ _ML_DTYPES_NAMES = (
 )
 
 
-class dtype(str):  # noqa: N801  (the contract's name)
+class dtype(str):  # noqa: N801  (the package contract requires this name)
     """Element type of a tensor: a string such as ``"float32"`` with its code, bits and lanes.
 
     Parameters
     ----------
     content : str, dtype, DataType, numpy.dtype or torch.dtype
-        Name with bits and lanes: ``"float32"``, ``"int8x4"``, ``"float8_e4m3fn"``.  The str keeps
-        the spelling that is passed.
+        A name with bits and lanes, such as ``"float32"``, ``"int8x4"`` or ``"float8_e4m3fn"``,
+        or an object that has such a name.  The dtype keeps the spelling of the name.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class dtype(str):  # noqa: N801  (the contract's name)
         return True
 
     def with_lanes(self, lanes: int) -> dtype:
-        """Return the dtype with the same code and bits, and this number of lanes."""
+        """Return the dtype with the type code and bits of this one, and `lanes` lanes."""
         return dtype.from_dlpack_data_type((self.type_code, self.bits, lanes))
 
     @property
@@ -169,11 +169,11 @@ class dtype(str):  # noqa: N801  (the contract's name)
         return type(self), (str(self),)
 
 
-dtype.__module__ = "tvm_ffi"  # the public path, which pickles name
+dtype.__module__ = "tvm_ffi"  # pickles contain the public module name
 
 
 def _name_of_framework_dtype(text: str, content: Any) -> str:
-    """Return our name of a torch or NumPy dtype."""
+    """Return the dtype name that this package uses for a torch or NumPy dtype."""
     name: str
     module, _, name = text.rpartition(".")
     if module == "torch":
@@ -188,7 +188,7 @@ def _name_of_framework_dtype(text: str, content: Any) -> str:
 
 def _parse(text: str) -> DataType:
     if text.startswith("complex") and text[7:].isdigit():
-        # The C library does not parse complex dtypes, but tensors may have them.
+        # The runtime does not parse names of complex dtypes, but tensors may have complex elements.
         return create_dtype(DataType, 5, int(text[7:]), 1)
     try:
         return DataType(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Global functions of the runtime as attributes: ``ffi.X`` is ``_ffi_api.X``."""
+"""Global functions of the runtime as attributes: ``_ffi_api.X`` is the function ``ffi.X``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes, devices, and import of tensors by the DLPack protocol."""
+"""Public names for shapes, devices, and the import of tensors by the DLPack protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._types.lazy_type_info import attach_lazy_type_info
 
 if TYPE_CHECKING:
     from ._internal.dlpack_codes import DLDeviceType
-else:  # for annotations read at run time: the base class of the enumeration
+else:  # tools that evaluate annotations at run time get the base class of the enumeration
     DLDeviceType = int
 
 __all__ = ["Shape", "device", "from_dlpack"]
@@ -22,7 +22,7 @@ attach_lazy_type_info("ffi.Shape", Shape)
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:
-    """Return a device, an instance of the registered device class.
+    """Return the device with a type, such as ``"cuda"``, and an index.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Access paths: steps from a root value to one of its children, ``<root>.args[3]["name"]``."""
+"""Access paths: the steps from a root value to a child, such as ``<root>.args[3]["name"]``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ __all__ = ["AccessKind", "AccessPath", "AccessStep"]
 
 
 class AccessKind(IntEnum):
-    """Kind of a step; ``MISSING`` kinds lead to a child that only the other value has."""
+    """Kind of an access step.
+
+    In a comparison of two values, a ``MISSING`` kind is the step to a child that only the other
+    value has.
+    """
 
     ATTR = 0
     ARRAY_ITEM = 1
@@ -46,9 +50,9 @@ class AccessStep(Object):
 class AccessPath(Object):
     """A path from a root value to one of its children.
 
-    `root` returns the empty path; `attr`, `array_item` and `map_item` return a path with one more
-    step.  Paths are immutable, and a path shares the steps of its parent.  Two paths are equal if
-    their steps are equal.
+    The method `root` returns the empty path; `attr`, `array_item` and `map_item` return a path with
+    one more step.  Paths are immutable, and a path shares the steps of its parent.  Two paths are
+    equal if their steps are equal.
 
     Attributes
     ----------
@@ -99,31 +103,31 @@ class AccessPath(Object):
 
     @staticmethod
     def root() -> AccessPath:
-        """Return the path without steps."""
+        """Return the path without steps, which denotes the root value."""
         return AccessPath._root()
 
     def attr(self, attr_key: str) -> AccessPath:
-        """Return this path extended by an attribute."""
+        """Return this path with one more step, to an attribute."""
         return self._attr(attr_key)
 
     def attr_missing(self, attr_key: str) -> AccessPath:
-        """Return this path extended by an attribute that does not exist."""
+        """Return this path with one more step, to an attribute that does not exist."""
         return self._attr_missing(attr_key)
 
     def array_item(self, index: int) -> AccessPath:
-        """Return this path extended by an element of a sequence."""
+        """Return this path with one more step, to an element of a sequence."""
         return self._array_item(index)
 
     def array_item_missing(self, index: int) -> AccessPath:
-        """Return this path extended by an element beyond the end of a sequence."""
+        """Return this path with one more step, to an index beyond the end of a sequence."""
         return self._array_item_missing(index)
 
     def map_item(self, key: Any) -> AccessPath:
-        """Return this path extended by a key of a mapping."""
+        """Return this path with one more step, to the value of a mapping key."""
         return self._map_item(key)
 
     def map_item_missing(self, key: Any) -> AccessPath:
-        """Return this path extended by a key that a mapping does not have."""
+        """Return this path with one more step, to a key that the mapping does not have."""
         return self._map_item_missing(key)
 
     def is_prefix_of(self, other: AccessPath) -> bool:
@@ -131,7 +135,7 @@ class AccessPath(Object):
         return self._is_prefix_of(other)
 
     def to_steps(self) -> Array[AccessStep]:
-        """Return the steps, beginning at the root."""
+        """Return the steps of the path, beginning at the root."""
         return self._to_steps()
 
     def __eq__(self, other: object) -> bool:
@@ -140,6 +144,7 @@ class AccessPath(Object):
         return self._path_equal(other)
 
     def __hash__(self) -> int:
-        # Only str and int keys: other keys that are equal natively may differ as Python values.
+        # Hash only str and int keys: other keys may be equal in native code, but have different
+        # hashes as Python values.
         steps = ((step.kind, step.key) for step in self._to_steps())
         return hash(tuple((k, key if isinstance(key, (str, int)) else None) for k, key in steps))

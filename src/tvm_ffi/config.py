@@ -16,7 +16,7 @@ from . import libinfo
 
 
 def _include_flags() -> str:
-    # Two options even if the folders are equal: scripts expect two fields.
+    # Return two -I options even if both folders are equal: scripts expect two fields.
     return f"-I{libinfo.find_include_path()} -I{libinfo.find_dlpack_include_path()}"
 
 
@@ -28,7 +28,7 @@ def _minimal_libraries() -> str:
     archive = Path(libinfo.find_libtvm_ffi()).with_name("libtvm_ffi_static.a")
     if not archive.is_file():
         raise RuntimeError(f"Cannot find {archive}")
-    # a C compiler does not link the C++ library by default
+    # -lstdc++: a C compiler does not link the C++ standard library by default
     return f"{archive} -lstdc++ -lm -lpthread -ldl"
 
 
@@ -36,7 +36,7 @@ def _static_libraries() -> str:
     return f"-Wl,-u,tvm_ffi_dynamic_loading {_minimal_libraries()}"
 
 
-# ORDER of the output: option, help text, function that returns the output.
+# In the order of the output: option, help text, and the function that returns the output.
 _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("includedir", "folder of the C and C++ headers", libinfo.find_include_path),
     ("dlpack-includedir", "folder of the DLPack header", libinfo.find_dlpack_include_path),
@@ -54,7 +54,7 @@ _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
 )
 
 
-def __main__() -> None:  # noqa: N807 - the contract's name
+def __main__() -> None:  # noqa: N807 - the package contract requires this name
     """Print the value of each option on the command line."""
     parser = argparse.ArgumentParser(
         prog="tvm-ffi-config", description="Print what is needed to compile and link with tvm_ffi."

@@ -2,13 +2,15 @@
 """Native containers: Array, List, Map and Dict.
 
 Array and Map are immutable.  List and Dict are mutable and shared by reference: all languages see a
-change.  Reading an element converts it to a Python value; nested lists and dicts become containers.
-Keys and elements are compared by type and value: 1, 1.0 and True are three different keys.
+change.  Reading an element converts it to a Python value.  Lists and dicts that are stored in a
+container become native containers.  Keys and elements are compared by type and value: 1, 1.0 and
+True are three different keys.
 """
 
 from __future__ import annotations
 
-# The names of `collections.abc` and `operator`; importing those modules takes 2 ms longer.
+# These private modules define the names of `collections.abc` and `operator`, and are imported 2 ms
+# faster.
 from _collections_abc import (
     ItemsView,
     Iterable,
@@ -39,14 +41,14 @@ from ._types.lazy_type_info import attach_lazy_type_info
 if TYPE_CHECKING:
     from typing import TypeVar, overload
 
-    from ._types.type_info import MISSING  # noqa: F401  (__getattr__ imports it)
+    from ._types.type_info import MISSING  # noqa: F401  (`__getattr__` provides the name)
 
     _T = TypeVar("_T")
     _T_co = TypeVar("_T_co", covariant=True)
     _K = TypeVar("_K")
     _V = TypeVar("_V")
     _V_co = TypeVar("_V_co", covariant=True)
-else:  # for readers of ``__orig_bases__`` at run time
+else:  # code that reads ``__orig_bases__`` at run time gets `object` for each type variable
     _T = _T_co = _K = _V = _V_co = object
 
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
@@ -54,7 +56,7 @@ __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 __getattr__ = late_attributes(globals(), {"MISSING": "._types.type_info:MISSING"})
 
 
-# ---- Index rules, also used by third-party sequences -------------------------------------------
+# ---- Index functions, also used by third-party sequences ---------------------------------------
 
 
 def normalize_index(length: int, idx: SupportsIndex) -> int:
@@ -105,7 +107,10 @@ def getitem_helper(
 
 
 def _deep_copy(container: Any, memo: Any) -> Any:
-    """Return a deep copy; use Python's `copy` if a child's type has no native copy."""
+    """Return a deep copy of a container.
+
+    The runtime copies it, or Python's `copy` module if the type of a child has no native copy.
+    """
     try:
         copied = _ffi_api.DeepCopy(container)
     except RuntimeError:
@@ -124,8 +129,8 @@ def _deep_copy(container: Any, memo: Any) -> Any:
 # ---- Sequences -------------------------------------------------------------------------------
 
 
-class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (Array defines the hash)
-    """Methods of Array and List."""
+class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (Array defines `__hash__`)
+    """Methods that Array and List share."""
 
     __slots__ = ()
     __tvm_ffi_type_info__: Any
@@ -137,7 +142,7 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (Array defines t
         return any(_is_same(value, element) for element in self)
 
     def index(self, value: Any, start: SupportsIndex = 0, stop: SupportsIndex | None = None) -> int:
-        """Return the first position of `value` in ``[start, stop)``; raise ValueError if absent."""
+        """Return the first index of `value` in ``[start, stop)``; raise ValueError if absent."""
         find: Any = Sequence.index
         first = _index_of(start)
         position: int = find(self, value, first, None if stop is None else _index_of(stop))
@@ -151,7 +156,8 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (Array defines t
         if len(self) != len(other):
             return False
         same = all(_is_same(a, b) for a, b in zip(self, other))
-        return same and len(self) == len(other)  # again: a comparison may change the lengths
+        # The lengths are compared again: `__eq__` of an element may change them.
+        return same and len(self) == len(other)
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
@@ -210,7 +216,7 @@ class Array(ArrayBase, _SequenceMethods, Sequence[_T_co]):
         def __getitem__(self, index: Any, /) -> Any: ...
 
     def __hash__(self) -> int:
-        return hash(tuple(self))  # an equal tuple hashes the same
+        return hash(tuple(self))  # an Array has the hash of the tuple that it is equal to
 
     def __reduce__(self) -> Any:
         return type(self), (list(self),)
@@ -226,7 +232,7 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
 
     Notes
     -----
-    Insertion and removal at the front move all other elements, as in `list`; use another type for
+    Insertion and removal at the front move all other elements, as in `list`.  Use another type for
     a queue.
 
     Examples
@@ -265,11 +271,12 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
         _ffi_api.ListAppend(self, value)
 
     def pop(self, index: SupportsIndex = -1) -> _T:
-        """Remove and return an element; raise IndexError if it does not exist."""
-        position = _index_of(index)  # `__index__` may change the list
+        """Remove and return the element at `index`; raise IndexError if it does not exist."""
+        position = _index_of(index)  # before the length is read: `__index__` may change the list
         if len(self) == 0:
             raise IndexError("pop from empty list")
-        if position != -1:  # the runtime finds the last element, as other threads may remove it
+        # The runtime resolves the index -1 itself, as other threads may change the length.
+        if position != -1:
             position = normalize_index(len(self), position)
         element: _T = _ffi_api.ListPop(self, position)
         return element
@@ -277,11 +284,13 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
     def remove(self, value: _T) -> None:
         """Remove the first element that equals `value`; raise ValueError if there is none."""
         position = self.index(value)
-        del self[position : position + 1]  # a slice: comparison may have removed the element
+        # Delete a slice: `__eq__` of an element may have shortened the list, so that `position` is
+        # out of range.
+        del self[position : position + 1]
 
     def clear(self) -> None:
         """Remove all elements."""
-        del self[:]  # in one step, as finalizers of elements may use the list
+        del self[:]  # one native call: finalizers of elements may use the list
 
     def reverse(self) -> None:
         """Reverse the order of the elements in place."""
@@ -321,8 +330,8 @@ class _Items(ItemsView[Any, Any]):
 _ABSENT = object()
 
 
-class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (Map defines the hash)
-    """Methods of Map and Dict."""
+class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (Map defines `__hash__`)
+    """Methods that Map and Dict share."""
 
     __slots__ = ()
     __tvm_ffi_type_info__: Any
@@ -331,7 +340,7 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (Map defines the h
         return _deep_copy(self, memo)
 
     def _repr_html_(self) -> str:
-        """Return an HTML table of the pairs; abbreviated like ``repr``."""
+        """Return an HTML table of the key-value pairs, abbreviated as in ``repr``."""
         from ._internal.html import table
         from ._internal.printing import shown_pairs
 
@@ -343,11 +352,11 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (Map defines the h
         return _Keys(self)
 
     def values(self) -> ValuesView[Any]:
-        """Return a view of the values."""
+        """Return a view of the values, in insertion order of their keys."""
         return _Values(self)
 
     def items(self) -> ItemsView[Any, Any]:
-        """Return a view of the ``(key, value)`` pairs."""
+        """Return a view of the ``(key, value)`` pairs, in insertion order."""
         return _Items(self)
 
     def __eq__(self, other: object) -> bool:
@@ -361,7 +370,8 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (Map defines the h
             found = other.get(key, _ABSENT)
             if found is _ABSENT or not _is_same(value, found):
                 return False
-        return len(self) == len(other)  # again: a comparison may change the lengths
+        # The lengths are compared again: `__eq__` of a value may change them.
+        return len(self) == len(other)
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
@@ -369,7 +379,7 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (Map defines the h
 
 
 def mapping_from(cls: Any, row: list[Any]) -> Any:
-    """Return a Map or Dict made from ``[key, value, key, value, ...]``.
+    """Return a Map or Dict, the class `cls`, made from ``[key, value, key, value, ...]``.
 
     The keys need not be hashable in Python.  Pickles contain the name of this function.
     """
@@ -384,7 +394,7 @@ class Map(MapBase, _MappingMethods, Mapping[_K, _V_co]):
     Parameters
     ----------
     input_dict : mapping
-        The initial pairs.  Keys that are objects are compared by identity.
+        The key-value pairs.  Keys that are objects are compared by identity.
 
     Examples
     --------
@@ -422,7 +432,7 @@ class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
     Parameters
     ----------
     input_dict : mapping, optional
-        The initial pairs.
+        The initial key-value pairs.
 
     Examples
     --------
@@ -459,7 +469,10 @@ class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
         _ffi_api.DictErase(self, key)
 
     def pop(self, key: _K, default: Any = _ABSENT) -> Any:
-        """Remove a key and return its value; if absent, return `default` or raise KeyError."""
+        """Remove a key and return its value.
+
+        If the key is absent, return `default`, or raise KeyError if `default` is omitted.
+        """
         value = self.get(key, _ABSENT)
         if value is not _ABSENT:
             _ffi_api.DictErase(self, key)  # no error if another thread has removed the key
@@ -470,7 +483,7 @@ class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
         return value
 
     def clear(self) -> None:
-        """Remove all pairs."""
+        """Remove all keys and values."""
         _ffi_api.DictClear(self)
 
     def __reduce__(self) -> Any:
@@ -484,6 +497,6 @@ for _key, _class in {
     "ffi.Dict": Dict,
 }.items():
     _index = type_key_to_index(_key)
-    assert _index is not None  # one of the built-in types
+    assert _index is not None  # the runtime registers these types at start
     register_class(_index, _class)
     attach_lazy_type_info(_key, _class)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public names of the binding, under the module path of the package contract."""
+"""Public names of the binding; third-party packages import them from this module."""
 
 from __future__ import annotations
 
@@ -132,7 +132,8 @@ __getattr__ = late_attributes(
         "TypeInfo": "._types.type_info:TypeInfo",
         "TypeMethod": "._types.type_info:TypeMethod",
         "TypeSchema": "._types.schema:TypeSchema",
-        "_CLASS_DEVICE": device_class,  # called on each access: _set_class_device changes it
+        # Called on each access, because `_set_class_device` changes the class.
+        "_CLASS_DEVICE": device_class,
         "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object:backtrace_text",
         "_WITH_APPEND_BACKTRACE": "._internal.traceback:with_append_backtrace",
         "_lookup_type_attr": "._binding.types:lookup_type_attr",

@@ -22,9 +22,9 @@ Image = Union[bytes, str, "os.PathLike[str]"]
 
 
 class Kernel:
-    """Parameters of a kernel, and the launch parameters that callers pass explicitly.
+    """Parameters of a CUDA kernel, and the launch parameters that callers pass explicitly.
 
-    If the launch parameters follow from the arguments, use a `tvm_ffi.codegen.LaunchPlan`.
+    If the launch parameters can be computed from the arguments, use a `tvm_ffi.codegen.LaunchPlan`.
 
     Parameters
     ----------
@@ -35,21 +35,21 @@ class Kernel:
         must be compact) and ``void*`` (any dtype).
     launch : sequence of str
         Launch parameters that callers pass after the kernel's arguments, one argument each:
-        ``gridDim``, ``blockDim`` and ``clusterDim`` are an int or up to three ints; ``gridDim.x``
-        and so on are an int; ``dynamicSharedMemory`` is a number of bytes.
+        ``gridDim``, ``blockDim`` and ``clusterDim`` are an int or up to three ints, a single
+        dimension such as ``gridDim.x`` is an int, and ``dynamicSharedMemory`` is a number of bytes.
     fixed : mapping of str to int, optional
         Constant launch parameters, one dimension each (``gridDim.x``, not ``gridDim``).  Dimensions
         in neither `launch` nor `fixed` are 1; the dynamic shared memory is 0 bytes.
     symbol : str, optional
-        Name of the kernel in the device image.  By default the name of the function.
+        Name of the kernel in the device image.  By default the name of the module's function.
 
     Notes
     -----
     The kernel receives the address of a tensor's first element, byte offset included.  Shape and
     strides are not passed; declare integer parameters if the kernel needs them.
 
-    If all parameters have names, callers may pass keyword arguments; launch parameters are then
-    called ``gridDim`` and ``gridDim_x``.
+    If all parameters have names, callers may pass keyword arguments.  In the keyword of a launch
+    parameter, ``_`` replaces the dot: ``gridDim_x``.
 
     Examples
     --------
@@ -69,8 +69,8 @@ class Kernel:
         symbol: str | None = None,
     ) -> None:
         for name, value in (("parameters", parameters), ("launch", launch)):
-            if isinstance(value, str):  # a str would be read as a sequence of letters
-                raise TypeError(f"{name} must be a sequence of str, got the str {value!r}")
+            if isinstance(value, str):  # a str is also a sequence of str, its characters
+                raise TypeError(f"Kernel: {name} must be a sequence of str, got the str {value!r}")
         self.parameters = list(parameters)
         self.launch = list(launch)
         self.fixed = dict(fixed or {})
@@ -97,9 +97,9 @@ def create_module(
         A cubin, a fatbin or PTX, or the path of a file that contains one.  A list has one image
         per architecture; each device uses the best match.
     kernels : mapping of str to Kernel, mapping or sequence of str
-        The functions of the module, by name.  A sequence means ``Kernel(sequence)``.  A mapping
-        has the keyword arguments of `tvm_ffi.codegen.make_launch_plan`: ``signature`` (of the
-        function), ``grid``, ``block``, and others.
+        The kernel of each function of the module, by function name.  A sequence means
+        ``Kernel(sequence)``.  A mapping contains keyword arguments of
+        `tvm_ffi.codegen.make_launch_plan`, such as ``signature``, ``grid`` and ``block``.
     image_format : str
         ``"ptx"``, ``"cubin"`` or ``"fatbin"``.  By default the format is detected.
 
@@ -114,16 +114,16 @@ def create_module(
     OSError
         If a file cannot be read.
     TypeError
-        If an argument has another type.
+        If an argument has an unsupported type.
     ValueError
-        If the image has another format or is truncated, if a kernel's description is invalid, or if
-        `kernels` contains a `Kernel` and `image` is a list of several images.
+        If an image does not have the declared format or is truncated, if a value of `kernels` is
+        invalid, or if `kernels` contains a `Kernel` and `image` is a list of several images.
 
     Notes
     -----
-    The image is loaded on a device at the first call of a function there.  The device is that of
-    the tensor arguments; without tensors, that of the current CUDA context.  Functions launch on
-    the device's current stream and return without waiting; they may be called from several threads
+    Functions run on the device of their tensor arguments or, without tensors, on the device of the
+    current CUDA context.  The first call on a device loads the image there.  Functions launch on
+    the device's current stream and return without waiting.  They may be called from several threads
     and during CUDA graph capture.
 
     Examples
@@ -154,7 +154,7 @@ def create_module(
     if plan_arguments:
         return _module_with_plans(contents, image_format, kernel_rows, plan_arguments)
     if len(contents) != 1:
-        raise ValueError(f"expected one image for a Kernel, got {len(contents)}")
+        raise ValueError(f"create_module: expected one image for a Kernel, got {len(contents)}")
     create = get_global_func("pytvmffi.CUDAModuleCreate")
     module: Module = create(contents[0], image_format, kernel_rows)
     return module
@@ -170,7 +170,7 @@ def _module_with_plans(
 
     images = [DeviceImage(content, image_format) for content in contents]
     if kernel_rows and len(images) != 1:
-        raise ValueError(f"expected one image for a Kernel, got {len(images)}")
+        raise ValueError(f"create_module: expected one image for a Kernel, got {len(images)}")
     return launch_module(described_plans(plan_arguments, images), kernels=kernel_rows)
 
 
@@ -188,11 +188,13 @@ def _read(image: object) -> bytes:
     if isinstance(image, os.PathLike):
         with open_regular(image) as file:
             return file.readall()
-    raise TypeError(f"image must be bytes, str or a path, got {type(image).__name__}")
+    raise TypeError(
+        f"create_module: image must be bytes, str or a path, got {type(image).__name__}"
+    )
 
 
 def _kernel_row(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
-    """Return the arguments that ``pytvmffi.CUDAModuleCreate`` takes for a kernel."""
+    """Return the list by which ``pytvmffi.CUDAModuleCreate`` describes a kernel."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
     symbol = name if kernel.symbol is None else kernel.symbol
@@ -202,10 +204,10 @@ def _kernel_row(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
 def register_tvm_loader() -> None:
     """Enable loading of CUDA libraries that Apache TVM or TileLang has compiled.
 
-    Such libraries embed modules of kind ``cuda`` and call functions of TVM's runtime.  Register the
-    missing ones: a loader of these modules, the global function ``__tvm_set_device``, and the C
-    function ``TVMBackendGetFuncFromEnv``.  Do nothing if TVM or TileLang has been imported; import
-    them before calling this function, not after.
+    Such libraries embed modules of kind ``cuda`` and call functions of TVM's runtime.  Register a
+    loader of these modules and the global function ``__tvm_set_device``, and load the C function
+    ``TVMBackendGetFuncFromEnv``, unless they exist: importing TVM or TileLang defines them.  A
+    program that uses TVM or TileLang must import it before calling this function.
 
     Notes
     -----

@@ -17,19 +17,22 @@ __getattr__ = late_attributes(
 
 
 def register_error(name_or_cls: str | type | None = None, cls: type | None = None) -> Any:
-    """Register an exception class for a native error kind, for conversion in both directions.
+    """Register an exception class for a native error kind.
+
+    Native errors of the kind are raised as the class, and exceptions of the class become native
+    errors of the kind.
 
     Parameters
     ----------
     name_or_cls : str or type, optional
-        The error kind, or the class if the kind is the name of the class.
+        The error kind; or the class, whose name is then the error kind.
     cls : type, optional
-        The class.  If it is None, a decorator is returned.
+        The exception class.  If it is None, a decorator is returned.
 
     Returns
     -------
     type or callable
-        The class, or a decorator that registers and returns a class.
+        The registered class, or a decorator that registers and returns a class.
 
     Notes
     -----

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Export of modules to one shared library: code, saved modules and the import tree.
+"""Export of modules to one shared library with their code, serialized modules and import tree.
 
-No compiler is used: saved modules are written to an object file directly, and a linker makes the
-library.  The finished library replaces an existing file atomically.
+No compiler is used: serialized modules are written to an object file directly, and a linker creates
+the library.  The finished library replaces an existing file atomically.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .module import Module
 __all__ = ["export_library"]
 
 _FUNCTION_PREFIX = "__tvm_ffi_"
-# A linker reads other strings as expressions.
+# Names that a linker accepts as symbols; it parses other strings as expressions.
 _SYMBOL_NAME = re.compile(r"[A-Za-z_.$][\w.$]*", re.ASCII)
 
 
@@ -40,19 +40,19 @@ def export_library(
 ) -> Path:
     """Write a module and all modules that it imports to one shared library.
 
-    `load_module` restores the same import tree; a module with several importers stays one module.
+    `load_module` restores the same import tree: a module with several importers is stored once.
 
     Parameters
     ----------
     path : str or os.PathLike
-        The library to write.  An existing file is replaced when the new one is complete; processes
-        that have loaded the old library are not affected.
+        Path of the library to write.  An existing file is replaced when the new library is
+        complete; processes that have loaded the old library are not affected.
     module : Module, optional
-        The module that loading the library returns; by default the library's code.  Compilation
-        exportable modules are written as code; all others must be binary serializable.
+        The module that `load_module` returns for the library; by default the code in the library.
+        Compilation exportable modules are written as code; all others must be binary serializable.
     objects : path or sequence of paths
-        Object files, and static archives, which are linked completely.  Their symbols that begin
-        with ``__tvm_ffi_`` become functions.  If `module` is given and no module is compilation
+        Object files, and static archives, whose members are all linked.  Symbols that begin with
+        ``__tvm_ffi_`` become functions.  If `module` is given and no module is compilation
         exportable, `module` imports the code, after its other imports.
     imports : Module or sequence of Module
         Additional modules that the loaded module imports, in this order.
@@ -62,8 +62,8 @@ def export_library(
     linker : str or sequence of str, optional
         Command of the linker.  By default the value of the environment variable ``LD``, or ``ld``.
     driver : str or sequence of str, optional
-        Command of a compiler driver that links instead of `linker`.  C++ code needs ``"c++"``, so
-        that the C++ run-time library is linked.
+        Command of a compiler driver that is called instead of the linker.  C++ code needs
+        ``"c++"``, which links the C++ run-time library.
     link_args : sequence of str
         More arguments for the linker or driver.
 
@@ -83,12 +83,14 @@ def export_library(
 
     Notes
     -----
-    The output is reproducible.  The bytes of saved modules are written to the file without another
-    copy.  A module of kind ``"library"`` cannot be exported: a linker cannot put one shared library
-    into another.
+    The output is reproducible.  The bytes of serialized modules are written to the file without a
+    copy in memory.  A module of kind ``"library"`` cannot be exported: a linker cannot put one
+    shared library into another.
     """
     if linker is not None and driver is not None:
-        raise ValueError("linker and driver are mutually exclusive: pass one of them")
+        raise ValueError(
+            "export_library: linker and driver are mutually exclusive: pass one of them"
+        )
     paths = [objects] if isinstance(objects, (str, os.PathLike)) else objects
     inputs = [check_input(file) for file in paths]
     more = [imports] if isinstance(imports, Module) else imports
@@ -96,7 +98,8 @@ def export_library(
     names = [functions] if isinstance(functions, str) else functions
     step = LinkStep(inputs, _aliases(names), linker, driver, link_args)
     target = Path(path)
-    # In the folder of the target: a file can be renamed only within one file system.
+    # The scratch folder is next to the target, because a file can be renamed only within one file
+    # system.
     scratch = Path(tempfile.mkdtemp(prefix=".export-", dir=target.parent.resolve(strict=True)))
     try:
         inputs += _write_code(tree.code, scratch)
@@ -113,7 +116,7 @@ def export_library(
 
 
 def _write_code(modules: Iterable[Module], folder: Path) -> list[str]:
-    """Write each module as an object file; return the paths."""
+    """Write each module as an object file in `folder`; return the paths of the files."""
     files = []
     for number, module in enumerate(modules):
         files.append(str(folder / f"code_{number}.o"))
@@ -122,7 +125,10 @@ def _write_code(modules: Iterable[Module], folder: Path) -> list[str]:
 
 
 def _write_modules(tree: ModuleTree, inputs: Sequence[str], folder: Path) -> list[str]:
-    """Write the module tree as an object file for the machine of `inputs`."""
+    """Write the tree's serialized modules to an object file for the machine of `inputs`.
+
+    Return a list with its path; an empty list if the tree consists of code only.
+    """
     if tree.is_only_code:
         return []
     machine = next(filter(None, map(machine_of, inputs)), None)
@@ -132,16 +138,16 @@ def _write_modules(tree: ModuleTree, inputs: Sequence[str], folder: Path) -> lis
     return [str(file)]
 
 
-# ---- Functions -----------------------------------------------------------------------------------
+# ---- Exported functions --------------------------------------------------------------------------
 
 
 def _aliases(functions: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return the exported symbol names of functions whose symbol in the code differs."""
+    """Return ``{exported symbol: symbol in the code}`` for functions where the two differ."""
     if not isinstance(functions, Mapping):
         return {}
     for name in [*functions.values(), *(_FUNCTION_PREFIX + name for name in functions)]:
         if _SYMBOL_NAME.fullmatch(name) is None:
-            raise ValueError(f"{name!r} is not a valid symbol name")
+            raise ValueError(f"export_library: {name!r} is not a valid symbol name")
     aliases = {_FUNCTION_PREFIX + name: symbol for name, symbol in functions.items()}
     return {name: symbol for name, symbol in aliases.items() if name != symbol}
 
@@ -155,6 +161,6 @@ def _check_exported(functions: Iterable[str], exported: set[str]) -> None:
             if symbol.startswith(_FUNCTION_PREFIX) and not symbol.startswith("__tvm_ffi__")
         )
         raise ValueError(
-            f"the library would not export {', '.join(missing)}; "
+            f"export_library: the library would not export {', '.join(missing)}; "
             f"its functions are: {', '.join(names) or 'none'}"
         )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paths of the files of this package, and of libraries that other packages ship.
 
-Works for an installed package, an editable installation and a source tree with a CMake build in
-``build/``.  Build scripts use this module, so it works without the compiled binding, and importing
-it imports no other module.
+The functions work for an installed package, an editable installation and a source tree with a CMake
+build in ``build/``.  Build scripts use this module, so it works without the compiled binding, and
+importing it imports no other module.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ def find_libtvm_ffi() -> str:
     Raises
     ------
     RuntimeError
-        If it is not found; the message lists the searched folders.
+        If the library is not found; the message lists the searched folders.
     """
-    # The usual path first: reading the metadata of the distribution is slow.
+    # Try the usual path first: `_find_library_by_basename` reads the metadata of the distribution,
+    # which is slow.
     found = _resolve_and_validate(_paths(*_library_files("tvm_ffi", "lib/")), _is_file)
     return found or str(_find_library_by_basename(_DISTRIBUTION, "tvm_ffi"))
 
@@ -43,7 +44,7 @@ def find_include_path() -> str:
     Raises
     ------
     RuntimeError
-        If the folder is not found; the same holds for the functions below.
+        If the folder is not found.  The other ``find_`` functions raise it for the same reason.
     """
     return str(_find_file("include/tvm/ffi/c_api.h").parents[2])
 
@@ -54,9 +55,9 @@ def find_dlpack_include_path() -> str:
 
 
 def find_python_helper_include_path() -> str:
-    """Raise RuntimeError: this implementation has no C++ headers for Python helpers.
+    """Raise RuntimeError: this package has no C++ headers for its Python binding.
 
-    Its binding is written in Cython.
+    The binding is written in Cython; the incumbent has such headers.
     """
     return str(_find_file("include/tvm_ffi_python_helpers.h").parent)
 
@@ -68,7 +69,7 @@ def include_paths() -> list[str]:
 
 def find_cmake_path() -> str:
     """Return the folder of the CMake package, the value for ``tvm_ffi_ROOT``."""
-    config = "tvm_ffi-config.cmake"  # the second path is that of a build folder
+    config = "tvm_ffi-config.cmake"  # its path in an installation, then in a build folder
     return str(_find_file(f"share/cmake/tvm_ffi/{config}", config).parent)
 
 
@@ -90,7 +91,7 @@ def find_windows_implib() -> str:
 
 
 def _find_file(*names: str) -> Path:
-    """Return the first existing file of this package with one of the relative paths."""
+    """Return the path of the first existing file of this package among relative paths `names`."""
     from pathlib import Path
 
     found = _resolve_and_validate(_paths(*names), _is_file)
@@ -101,19 +102,20 @@ def _find_file(*names: str) -> Path:
 
 
 def _paths(*names: str) -> Iterator[Path]:
-    """Return candidate paths for files of this package, the most likely path first."""
+    """Return the absolute paths that files of this package may have, the most likely first."""
     return (root / name for root in _roots() for name in names)
 
 
 def _roots() -> Iterator[Path]:
-    """Return the folders that may contain ``lib/`` and ``include/``."""
+    """Return the folders that may contain the folders ``lib`` and ``include`` of this package."""
     from pathlib import Path
 
     package = Path(__file__).resolve().parent
     source_tree = package.parents[1]
     yield package
     yield source_tree
-    # An editable installation uses the source tree; its compiled files are in another folder.
+    # In an editable installation, `package` is in the source tree; the metadata of the distribution
+    # list the compiled files and headers, which are in another folder.
     for header in _distribution_files(_DISTRIBUTION, "c_api.h"):
         yield header.parents[3]
     yield source_tree / "build"
@@ -132,8 +134,8 @@ def load_lib_ctypes(
     package : str
         Name of the distribution, as in ``pip install``.
     target_name : str
-        Name of the library without prefix and suffix: ``"x"`` for ``libx.so``, or for ``x.so``,
-        the file that ``tvm_ffi_add_kernels(x ...)`` in CMake builds.
+        Name of the library without prefix and suffix: ``"x"`` for ``libx.so``, and for ``x.so``,
+        the name of files that the CMake function ``tvm_ffi_add_kernels(x ...)`` builds.
     mode : str
         Name of a constant in `ctypes`: ``"RTLD_GLOBAL"`` or ``"RTLD_LOCAL"``.
     extra_lib_paths : list of pathlib.Path, optional
@@ -152,7 +154,9 @@ def load_lib_ctypes(
 
     flags = getattr(ctypes, mode, None)
     if not isinstance(flags, int):
-        raise ValueError(f'mode must be "RTLD_GLOBAL" or "RTLD_LOCAL", got {mode!r}')
+        raise ValueError(
+            f'load_lib_ctypes: mode must be "RTLD_GLOBAL" or "RTLD_LOCAL", got {mode!r}'
+        )
     path = _find_library_by_basename(package, target_name, extra_lib_paths)
     return ctypes.CDLL(str(path), flags)
 
@@ -168,9 +172,9 @@ def load_lib_module(
     Parameters
     ----------
     package, target_name, extra_lib_paths
-        As in `load_lib_ctypes`.
+        See `load_lib_ctypes`.
     keep_module_alive : bool
-        As in `tvm_ffi.load_module`.
+        See `tvm_ffi.load_module`.
 
     Raises
     ------
@@ -193,7 +197,11 @@ def _find_library_by_basename(
     use_fallback_build_path: bool = True,
     use_env_path: bool = True,
 ) -> Path:
-    """Return the path of a library.  Third-party packages rely on the search order."""
+    """Return the path of a library that a distribution ships.
+
+    Search order: the files of the distribution, `extra_lib_paths`, the build folders of this
+    package, the folders in environment variables.  Third-party packages rely on it.
+    """
     from pathlib import Path
 
     for index, folder in enumerate(extra_lib_paths or ()):
@@ -203,7 +211,8 @@ def _find_library_by_basename(
                 f"got {type(folder).__name__}: {folder!r}"
             )
     names = _library_files(target_name)
-    module_file = f"{target_name}.so"  # output of tvm_ffi_add_kernels() on all platforms
+    # The CMake function tvm_ffi_add_kernels() uses this file name on all platforms.
+    module_file = f"{target_name}.so"
     if module_file not in names:
         names.append(module_file)
     for name in names:
@@ -228,7 +237,10 @@ def _find_library_by_basename(
 
 
 def _resolve_and_validate(paths: Iterable[Path], cond: Callable[[Path], bool | Path]) -> str | None:
-    """Return the first resolved path that satisfies `cond`, or the path that `cond` returns."""
+    """Return the first path, resolved, for which `cond` returns True; None without one.
+
+    If `cond` returns another path, return that path instead.
+    """
     for path in paths:
         resolved = path.resolve()
         answer = cond(resolved)
@@ -250,7 +262,7 @@ def _library_files(target_name: str, folder: str = "") -> list[str]:
 
 
 def _library_search_folders() -> list[Path]:
-    """Return the folders in PATH and in the loader's environment variable."""
+    """Return the folders in the loader's search variable, such as LD_LIBRARY_PATH, and in PATH."""
     import os
     import sys
     from pathlib import Path
@@ -261,7 +273,7 @@ def _library_search_folders() -> list[Path]:
 
 
 def _distribution_files(package: str, name: str) -> Iterator[Path]:
-    """Return the existing files of a distribution with this file name."""
+    """Yield the paths of existing files of a distribution whose file name is `name`."""
     from importlib import metadata
     from pathlib import Path
 
@@ -276,9 +288,9 @@ def _distribution_files(package: str, name: str) -> Iterator[Path]:
 
 
 def _distribution_folders(package: str) -> tuple[str, list[Path]]:
-    """Return a clause for the error message, and the folders of a distribution's files.
+    """Return the folders that contain files of a distribution, preceded by a clause.
 
-    The clause is empty if the distribution lists its files.
+    The clause, for error messages, says why there are no folders; it is empty if there are some.
     """
     from importlib import metadata
 
@@ -286,7 +298,7 @@ def _distribution_folders(package: str) -> tuple[str, list[Path]]:
         files = _installed_files(metadata.distribution(package))
     except metadata.PackageNotFoundError:
         return ", which is not installed", []
-    except ValueError:  # an empty name
+    except ValueError:  # `package` is an empty name
         return "", []
     if not files:
         return ", which does not list its files", []
@@ -299,7 +311,10 @@ def _distribution_folders(package: str) -> tuple[str, list[Path]]:
 
 
 def _installed_files(distribution: Distribution) -> list[Path]:
-    """Return all installed files; from Python 3.12 on, ``files`` omits deleted ones."""
+    """Return the files in the RECORD of a distribution, including files that no longer exist.
+
+    From Python 3.12 on, ``Distribution.files`` omits missing files.
+    """
     import csv
     from pathlib import Path
 

@@ -44,7 +44,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
     Parameters
     ----------
     name : str
-        The name.
+        Name of the function.
     allow_missing : bool
         Whether to return None instead of raising ValueError if the function does not exist.
 
@@ -69,19 +69,19 @@ def register_global_func(
     *,
     signature: Signature | str | None = None,
 ) -> Any:
-    """Register a callable under a name; also usable as a decorator.
+    """Register a callable as a global function; also usable as a decorator.
 
     Parameters
     ----------
     func_name : str or callable
-        The name, or a callable that is registered under its ``__name__``.
+        Name of the global function, or a callable that is registered under its ``__name__``.
     f : callable, optional
-        The function.  If it is None, a decorator is returned.
+        The callable.  If it is None, a decorator is returned.
     override : bool
         Whether to replace a function that is registered under the same name.
     signature : Signature or str, optional
-        Parameter names, types and defaults that `get_global_func_metadata` returns.  Callers in
-        Python can inspect a Python callable without it; callers in other languages cannot.
+        Parameter names, types and defaults, which `get_global_func_metadata` returns.  Python code
+        can inspect a Python callable without a signature; other languages cannot.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def _register(
 
 
 def _metadata_and_doc(name: str, description: Signature | str) -> tuple[str, str]:
-    """Return the metadata text and the documentation of a function with this signature."""
+    """Return the metadata text and the documentation that a signature implies for a function."""
     from .signature import Signature
     from .signature._metadata import metadata_text
     from .signature._type_schema import check_name
@@ -139,7 +139,7 @@ def list_global_func_names() -> list[str]:
 
 
 def get_global_func_metadata(name: str) -> dict[str, Any]:
-    """Return the metadata of a global function; an empty dict if it was registered without.
+    """Return the metadata of a global function; an empty dict if it has no metadata.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
     namespace : str
         Common prefix of the function names, without the last dot.
     target_module_name : str, optional
-        Name of an imported module.  By default the namespace.
+        Name of the imported module that gets the attributes.  By default `namespace`.
 
     Raises
     ------
@@ -184,13 +184,13 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
         if short_name == name or "." in short_name:
             continue
         function: Any = find_global_func(name)
-        if function is None:  # another thread has removed it
+        if function is None:  # another thread has removed the function
             continue
         function.__name__ = short_name
         setattr(target, short_name, function)
 
 
-# Whether `register_object` ignores unknown type keys instead of raising ValueError.
+# If true, `register_object` ignores unknown type keys instead of raising ValueError.
 _SKIP_UNKNOWN_OBJECTS = False
 
 
@@ -215,8 +215,8 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
     type_key : str, optional
         Key of the type, such as ``"my_library.Pair"``.  By default the name of the class.
     init : bool
-        Whether to add an ``__init__`` that calls the constructor of the type, if the class lacks
-        one.
+        Whether to add an ``__init__`` that calls the native constructor of the type.  An
+        ``__init__`` in the class body takes precedence.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
 
     Examples
     --------
-    >>> import tvm_ffi.testing  # registers the type
+    >>> import tvm_ffi.testing  # registers the type testing.TestIntPair
     >>> @tvm_ffi.register_object("testing.TestIntPair")
     ... class Pair(tvm_ffi.Object):
     ...     pass
@@ -251,7 +251,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
         return decorate
     if isinstance(type_key, type):
         return decorate(type_key)
-    raise TypeError(f"type_key must be a str, got {type(type_key).__name__}")
+    raise TypeError(f"register_object: type_key must be a str, got {type(type_key).__name__}")
 
 
 def _call(name: str, *args: Any) -> Any:

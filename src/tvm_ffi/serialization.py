@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serialization of values to JSON graphs, and the functions that pickles name.
+"""Serialization of values to JSON graphs, and the public path of functions that pickles call.
 
 A JSON graph lists a value and its children as nodes, children before parents; a node that several
 parents share is stored once.
@@ -33,7 +33,7 @@ def to_json_graph_str(obj: Any, metadata: dict[str, Any] | None = None) -> str:
         A value that consists of data: scalars, strings, shapes, dtypes, devices, containers, and
         objects with registered fields.
     metadata : dict, optional
-        Additional data that is stored in the JSON graph.
+        Additional data to store in the JSON graph, under the key ``metadata``.
 
     Raises
     ------

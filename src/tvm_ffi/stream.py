@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The current stream of native code, per thread and device."""
+"""The current stream on which native functions launch kernels, per thread and device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class StreamContext:
-    """Context manager that makes a stream current and restores the previous one on exit.
+    """Context manager that makes a stream current and restores the previous stream on exit.
 
     Parameters
     ----------
@@ -36,7 +36,9 @@ class StreamContext:
 
     def __init__(self, device: Device, stream: int | c_void_p) -> None:
         if not isinstance(device, Device):
-            raise TypeError(f"device must be a tvm_ffi.Device, got {type(device).__name__}")
+            raise TypeError(
+                f"StreamContext: device must be a tvm_ffi.Device, got {type(device).__name__}"
+            )
         self.device_type = device.dlpack_device_type()
         self.device_id = device.index
         self.stream = stream
@@ -56,7 +58,7 @@ class TorchStreamContext:
     Parameters
     ----------
     context : torch stream or graph context, optional
-        The context to enter.  None: use torch's current stream.
+        The torch context to enter.  If it is None, torch's current stream is used.
     """
 
     def __init__(self, context: Any = None) -> None:
@@ -88,19 +90,19 @@ class TorchStreamContext:
 
 
 def use_raw_stream(device: Device, stream: Any) -> StreamContext:
-    """Return a context manager that makes a stream, given by its address, current.
+    """Return a context manager that makes a stream current for native functions.
 
     Parameters
     ----------
     device : Device
-        The device.
+        The device of the stream.
     stream : int, ctypes.c_void_p, or object with ``__cuda_stream__``
         Address of the stream, or a stream object of a CUDA Python package.
 
     Raises
     ------
     ValueError
-        If `stream` has another type.
+        If `stream` is none of these.
     """
     if hasattr(type(stream), "__cuda_stream__"):
         stream = _address_of_stream(stream)
@@ -109,7 +111,9 @@ def use_raw_stream(device: Device, stream: Any) -> StreamContext:
 
         if not isinstance(stream, ctypes.c_void_p):
             kind = type(stream).__name__
-            raise ValueError(f"stream must be an int or a ctypes.c_void_p, got {kind}")
+            raise ValueError(
+                f"use_raw_stream: stream must be an int or a ctypes.c_void_p, got {kind}"
+            )
     return StreamContext(device, stream)
 
 
@@ -119,18 +123,19 @@ def use_torch_stream(context: Any = None) -> TorchStreamContext:
     Parameters
     ----------
     context : optional
-        ``torch.cuda.stream(...)`` or ``torch.cuda.graph(...)`` to enter first.
+        A torch context to enter first, ``torch.cuda.stream(...)`` or ``torch.cuda.graph(...)``.  If
+        omitted, torch's current stream is used.
 
     Raises
     ------
     ImportError
         If torch is not installed.
     """
-    import torch  # noqa: F401  (raise ImportError here rather than on entry)
+    import torch  # noqa: F401  (raise ImportError here, not in `__enter__`)
 
     return TorchStreamContext(context)
 
 
 def get_raw_stream(device: Device) -> int:
-    """Return the address of this thread's current stream of a device; 0 if none was set."""
+    """Return the address of the device's current stream in this thread; 0 if none was set."""
     return _env_get_current_stream(device.dlpack_device_type(), device.index)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * C function without ABI code; build.py generates its wrapper. */
+ * C kernel without ABI code; build.py generates the wrapper that checks and unpacks arguments. */
 #include <stdint.h>
 
 void axpy(double a, const double* x, double* y, int64_t n);

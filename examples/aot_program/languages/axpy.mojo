@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mojo function with a C calling convention; build.py generates its wrapper."""
+"""Mojo kernel with a C calling convention; build.py generates its C wrapper."""
 
 comptime Address = Pointer[Float64, MutUntrackedOrigin]
 

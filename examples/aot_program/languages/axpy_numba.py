@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python kernel that Numba compiles to an object file, which does not need Python."""
+"""Python kernel that Numba compiles to an object file; the object file does not need Python."""
 
 from __future__ import annotations
 

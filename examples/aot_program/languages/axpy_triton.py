@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triton kernel for two architectures; its launch plan is generated as C."""
+"""Triton kernel for two GPU architectures; build.py writes its launch plan as C source."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Link kernels in several languages and the runtime into one program.
+"""Link kernels in several languages and the static runtime into one program.
 
-``python build.py FOLDER [LANGUAGE...]`` writes ``FOLDER/axpy``.  Without LANGUAGE, languages whose
-compilers are missing are left out with a message; with it, a missing compiler is an error.
+``python build.py FOLDER [LANGUAGE...]`` writes the program ``FOLDER/axpy``.  Without LANGUAGE, the
+script prints a message for each language whose compiler is missing, and omits the language.  For a
+named LANGUAGE, a missing compiler is an error.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from tvm_ffi.codegen import c
 
 HERE = Path(__file__).resolve().parent
-# The signature of each kernel; {} is the language.
+# The signature of each host kernel; {} is replaced by the language.
 SIGNATURE = "axpy_{}(a: float, x: float64*[n] on cpu, y: inout float64*[n] on cpu)"
 
 
@@ -26,7 +27,7 @@ class MissingCompilerError(Exception):
 
 
 def run(*command: str | Path, cwd: Path = HERE) -> str:
-    """Run a command and return what it prints."""
+    """Run a command and return its standard output."""
     words = [str(word) for word in command]
     return subprocess.run(words, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -63,7 +64,7 @@ def build_mojo(folder: Path) -> list[str]:
 
 
 def build_numba(folder: Path) -> list[str]:
-    """Compile the Python function together with its wrapper, with LLVM."""
+    """Compile the Python function and its wrapper with LLVM to an object file."""
     if importlib.util.find_spec("numba") is None:
         raise MissingCompilerError("no numba")
     from axpy_numba import axpy
@@ -74,7 +75,7 @@ def build_numba(folder: Path) -> list[str]:
 
 
 def build_rust(folder: Path) -> list[str]:
-    """Build the crate as an archive, which contains the Rust standard library."""
+    """Build the Rust crate as a static archive, which contains the Rust standard library."""
     if shutil.which("cargo") is None:
         raise MissingCompilerError("no cargo")
     target = folder / "rust"
@@ -94,7 +95,7 @@ def build_triton(folder: Path) -> list[str]:
     return [compile_c(path, folder) for path in (source, HERE / "gpu_memory.c")]
 
 
-# Functions that build the kernel of a language and return the files to link.
+# For each language, the function that builds its kernel and returns the files to link.
 LANGUAGES: dict[str, Callable[[Path], list[str]]] = {
     "c": build_c,
     "mojo": build_mojo,
@@ -106,7 +107,7 @@ ON_GPU = {"triton"}
 
 
 def build(folder: Path, chosen: list[str]) -> None:
-    """Build the kernels and link the program."""
+    """Build the kernels of the chosen languages, or of all languages, and link the program."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[str]] = {}
     for language in chosen or LANGUAGES:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Managed memory of the first GPU, through the CUDA driver.  The driver is loaded on first use, so
- * the program also starts without a GPU. */
+ * Managed memory of the first GPU, through the CUDA driver API.  The driver is loaded on first use,
+ * so the program also starts without a GPU. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { ATTACH_GLOBAL = 1 };
 static int (*synchronize)(void);
 static int (*free_memory)(uintptr_t address);
 
-/* Look up a function of the driver; returns 0 on success. */
+/* Write the address of a driver function to *out; return 0 on success. */
 static int find(void* library, const char* name, void* out) {
   void* symbol = dlsym(library, name);
   memcpy(out, &symbol, sizeof(symbol));

@@ -3,7 +3,7 @@
  * Ahead-of-time program with kernels in several languages.
  *
  * Each language has a kernel axpy_LANGUAGE(a, x, y): y += a * x.  The macro LANGUAGES lists the
- * linked kernels and the memory of their tensors: -DLANGUAGES='X(c, host) X(triton, gpu)'. */
+ * linked kernels, each with the memory of its tensors: -DLANGUAGES='X(c, host) X(triton, gpu)'. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

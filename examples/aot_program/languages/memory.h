@@ -9,14 +9,14 @@
 
 typedef struct {
   DLDeviceType device;
-  /* Allocate memory that program and kernel can access; NULL on failure. */
+  /* Allocate memory that both the program and the kernel can access; return NULL on failure. */
   void* (*allocate)(size_t bytes);
-  /* Wait for the launched kernels; returns 0 or an error code of the driver. */
+  /* Wait for the launched kernels; return 0 or an error code of the CUDA driver. */
   int (*wait)(void);
   void (*release)(void* memory);
 } memory;
 
 extern const memory host;
-extern const memory gpu; /* in gpu_memory.c */
+extern const memory gpu; /* defined in gpu_memory.c */
 
 #endif /* MEMORY_H_ */

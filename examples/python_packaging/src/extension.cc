@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exported function, global function and registered class of a Python package.
+// C++ code of a Python package: an exported function, a global function and a registered class.
 //
-// An exported function is a function of the loaded module; a global function is found by name from
-// any language in the process.
+// Callers get an exported function from the loaded module.  A global function is found by its name,
+// from any language in the process.
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -14,7 +14,7 @@ namespace refl = tvm::ffi::reflection;
 
 constexpr DLDataType kFloat32 = {kDLFloat, 32, 1};
 
-// y = x + 1.
+// Computes y = x + 1.
 void AddOne(ffi::TensorView x, ffi::TensorView y) {
   for (const ffi::TensorView* t : {&x, &y}) {
     TVM_FFI_CHECK_EQ(t->dtype(), kFloat32, TypeError) << "tensors must be float32";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rust kernels.  Each call checks its arguments against the signature before the kernel runs.
+//! Rust kernels with signatures, which generated code checks before the kernel runs.
 
 use pytvmffi::{export, Error, Result, Tensor, TensorMut, TensorView};
 
@@ -9,7 +9,7 @@ fn softmax(x: TensorView<'_>, mut y: TensorMut<'_>, temperature: f64) -> Result<
         let text = format!("softmax() argument 'temperature': must be > 0, got {temperature}");
         return Err(Error::value_error(text));
     }
-    let columns = (x.shape()[1] as usize).max(1); // chunks_exact refuses 0
+    let columns = (x.shape()[1] as usize).max(1); // chunks_exact panics for the size 0
     let scale = 1.0 / temperature as f32;
     let rows = x.as_slice::<f32>()?.chunks_exact(columns);
     for (x, y) in rows.zip(y.as_mut_slice::<f32>()?.chunks_exact_mut(columns)) {
@@ -34,7 +34,7 @@ export! {
 fn largest(x: &[f64], count: usize) -> Result<Tensor> {
     let mut values = x.to_vec();
     values.sort_by(|one, other| other.total_cmp(one));
-    // A count above n panics; the caller receives a RuntimeError.
+    // If count is greater than n, the slice panics and the caller receives a RuntimeError.
     Tensor::from_slice(&values[..count], &[count as i64])
 }
 

@@ -2,9 +2,10 @@
  *
  * Callee: add_one_cpu(x, y) computes y = x + 1 for float32 vectors on the CPU.
  *
- * Reference implementation of an exported function.  It accepts both kinds of tensor argument,
- * checks every property of its arguments, and uses strides and byte_offset.  Every error names the
- * function, the parameter, the expected and the actual value.  x and y may be the same tensor. */
+ * This is the reference implementation of an exported function.  It accepts both types of tensor
+ * arguments, DLTensor* and Tensor object, checks every property of its arguments, and supports
+ * strides and byte_offset.  Every error names the function, the parameter, the expected value and
+ * the actual value.  x and y may be the same tensor. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,8 +13,8 @@
 
 /* [aux.begin] */
 /* Raise `kind` with the message "add_one_cpu(x, y): PARAM: expected EXPECTED, got RECEIVED".
- * The runtime joins the parts, so constant parts are stored once.  Returns -1, the return code of
- * a function that has filled the error slot. */
+ * The runtime joins the parts of the message.  Returns -1, the return code of a function that has
+ * filled the error slot. */
 static int raise_mismatch(const char* kind, const char* param, const char* expected,
                           const char* received) {
   const char* parts[] = {"add_one_cpu(x, y): ", param, ": expected ", expected, ", got ", received};
@@ -30,31 +31,32 @@ static int raise_mismatch_number(const char* kind, const char* param, const char
 }
 
 /* Call raise_mismatch with the name of a dtype as the received value.  The runtime returns the name
- * as a small string in the Any or as an owned string object; both end with NUL. */
+ * in a TVMFFIAny, as a small string or an owned string object; both end with NUL. */
 static int raise_mismatch_dtype(const char* param, DLDataType dtype) {
   TVMFFIAny name;
-  if (TVMFFIDataTypeToString(&dtype, &name) != 0) { /* the next error replaces its error */
+  if (TVMFFIDataTypeToString(&dtype, &name) != 0) { /* the next error replaces this one */
     return raise_mismatch_number("TypeError", param, "dtype float32", "dtype code ", dtype.code);
   }
-  int on_heap = name.type_index == kTVMFFIStr; /* a byte array follows the header */
+  int on_heap = name.type_index == kTVMFFIStr; /* a TVMFFIByteArray follows the object header */
   raise_mismatch("TypeError", param, "dtype float32",
                  on_heap ? ((const TVMFFIByteArray*)(name.v_obj + 1))->data : name.v_bytes);
   if (on_heap) TVMFFIObjectDecRef(name.v_obj);
   return -1;
 }
 
-/* Return the address of the first element.  `data` may be the start of the allocation: a view such
- * as x[2:] can differ from x only in byte_offset. */
+/* Return the address of the first element.  `data` alone may be the start of the allocation: the
+ * byte_offset of a view such as x[2:] can be greater than 0. */
 static float* first_element(const DLTensor* tensor) {
   return (float*)((char*)tensor->data + tensor->byte_offset);
 }
 
-/* Return the stride in elements.  NULL strides mean compact; DLPack before 1.2 allowed them. */
+/* Return the stride of a vector in elements.  NULL, allowed before DLPack 1.2, means compact. */
 static int64_t stride_elements(const DLTensor* tensor) {
   return tensor->strides == NULL ? 1 : tensor->strides[0];
 }
 
-/* Borrow the DLTensor of an argument, which is a DLTensor* or a Tensor object. */
+/* Write the DLTensor of an argument, a DLTensor* or a Tensor object, to *out.  It is borrowed until
+ * the call returns. */
 static int borrow_tensor(const TVMFFIAny* value, const char* param, const DLTensor** out) {
   const char* expected = "a Tensor or DLTensor*";
   switch (value->type_index) {
@@ -71,7 +73,8 @@ static int borrow_tensor(const TVMFFIAny* value, const char* param, const DLTens
   }
 }
 
-/* Check that the address is not NULL and is aligned for float; an empty tensor may be NULL. */
+/* Check that the elements have an address that is not NULL and is aligned for float.  An empty
+ * tensor needs no address. */
 static int check_memory(const DLTensor* tensor, const char* param) {
   if (tensor->shape[0] == 0) return 0;
   if (tensor->data == NULL) {
@@ -85,7 +88,7 @@ static int check_memory(const DLTensor* tensor, const char* param) {
   return 0;
 }
 
-/* Borrow the DLTensor of an argument that must be a float32 vector on the CPU. */
+/* Same as borrow_tensor, but check that the tensor is a float32 vector on the CPU. */
 static int borrow_vector(const TVMFFIAny* value, const char* param, const DLTensor** out) {
   const DLTensor* tensor = NULL;
   if (borrow_tensor(value, param, &tensor) != 0) return -1;
@@ -113,10 +116,10 @@ static int check_same_length(const DLTensor* x, const DLTensor* y) {
 /* [aux.end] */
 
 /* [example.begin] */
-/* The symbol of a function is the prefix __tvm_ffi_ and the name of the function. */
+/* The symbol of an exported function is the prefix __tvm_ffi_ followed by the function name. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_add_one_cpu(void* handle, const TVMFFIAny* args, int32_t num_args,
                                              TVMFFIAny* result) {
-  (void)handle; /* closure of the callee; NULL for an exported symbol */
+  (void)handle; /* the closure of a function object; NULL for an exported function */
 
   /* Step 1. Extract the input `x` and the output `y` as DLPack tensors. */
   const DLTensor *x = NULL, *y = NULL;

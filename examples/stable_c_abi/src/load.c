@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Caller without Python: loads a library, looks up the function add_one_cpu and calls it.
+ * Caller without Python: it loads a library, looks up the function add_one_cpu and calls it.
  *
  *   load [LIBRARY]      LIBRARY defaults to build/add_one_cpu.so
  *
- * Functions that return int return 0, or -1 with the thread's error slot filled.  main releases
- * every reference on every path, as a program does that continues after a failed call. */
+ * Functions that return int return 0 on success; on failure they return -1 and the thread's error
+ * slot contains the error.  main releases every reference on every path, as a program must do if it
+ * continues after a failed call. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
 
 /* [aux.begin] */
-/* Argument values: they own nothing and copy nothing.  Unused bytes are 0. */
+/* Functions that return argument values.  They borrow the text or object; unused bytes are 0. */
 static TVMFFIAny view_of_text(const char* text) {
   return (TVMFFIAny){.type_index = kTVMFFIRawStr, .v_c_str = text};
 }
@@ -35,7 +36,7 @@ static int raise_not_found(const char* kind, const char* name) {
   return -1;
 }
 
-/* Call a global function; *result is owned. */
+/* Call a global function; the caller owns *result. */
 static int call_global(const char* name, TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   TVMFFIByteArray key = {name, strlen(name)};
   TVMFFIObjectHandle function = NULL;
@@ -67,8 +68,8 @@ static int get_function(TVMFFIObjectHandle module, const char* name, TVMFFIObjec
   return 0;
 }
 
-/* Print the pending error and empty the thread's slot, which an incorrect callee may have left
- * empty. */
+/* Print the pending error and clear the thread's error slot.  The slot may be empty if an incorrect
+ * callee has returned -1 without an error. */
 static void print_error(void) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error); /* owned from here on */
@@ -124,8 +125,8 @@ int main(int argc, char** argv) {
   if (code == 0) code = get_function(module, "add_one_cpu", &add_one_cpu);
   if (code == 0) code = run_add_one_cpu(add_one_cpu);
 
-  /* Print the error, then release.  NULL is allowed.  The function owns a reference to its module,
-   * so the order does not matter. */
+  /* Print the error, then release both objects; NULL is allowed.  The function owns a reference to
+   * its module, so the order of the releases does not matter. */
   if (code != 0) print_error();
   TVMFFIObjectDecRef(add_one_cpu);
   TVMFFIObjectDecRef(module);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detection of apache-tvm-ffi in the folder of this package.
 
-Both distributions install a package ``tvm_ffi``, and installers let one overwrite files of the
-other.  The incumbent's compiled module ``core`` shows that it is installed; Python would import it
-in preference to our ``core.py``.
+Both distributions, apache-tvm-ffi (the incumbent) and pytvmffi, install a package ``tvm_ffi``, and
+installers let one overwrite files of the other.  The incumbent is detected by its compiled module
+``core``, which Python would import in preference to pytvmffi's ``core.py``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Alias distribution: metadata that satisfies requirements on ``apache-tvm-ffi``.
 
-Third-party packages require ``apache-tvm-ffi``.  `provide` writes a ``dist-info`` folder for that
-name whose RECORD lists only the metadata, so that ``pip uninstall apache-tvm-ffi`` removes no
-module.  The RECORD of our distribution lists the folder as well, so that ``pip uninstall pytvmffi``
-removes it.
+Third-party packages require ``apache-tvm-ffi``.  `provide` writes a ``dist-info`` folder of that
+name.  Its RECORD lists only the metadata files, so that ``pip uninstall apache-tvm-ffi`` removes no
+module.  The RECORD of pytvmffi lists the folder as well, so that ``pip uninstall pytvmffi`` removes
+it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .conflict import INCUMBENT, REMEDY
 __all__ = ["provide", "withdraw"]
 
 _DISTRIBUTION = "pytvmffi"
-# A normalized version (PEP 440).
+# Matches a version in the normalized form of PEP 440.
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?")
 
 
@@ -37,7 +37,8 @@ def provide(name: str, version: str | None = None) -> Path:
     name : str
         The required distribution, ``"apache-tvm-ffi"``.
     version : str, optional
-        The version to provide; default: the level of the package contract that we implement.
+        The version to provide; by default the release of apache-tvm-ffi whose Python interface this
+        package implements.
 
     Returns
     -------
@@ -47,10 +48,11 @@ def provide(name: str, version: str | None = None) -> Path:
     Raises
     ------
     ValueError
-        If `name` is another distribution, `version` is not a version, or the real distribution
+        If `name` is not ``"apache-tvm-ffi"``, `version` is not a version, or apache-tvm-ffi itself
         is installed.
     OSError
-        If the environment is not writable, or no installer has installed this package in it.
+        If the environment is not writable, or this package was not installed in it by an installer
+        such as pip.
     """
     if version is None:
         version = ".".join(map(str, __version_tuple__[:3]))
@@ -75,17 +77,17 @@ def provide(name: str, version: str | None = None) -> Path:
 
 
 def withdraw(name: str) -> Path | None:
-    """Remove the metadata that `provide` has written.
+    """Remove the ``dist-info`` folder that `provide` has written.
 
     Returns
     -------
     pathlib.Path or None
-        The removed folder; None if there was none.
+        The removed folder; None if `name` was not provided.
 
     Raises
     ------
     ValueError
-        If `name` is another distribution, or the real distribution is installed.
+        If `name` is not ``"apache-tvm-ffi"``, or apache-tvm-ffi itself is installed.
     OSError
         If the environment is not writable.
     """
@@ -112,7 +114,7 @@ def _metadata_folder(site: Path, name: str, version: str) -> Path:
     return site / f"{name.replace('-', '_')}-{version}.dist-info"
 
 
-# ---- Records ------------------------------------------------------------------------------------
+# ---- RECORD files -------------------------------------------------------------------------------
 
 
 def _own_record() -> Path:
@@ -141,7 +143,7 @@ def _as_csv(rows: list[list[str]]) -> str:
 
 
 def _replace_rows(record: Path, folder: str, rows: list[list[str]]) -> None:
-    """Replace the rows of a folder in a RECORD file, atomically."""
+    """Replace the rows of files in `folder` in a RECORD file, atomically."""
     text = record.read_text(encoding="utf-8")
     kept = [row for row in csv.reader(io.StringIO(text)) if not row[0].startswith(f"{folder}/")]
     changed = record.with_name(f"RECORD.{os.getpid()}")

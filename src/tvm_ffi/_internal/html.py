@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML tables for notebooks (`_repr_html_`)."""
+"""HTML tables for the notebook display (`_repr_html_`) of objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["table"]
 
 
 def table(caption: str, rows: Iterable[Iterable[str]]) -> str:
-    """Return an HTML table with a caption; the cells are escaped."""
+    """Return an HTML table with a caption; special characters in cells are escaped."""
     from html import escape  # imported here: only notebooks need it
 
     lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)

@@ -8,7 +8,8 @@
 
 The first access imports the value and stores it as an ordinary attribute of the module.
 
-`TYPE_CHECKING`, `Any`, `Callable`, `Mapping` and `SupportsIndex` replace imports from `typing`.
+The names `TYPE_CHECKING`, `Any`, `Callable`, `Mapping` and `SupportsIndex` of this module replace
+those of `typing`, whose import is slow.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, SupportsIndex
-else:  # for `inspect.get_annotations` and its like: the names of `typing` if it is loaded already
+else:  # functions such as `inspect.get_annotations` get the names of `typing` if it is imported
     from _collections_abc import Callable, Mapping
 
     _typing = sys.modules.get("typing")

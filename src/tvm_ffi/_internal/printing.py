@@ -48,7 +48,7 @@ def set_printoptions(
     precision: SupportsIndex | None = None,
     linewidth: SupportsIndex | None = None,
 ) -> None:
-    """Set the limits of the ``repr`` of containers and tensors.  Options that are None stay.
+    """Set the limits of the ``repr`` of containers and tensors.  None leaves an option unchanged.
 
     Parameters
     ----------
@@ -110,7 +110,10 @@ def _checked(name: str, value: SupportsIndex, least: int) -> int:
 
 
 def shown_pairs(pairs: Iterable[tuple[Any, Any]], count: int) -> list[tuple[str, str]]:
-    """Return the ``repr`` of each key and value; abbreviate if `count` is above the threshold."""
+    """Return the ``repr`` of keys and values of a mapping with `count` pairs.
+
+    If `count` is above the print option ``threshold``, return only the first and last pairs.
+    """
     threshold, edge_items = print_limits()
     if count <= threshold or count <= 2 * edge_items:
         return [(repr(key), repr(value)) for key, value in pairs]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening and reading of regular files only, with a limit of size.
+"""Functions that open and read regular files only, optionally with a size limit.
 
-Opening a FIFO waits for a writer, and reading a device may never end.  The check is done on the
-open file, because the file at a path can change between a check of the path and its opening.
+Opening a FIFO waits for a writer, and reading a device may never end.  The file type is checked
+after opening, because another process can replace a file between a check of its path and `open`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def open_regular(path: str | os.PathLike[str]) -> io.FileIO:
 
 
 def _open_nonblocking(path: str, flags: int) -> int:
-    """Open without waiting for the writer of a FIFO."""
+    """Open a file, as `os.open` does, but without waiting for the writer of a FIFO."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _MAX_NAME = 200  # characters; comparison time grows with the product of the two lengths
 _MAX_NAMES = 20_000
-_MIN_ABBREVIATED = 3  # letters; a shorter abbreviation matches too many names
+_MIN_ABBREVIATED = 3  # letters; shorter abbreviations match too many names
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -19,7 +19,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     Parameters
     ----------
     name : str
-        A name that does not exist.
+        The name that was not found.
     known : iterable of str
         The names that exist.
     """
@@ -28,13 +28,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to `name`; None if none is similar enough."""
-    from difflib import get_close_matches  # imported here: most programs make no such error
+    """Return the known name that is most similar to `name`; None if no name is similar enough."""
+    from difflib import get_close_matches  # imported here: only errors need it
     from itertools import islice
 
     if len(name) > _MAX_NAME:
         return None
-    # Upper and lower case count as equal: they are confused most often.
+    # The comparison ignores case, as wrong case is the most frequent mistake.
     spellings: dict[str, str] = {}
     for other in islice(known, _MAX_NAMES):
         if len(other) <= _MAX_NAME:

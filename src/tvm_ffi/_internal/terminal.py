@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terminal output: text without control characters, and the argument parser of our commands."""
+"""Terminal output without control characters, and the argument parser of command-line tools."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["ArgumentParser", "printable"]
 def printable(text: str) -> str:
     r"""Return `text` with control characters escaped, such as ``\x1b`` for ESC.
 
-    File names and texts from libraries are printed in this form, so that they cannot send escape
-    sequences to the terminal or break a line.
+    Commands print file names and strings from libraries in this form, so that these cannot send
+    escape sequences to the terminal or break a line.
     """
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """An argument parser whose error messages are printable; sub-commands inherit the class."""
+    """An argument parser that escapes control characters in its error messages."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the message to standard error and exit with status 2."""
+        """Print an error message to standard error and exit with status 2."""
         super().error(printable(message))

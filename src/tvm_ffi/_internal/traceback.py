@@ -22,7 +22,7 @@ class TracebackManager:
     """
 
     def __init__(self) -> None:
-        # The same line may raise many times; the cache holds the frames of recent lines.
+        # Cache the frames of recent lines: the same line may raise many times.
         self._frame_of = lru_cache(maxsize=1024)(frame_of_line)
 
     def append_traceback(
@@ -35,7 +35,7 @@ class TracebackManager:
         tb : traceback or None
             The traceback to extend.
         filename, lineno, func : str, int, str
-            The position that the new entry shows.
+            File, line and function name of the new entry.
         """
         frame = self._frame_of(filename, lineno, func)
         return TracebackType(tb, frame, frame.f_lasti, lineno)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Library files: reading ELF, writing object files, linking, and embedded modules."""
+"""Library files: ELF reader, writer of object files, linking, and embedded modules."""

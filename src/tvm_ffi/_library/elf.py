@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of ELF shared libraries: sections, dynamic symbols, version needs, addresses.
+"""Reader of ELF shared libraries: sections, dynamic symbols, required versions, addresses.
 
 The file is untrusted and is not executed.  A malformed file raises `LibraryFileError`; time and
-memory are bounded by its size.  Source: System V ABI, chapters 4 and 5, and the processor
+memory are bounded by the file size.  Source: System V ABI, chapters 4 and 5, and the processor
 supplements.
 """
 
@@ -20,23 +20,24 @@ from .._internal.regular_file import NotRegularError, open_regular
 from .elf_header import ET_CORE, ET_DYN, ET_EXEC, ET_REL, HEADER_SIZE, MAGIC, Header, parse_header
 from .file_bytes import FileBytes
 
-_MAX_TEXT = 1 << 20  # bytes per string in data, such as a documentation
+_MAX_TEXT = 1 << 20  # bytes per string in a data section, such as the documentation of a function
 _MAX_NAME = 1 << 16  # bytes per name in a string table
 _MAX_SYMBOLS = 1_000_000
-_MAX_ADDRESSES = 1_000_000  # per section
+_MAX_ADDRESSES = 1_000_000  # per section that is an array of addresses
 _MAX_RELOCATIONS = 10_000_000
-# Linkers let strings share suffixes.  A file whose strings overlap more than this many times on
-# average is refused: reading it would take quadratic time.
+# Linkers let strings share suffixes, so the strings of a table may be longer than the table.  A
+# file whose strings are more than this many times longer is refused: reading it would take
+# quadratic time.
 _MAX_OVERLAP = 16
-# Sections do not overlap, except for a table or two.  A file whose sections add up to more than
-# this many times its size is refused.
+# Few sections overlap in real files.  A file is refused if the sizes of its sections add up to more
+# than this many times the file size.
 _MAX_SHARED = 2
 
 _SHN_UNDEF = 0
 _SHN_LORESERVE = 0xFF00
 _STB_WEAK = 2
 _DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 14, 15, 29
-# Type of the relocation that adds the load address to an addend, by machine.
+# Number of the relocation type R_*_RELATIVE, which adds the load address to an addend, by machine.
 _RELATIVE = {
     "x86_64": 8,
     "aarch64": 1027,
@@ -59,7 +60,7 @@ class LibraryFileError(ValueError):
 
 @dataclass(frozen=True)
 class Section:
-    """A row of the section header table."""
+    """A section of an ELF file, as its header describes it."""
 
     name: str
     kind: int
@@ -68,7 +69,7 @@ class Section:
     offset: int
     size: int
     link: int
-    """Index of the related section, such as the string table."""
+    """Index of a related section: for a symbol table, the section with the symbol names."""
 
     @property
     def has_bytes(self) -> bool:
@@ -78,7 +79,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A dynamic symbol."""
+    """A symbol of the dynamic symbol table."""
 
     name: str
     address: int
@@ -94,7 +95,8 @@ def open_image(path: str | os.PathLike[str]) -> Iterator[Image]:
     Raises
     ------
     OSError
-        If the file cannot be opened; also raised within the block if the file is truncated.
+        If the file cannot be opened; or, within the ``with`` block, if another process truncates
+        the file.
     LibraryFileError
         If the file is not a shared library.
     """
@@ -115,11 +117,11 @@ class Image:
     Attributes
     ----------
     machine : str
-        ``x86_64``, ``aarch64`` and so on; the ELF machine number for rare machines.
+        Name of the machine, such as ``x86_64``; the ELF machine number as a str for rare machines.
     bits : int
         Width of addresses: 32 or 64.
     is_little_endian : bool
-        The byte order.
+        True if numbers in the file are little-endian.
     sections : list of Section
         Sections with bytes in the file, in the order of the section header table.
     """
@@ -145,11 +147,11 @@ class Image:
         self._addresses = [section.address for section in self._by_address]
 
     def error(self, offset: int, problem: str) -> LibraryFileError:
-        """Return an error with the path of the file and an offset."""
+        """Return a `LibraryFileError` whose message has the path of the file and an offset."""
         return LibraryFileError(f"{self.path}: byte {offset}: {problem}")
 
     def section(self, name: str) -> Section | None:
-        """Return the first section with this name, or None."""
+        """Return the first section with this name; None if there is none."""
         return next((found for found in self.sections if found.name == name), None)
 
     def bytes_of(self, section: Section) -> bytes:
@@ -208,7 +210,7 @@ class Image:
     # ---- Symbols --------------------------------------------------------------------------
 
     def symbols(self) -> list[Symbol]:
-        """Return the dynamic symbols."""
+        """Return the symbols of the dynamic symbol table, in table order."""
         table = next((entry for entry in self.sections if entry.kind == SHT_DYNSYM), None)
         if table is None:
             return []
@@ -229,7 +231,7 @@ class Image:
         return found
 
     def _names_of(self, section: Section) -> _StringTable:
-        """Return the string table that a section refers to."""
+        """Return the string table with the names in a section, such as a symbol table."""
         if section.link < len(self._all_sections):
             linked = self._all_sections[section.link]
             if linked.kind == SHT_STRTAB:
@@ -239,7 +241,7 @@ class Image:
     # ---- Dynamic section ------------------------------------------------------------------
 
     def dynamic_texts(self) -> dict[str, list[str]]:
-        """Return the strings of the dynamic section: ``needed``, ``soname``, ``runpath``."""
+        """Return the strings of the dynamic section by key: ``needed``, ``soname``, ``runpath``."""
         texts: dict[str, list[str]] = {"needed": [], "soname": [], "runpath": []}
         table = next((entry for entry in self.sections if entry.kind == SHT_DYNAMIC), None)
         if table is None:
@@ -260,7 +262,7 @@ class Image:
         return texts
 
     def version_needs(self) -> list[str]:
-        """Return the required symbol versions, such as ``GLIBC_2.34``."""
+        """Return the symbol versions that the library requires, such as ``GLIBC_2.34``."""
         table = next((entry for entry in self.sections if entry.kind == SHT_GNU_VERNEED), None)
         if table is None:
             return []
@@ -271,7 +273,8 @@ class Image:
         )
         found: dict[int, str] = {}
         offset = 0
-        left = table.size // version.size  # entries do not overlap
+        # Entries do not overlap, so this is the maximum number of entries.
+        left = table.size // version.size
         while True:
             _, count, _, first, step = self._unpack(library, table, offset)
             at = offset + first
@@ -298,7 +301,7 @@ class Image:
         start = section.offset + offset
         return layout.unpack(self.data[start : start + layout.size])
 
-    # ---- Addresses ------------------------------------------------------------------------
+    # ---- Addresses and relocations --------------------------------------------------------
 
     def offset_of(self, address: int) -> int | None:
         """Return the file offset of an address; None if no section contains the address."""
@@ -306,7 +309,10 @@ class Image:
         return None if found is None else found.offset + address - found.address
 
     def bytes_left_at(self, address: int) -> int:
-        """Return the number of bytes from an address to the end of its section."""
+        """Return the number of bytes from an address to the end of the section that contains it.
+
+        Return 0 if no section contains the address.
+        """
         found = self._section_at(address)
         return 0 if found is None else found.address + found.size - address
 
@@ -318,9 +324,10 @@ class Image:
         return section if address < section.address + section.size else None
 
     def text_at(self, address: int) -> str | None:
-        """Return the NUL-terminated UTF-8 string at an address; None if there is none.
+        """Return the NUL-terminated UTF-8 string at an address.
 
-        Also return None if the strings read so far overlap too much.
+        Return None if the bytes there are not such a string, or if all strings that were read are
+        more than `_MAX_OVERLAP` times longer than the file.
         """
         start = self.offset_of(address)
         if start is None or self._text_budget < 0:
@@ -336,7 +343,7 @@ class Image:
             return None
 
     def addresses_in(self, section: Section) -> list[int]:
-        """Return a section as an array of addresses, with relative relocations applied."""
+        """Return the addresses in a section that is an array of them, after relative relocation."""
         if self.bits != 64:
             return []
         if section.size // 8 > _MAX_ADDRESSES:
@@ -351,7 +358,8 @@ class Image:
     def _relative_relocations(self) -> Iterator[tuple[int, int]]:
         """Yield the address and addend of each relative relocation in ``SHT_RELA`` sections.
 
-        Relocations packed as ``DT_RELR`` need no entry: their addend is stored at the address.
+        Relocations in the packed format ``DT_RELR`` are not read: the file stores their addends at
+        the relocated addresses.
         """
         layout = struct.Struct(self._order + "QQq")
         for table in self.sections:
@@ -362,7 +370,7 @@ class Image:
                     if info == _RELATIVE.get(self.machine):
                         yield address, addend
 
-    # ---- Searching ------------------------------------------------------------------------
+    # ---- Search for byte patterns ---------------------------------------------------------
 
     def offsets_of(self, pattern: bytes, section: Section) -> Iterator[int]:
         """Yield the file offset of each occurrence of a pattern in a section."""
@@ -373,7 +381,7 @@ class Image:
             at = self.data.find(pattern, at + len(pattern), end)
 
     def contains_text(self, text: str) -> bool:
-        """Return True if the read-only data contain `text` as a NUL-terminated string."""
+        """Return True if a ``.rodata`` section contains `text` as a NUL-terminated string."""
         pattern = b"\0" + text.encode() + b"\0"
         return any(
             self.data.find(pattern, section.offset, section.offset + section.size) >= 0
@@ -383,7 +391,11 @@ class Image:
 
 
 class _StringTable:
-    """A section with NUL-terminated names; limits how much they overlap."""
+    """A section with NUL-terminated names.
+
+    `text` fails if the names that were read are much longer than the section, because reading
+    overlapping names takes quadratic time.
+    """
 
     def __init__(self, image: Image, section: Section) -> None:
         self._image = image
@@ -404,5 +416,5 @@ class _StringTable:
 
 
 def _unpack_all(layout: struct.Struct, data: bytes) -> Iterator[tuple[Any, ...]]:
-    """Yield the entries of a table; ignore an incomplete entry at its end."""
+    """Yield the entries of a table of structs; ignore an incomplete entry at the end of `data`."""
     return layout.iter_unpack(data[: len(data) // layout.size * layout.size])

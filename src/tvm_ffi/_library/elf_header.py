@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ELF file headers: kind of file, machine, and position of the section header table.
+"""ELF file headers: file type, machine, and offset of the section header table.
 
 Source: System V ABI, chapter 4.
 """
@@ -14,7 +14,7 @@ from .._internal.regular_file import open_regular
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
-HEADER_SIZE = 64  # bytes; the header of 64-bit files is the longer one
+HEADER_SIZE = 64  # bytes of a 64-bit file's header; 32-bit files have a shorter one
 _HEADER_SIZES = {32: 52, 64: HEADER_SIZE}
 # Names of machines by ELF machine number; other machines are named by their number.
 _MACHINES = {
@@ -38,12 +38,15 @@ class Header:
     bits: int
     is_little_endian: bool
     kind: int
-    """One of `ET_REL`, `ET_EXEC`, `ET_DYN`, `ET_CORE`."""
+    """File type: `ET_REL`, `ET_EXEC`, `ET_DYN` or `ET_CORE`."""
     machine: int
     sections_at: int
+    """Offset of the section header table."""
     section_size: int
+    """Bytes per entry of the section header table."""
     num_sections: int
     names_section: int
+    """Index of the section with the section names."""
 
     @property
     def machine_name(self) -> str:
@@ -52,7 +55,7 @@ class Header:
 
 
 def parse_header(start: bytes) -> Header | str:
-    """Parse the first 64 bytes of an ELF file; return the header, or a message on failure."""
+    """Parse the first 64 bytes of an ELF file; return the header, or an error message."""
     if len(start) < 6:
         return f"it ends at byte {len(start)}"
     bits, order = {1: 32, 2: 64}.get(start[4]), {1: "<", 2: ">"}.get(start[5])

@@ -7,12 +7,12 @@ Layout for n modules with m imports in total; all numbers are unsigned 64-bit li
     module:   kind length, kind in UTF-8, payload length, payload
     `_lib`:   4, "_lib"                    the code of the library; without payload
 
-`total` is the number of bytes after it.  Module i imports child[row[i]], ...,
-child[row[i + 1] - 1], in this order; a module with several importers is stored once.  Loading
+`total` is the number of bytes that follow it.  Module i imports the modules child[row[i]], ...,
+child[row[i + 1] - 1], in this order; a module with several importers is stored once.  `load_module`
 returns module 0.  `_lib` may occur several times: compilers link the code of several modules of a
 tree into one library.
 
-This module works without the compiled binding.  Only `encode` copies payloads.
+This Python module works without the compiled binding.  Only the function `encode` copies payloads.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class EmbeddedModule:
     kind: str
     """Kind of the module; `LIBRARY_KIND` for the code of the library."""
     payload: Payload | None
-    """Argument for the loader of the kind; None if and only if the kind is `LIBRARY_KIND`."""
+    """Bytes for the loader of the module's kind; None if and only if the kind is `LIBRARY_KIND`."""
     imports: tuple[int, ...] = ()
     """Indices of the imported modules, in import order."""
 
 
-# ---- Writing -------------------------------------------------------------------------------------
+# ---- Writing of library binaries -----------------------------------------------------------------
 
 
 def encode(modules: Sequence[EmbeddedModule]) -> bytes:
-    """Return the library binary of modules; loading it returns the first module.
+    """Return the library binary of modules; loading the library returns the first module.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def encode(modules: Sequence[EmbeddedModule]) -> bytes:
 
 
 def encoded_parts(modules: Sequence[EmbeddedModule]) -> list[Payload]:
-    """Return the pieces that `encode` joins: the uncopied payloads, and the bytes between them."""
+    """Return the pieces of a library binary: payloads, not copied, and the bytes between them."""
     rows = [0]
     for module in modules:
         rows.append(rows[-1] + len(module.imports))
@@ -100,7 +100,7 @@ def _check_module(index: int, module: EmbeddedModule) -> None:
         raise ValueError(f"library binary: module {index} ({module.kind!r}) must have {wanted}")
 
 
-# ---- Reading -------------------------------------------------------------------------------------
+# ---- Reading of library binaries -----------------------------------------------------------------
 
 
 def decode(data: Payload) -> list[EmbeddedModule]:
@@ -109,18 +109,17 @@ def decode(data: Payload) -> list[EmbeddedModule]:
     Parameters
     ----------
     data : bytes, bytearray or memoryview
-        The complete library binary: `total` and the number of bytes that it says.
+        The complete library binary.
 
     Returns
     -------
     list of EmbeddedModule
-        The modules; loading returns the first.  Payloads are views of `data`.
+        The modules; loading the library returns the first one.  Payloads are views of `data`.
 
     Raises
     ------
     ValueError
-        If `data` is not a valid library binary; the message has the offset.  A count is compared
-        with the remaining bytes before memory is allocated.
+        If `data` is not a valid library binary; the message has the offset of the error.
     """
     reader = _Reader(memoryview(data).cast("B"))
     reader.take_total()
@@ -137,7 +136,7 @@ def decode(data: Payload) -> list[EmbeddedModule]:
 
 
 class _Reader:
-    """A cursor over the bytes; it raises ValueError instead of reading past the end."""
+    """A cursor over a library binary; methods raise ValueError instead of reading past its end."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -149,7 +148,10 @@ class _Reader:
             raise _error(0, f"{self._remaining}, the number of bytes that follow", total)
 
     def take_vector(self, name: str) -> tuple[tuple[int, ...], int]:
-        """Read a count and that many numbers; return the numbers and the offset of the first."""
+        """Read a count and that many numbers; return the numbers and the offset of the first.
+
+        The count is compared with the number of remaining bytes before memory is allocated.
+        """
         at = self._offset
         count = self._take_number(f"the number of {name} entries")
         if count > self._remaining // _SIZE.size:
@@ -209,7 +211,7 @@ def _error(offset: int, expected: str, got: object) -> ValueError:
 
 
 def _check_rows(rows: tuple[int, ...], rows_at: int, num_children: int) -> None:
-    """Raise unless row pointers begin at 0, do not decrease, and end at the number of children."""
+    """Raise ValueError unless `rows` begins at 0, does not decrease, and ends at `num_children`."""
     if len(rows) < 2:
         raise _error(rows_at - _SIZE.size, "at least 2 row pointer entries", len(rows))
     if rows[0] != 0:
@@ -230,7 +232,7 @@ def _check_children(children: tuple[int, ...], children_at: int, count: int) -> 
             raise _error(children_at + i * _SIZE.size, wanted, child)
 
 
-# ---- Cycles --------------------------------------------------------------------------------------
+# ---- Detection of import cycles ------------------------------------------------------------------
 
 
 def _check_acyclic(imports: Sequence[Sequence[int]]) -> None:
@@ -242,12 +244,13 @@ def _check_acyclic(imports: Sequence[Sequence[int]]) -> None:
 
 
 def find_cycle(imports: Sequence[Sequence[int]]) -> list[int] | None:
-    """Return an import cycle as module indices, the first repeated at the end; None without one.
+    """Return an import cycle as a list of module indices; None if the imports are acyclic.
 
-    The search is iterative, so the depth of the tree is not limited.
+    The first index is repeated at the end.  The search is iterative, so that deep trees do not
+    exhaust the stack.
     """
     done = [False] * len(imports)
-    on_path: dict[int, Iterator[int]] = {}  # modules of the current path: remaining children
+    on_path: dict[int, Iterator[int]] = {}  # module of the current path: its remaining children
     for start in range(len(imports)):
         pending = [] if done[start] else [start]
         while pending:

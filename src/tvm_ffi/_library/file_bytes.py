@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random access to the bytes of an open file, without mapping it.
+"""Random access to the bytes of an open file, without mapping it into memory.
 
-If another process truncates a mapped file, reading it ends this process with SIGBUS.  `FileBytes`
-raises OSError instead.
+If another process truncates a mapped file, reading the mapping ends this process with SIGBUS.
+`FileBytes` raises OSError instead.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ import os
 
 __all__ = ["FileBytes"]
 
-# First and largest number of bytes that a search reads; most strings are short.
+# A search reads few bytes first, as most strings are short, and twice as many on each further read.
 _FIRST_PIECE, _LARGEST_PIECE = 1 << 8, 1 << 20
 
 
 class FileBytes:
-    """An open file as a byte sequence; its length is that at construction."""
+    """An open file as a sequence of bytes.
+
+    The length is the size of the file when the object is created.
+    """
 
     def __init__(self, file: io.FileIO) -> None:
         self._file = file
@@ -40,7 +43,7 @@ class FileBytes:
         return b"".join(pieces)
 
     def find(self, pattern: bytes, start: int, end: int) -> int:
-        """Return the offset of the first occurrence of a pattern, or -1, like `bytes.find`."""
+        """Return the offset of the first occurrence of a pattern; -1 without one (`bytes.find`)."""
         end = min(end, self._size)
         size = _FIRST_PIECE
         while start < end:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linking of object files to a shared library, and the dynamic symbols of the result.
 
-A linker is called directly; no compiler is needed.  The C library of this process is passed by
-path: without it, the loader would bind each function to its oldest symbol version.  Only a compiler
-driver adds start files and the C++ run-time library.
+By default the linker is called directly, without a compiler.  It gets the path of this process's C
+library: otherwise the loader would bind each C function to its oldest symbol version.  A compiler
+driver, if one is specified, also links start files and the C++ run-time library.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ Command = Union[str, Sequence[str], None]
 
 _ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 _C_LIBRARIES = ("libm.so.", "libpthread.so.", "libdl.so.", "libc.so.")
-# Prefixes of symbols that are defined by the C++ run-time library.
+# Prefixes of the names of symbols that the C++ run-time library defines.
 _CXX_MARKS = (
     *("__gxx_personality_v0", "_ZTVN10__cxxabiv1"),
     *("_ZSt", "_ZNSt", "_ZNKSt"),
     *("_Znw", "_Zna", "_Zdl", "_Zda"),  # operators new and delete
 )
-_LONG_COMMAND = 100_000  # bytes; a longer command uses a response file, as the system has a limit
+_LONG_COMMAND = 100_000  # bytes; a longer command may exceed a system limit: use a response file
 
 
 @dataclass
 class LinkStep:
-    """Inputs and command of one link."""
+    """Inputs and command of one run of the linker."""
 
     inputs: list[str]
     """Object files and static archives, as absolute paths."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Additional symbol names, each with the existing symbol that it aliases."""
+    """Symbol names to define, each as an alias of an existing symbol: ``{alias: symbol}``."""
     linker: Command = None
     """Command of the linker.  By default ``$LD`` or ``ld``."""
     driver: Command = None
@@ -57,7 +57,7 @@ class LinkStep:
         Raises
         ------
         RuntimeError
-            If the linker cannot be started or fails; the message has its command and output.
+            If the linker cannot be started or fails; the message has the command and its output.
         """
         command = self._command(target)
         shown = shlex.join(command)
@@ -81,11 +81,16 @@ class LinkStep:
             raise RuntimeError(f"{status}:\n    {shown}\n{done.stdout.rstrip()}{hint}")
 
     def check_runtime(self, undefined: set[str]) -> None:
-        """Raise RuntimeError if the library needs a C++ run-time library that was not linked."""
+        """Raise RuntimeError if undefined symbols show that the C++ run-time library is missing.
+
+        A driver or additional arguments may have linked it; then nothing is checked.
+        """
         if self.driver is None and not self.arguments:
             name = next((name for name in sorted(undefined) if name.startswith(_CXX_MARKS)), None)
             if name is not None:
-                raise RuntimeError(f"the library would not load{self._cxx_hint(name)}")
+                raise RuntimeError(
+                    f"export_library: the library would not load{self._cxx_hint(name)}"
+                )
 
     def _cxx_hint(self, symbol: str) -> str:
         if self.driver is not None:
@@ -105,15 +110,16 @@ class LinkStep:
                 *self.arguments,
             ]
         linker = self.linker if self.linker is not None else os.environ.get("LD") or "ld"
-        # --eh-frame-hdr writes the table by which the unwinder finds exception handlers.
+        # --eh-frame-hdr creates the table in which the unwinder finds exception handlers.
         command = [*_arguments(linker), *output, "--eh-frame-hdr", *self._link_inputs()]
         is_native = {machine_of(path) for path in self.inputs} <= {platform.machine(), None}
         return [*command, *self.arguments, *(_c_libraries() if is_native else ())]
 
     def _link_inputs(self, *prefix: str) -> Iterator[str]:
-        """Yield inputs and aliases as arguments; `prefix` precedes each linker option."""
+        """Yield the linker arguments for inputs and aliases; `prefix` precedes each option."""
         for path in self.inputs:
-            whole = _is_archive(path)  # the linker drops archive members that no symbol refers to
+            # Without --whole-archive the linker omits archive members that no symbol refers to.
+            whole = _is_archive(path)
             yield from (*prefix, "--whole-archive") if whole else ()
             yield path
             yield from (*prefix, "--no-whole-archive") if whole else ()
@@ -124,12 +130,15 @@ class LinkStep:
 def _arguments(command: str | Sequence[str]) -> list[str]:
     arguments = shlex.split(command) if isinstance(command, str) else list(command)
     if not arguments:
-        raise ValueError("the command of the linker is empty")
+        raise ValueError("export_library: the command of the linker is empty")
     return arguments
 
 
 def _shortened(command: list[str], target: Path) -> list[str]:
-    """Write the arguments of a very long command to a response file next to the target."""
+    """Return the command; if it is very long, with a response file instead of its arguments.
+
+    The response file is written next to the target.
+    """
     if sum(map(len, command)) < _LONG_COMMAND:
         return command
     file = target.with_name("arguments")
@@ -148,11 +157,11 @@ def _c_libraries() -> list[str]:
         return []
     files = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "/" in line}
     found = [file for file in files if Path(file).name.startswith(_C_LIBRARIES)]
-    found = [file for file in found if Path(file).is_file()]  # an update deletes mapped files
+    found = [file for file in found if Path(file).is_file()]  # a system update may have deleted it
     return ["--as-needed", *sorted(found)] if found else []
 
 
-# ---- Files ---------------------------------------------------------------------------------------
+# ---- Input files and symbols ---------------------------------------------------------------------
 
 
 def check_input(path: StrPath) -> str:
@@ -163,7 +172,7 @@ def check_input(path: StrPath) -> str:
     OSError
         If the file cannot be read.
     ValueError
-        If the file is neither; the message says which files to pass instead.
+        If the file is neither an object file nor a static archive.
     """
     if _is_archive(path):
         return os.path.abspath(path)  # noqa: PTH100  (keep symbolic links)

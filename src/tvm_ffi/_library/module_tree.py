@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Module trees for export: one node for all code, and one node per saved module.
+"""Module trees for export: one node for all code, and one node per serialized module.
 
-Modules are compared by identity: a module with several importers is one node.
+Modules are compared by identity, so a module with several importers is one node.  The code of all
+modules is one node, because it is linked into one library.
 """
 
 from __future__ import annotations
@@ -13,27 +14,27 @@ from .._binding.object import get_object_metadata
 from ..module import Module
 from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_cycle
 
-_CODE = 0  # node key of the code; other nodes have the address of their module
+_CODE = 0  # key of the node for the code; keys of other nodes are addresses of modules
 
 
 @dataclass
 class ModuleTree:
-    """The nodes of a library and their imports; loading the library returns the first node."""
+    """The nodes of a library and their imports; loading the library returns the first module."""
 
     code: list[Module]
-    """Modules that are exported as object files."""
+    """Modules whose code is exported as object files."""
     nodes: list[Module | None]
-    """Module of each node; None for the code."""
+    """Module of each node; None for the node of the code."""
     imports: list[tuple[int, ...]]
     """For each node, the indices of the nodes that it imports."""
 
     @property
     def is_only_code(self) -> bool:
-        """True if the library needs no library binary, as it has no other modules."""
+        """True if the code is the only node, so that the library needs no library binary."""
         return self.nodes == [None]
 
     def save(self) -> list[EmbeddedModule]:
-        """Save all modules; return one embedded module per node."""
+        """Serialize all modules; return one embedded module per node."""
         return [
             EmbeddedModule(LIBRARY_KIND, None, imports)
             if module is None
@@ -43,7 +44,7 @@ class ModuleTree:
 
 
 def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: bool) -> ModuleTree:
-    """Return the tree with `module` as root, or with the code as root if `module` is None.
+    """Return the tree whose root is `module`, or the code if `module` is None.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: 
         node makes the imports cyclic.
     """
     if module is None and not has_objects:
-        raise ValueError("nothing to export: pass a module, objects, or both")
+        raise ValueError("export_library: nothing to export: pass a module, objects, or both")
     found = _reachable([*([] if module is None else [module]), *imports])
     is_code = {address: _is_code(entry) for address, entry in found.items()}
     code = [entry for address, entry in found.items() if is_code[address]]
@@ -76,7 +77,7 @@ def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: 
 def _number(
     code: list[Module], found: dict[int, Module], root: int, edges: dict[int, list[int]]
 ) -> ModuleTree:
-    """Return the tree with nodes numbered depth first from the root."""
+    """Return the tree, with its nodes numbered depth first from the root."""
     index: dict[int, int] = {}
     pending = [root]
     while pending:
@@ -94,7 +95,7 @@ def _number(
 
 
 def _indices(children: list[int], index: dict[int, int]) -> tuple[int, ...]:
-    """Return the indices of children; the code occurs once even if it was several modules."""
+    """Return the node indices of children; omit the code after its first occurrence."""
     first_code = children.index(_CODE) if _CODE in children else -1
     return tuple(
         index[child]
@@ -104,13 +105,13 @@ def _indices(children: list[int], index: dict[int, int]) -> tuple[int, ...]:
 
 
 def _reachable(starts: Sequence[Module]) -> dict[int, Module]:
-    """Return all reachable modules by address, in depth-first order."""
+    """Return the modules that `starts` import transitively, by address, depth first."""
     found: dict[int, Module] = {}
     pending = list(reversed(starts))
     while pending:
         module = pending.pop()
         if not isinstance(module, Module):
-            raise TypeError(f"expected a Module, got {type(module).__name__}")
+            raise TypeError(f"export_library: expected a Module, got {type(module).__name__}")
         if module.__chandle__() not in found:
             found[module.__chandle__()] = module
             pending += reversed(list(module.imports))

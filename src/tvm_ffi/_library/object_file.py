@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writer of ELF64 object files that define a symbol for constant bytes.
 
-    header | the bytes (.rodata) | .note.gnu.property | .symtab | .strtab | .shstrtab | sections
+    header | bytes (.rodata) | .note.gnu.property | .symtab | .strtab | .shstrtab | section headers
 
-The symbol is global, read-only data.  The object has no relocations and does not need an executable
-stack.  Source: System V ABI and its supplements for the two machines.
+The symbol is global, read-only data.  The object file has no relocations and does not need an
+executable stack.  Source: System V ABI and its supplements for the two machines.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from .elf_header import ET_REL, read_header
 
 Content = Union[bytes, bytearray, memoryview]
 
-# By machine name as in `platform.machine()`: e_machine, and the GNU property for control-flow
-# protection.  The linker marks a library as protected only if all of its objects have the property.
+# For each machine name of `platform.machine()`: the ELF machine number, and the number of the GNU
+# property for control-flow protection.  The linker marks a library as protected only if all of its
+# objects have the property.
 _MACHINES = {
     "x86_64": (62, 0xC0000002),  # GNU_PROPERTY_X86_FEATURE_1_AND: IBT and SHSTK
     "aarch64": (183, 0xC0000000),  # GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI and PAC
@@ -39,7 +40,7 @@ _IDENTITY = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")  # 64 bits, little-endian, v
 
 
 def machine_of(path: str | os.PathLike[str]) -> str | None:
-    """Return the machine name of an ELF64 file; None for other files and machines."""
+    """Return the machine name of an ELF64 file; None for other files and unsupported machines."""
     header = read_header(path)
     if header is None or header.bits != 64 or not header.is_little_endian:
         return None
@@ -55,22 +56,22 @@ def write_object(
     end_symbol: str | None = None,
     alignment: int = 16,
 ) -> None:
-    """Write an object file whose data are the concatenated parts; the parts are not copied.
+    """Write an object file whose data are the concatenated `parts`, without copying them.
 
     Parameters
     ----------
     file : binary file
-        The object is written at the current position.
+        The file to write; the object file begins at the current position.
     symbol : str
-        Name of the symbol for the address of the first byte.
+        Name of the symbol at the first byte of the data.
     parts : sequence of bytes, bytearray or memoryview
         The data.
     machine : str, optional
         ``"x86_64"`` or ``"aarch64"``.  By default the machine of this process.
     end_symbol : str, optional
-        Name of a symbol for the address after the last byte.
+        Name of a symbol after the last byte of the data.
     alignment : int
-        Alignment of the first byte in bytes; a power of two up to 64.
+        Alignment of the data in bytes; a power of two up to 64.
 
     Raises
     ------
@@ -105,20 +106,20 @@ class _Symbol(NamedTuple):
 
 @dataclass
 class _Tail:
-    """The part of the file after the data."""
+    """The part of an object file after the data."""
 
-    begin: int  # offset in the file
+    begin: int  # offset in the object file
     content: bytes = b""
 
     def append(self, piece: bytes, alignment: int) -> int:
-        """Append an aligned piece; return its offset in the file."""
+        """Append a piece with an alignment in bytes; return its offset in the object file."""
         end = self.begin + len(self.content)
         self.content += bytes(-end % alignment) + piece
         return self.begin + len(self.content) - len(piece)
 
 
 def _header(machine: int, sections_at: int, count: int) -> bytes:
-    """Return the ELF header; the last section has the section names."""
+    """Return the ELF header of a file whose last section contains the section names."""
     before = (_IDENTITY, ET_REL, machine, 1, 0, 0, sections_at, 0, _HEADER.size, 0, 0)
     return _HEADER.pack(*before, _SECTION.size, count, count - 1)
 
@@ -151,7 +152,7 @@ def _sections(
         _SECTION.pack(at[".rodata"], _SHT_PROGBITS, *data_location, 0, 0, alignment, 0),
         small(".note.gnu.property", _SHT_NOTE, note, 8, _SHF_ALLOC),
         small(".note.GNU-stack", _SHT_PROGBITS, b"", 1),
-        # Its strings are in section 5; symbol 1 is the first global one.
+        # The symbol names are in section 5; symbol 1 is the first global symbol.
         small(".symtab", _SHT_SYMTAB, symbol_table, 8, entries=(5, 1, _SYMBOL.size)),
         small(".strtab", _SHT_STRTAB, strings, 1),
         small(".shstrtab", _SHT_STRTAB, name_table, 1),
@@ -159,9 +160,9 @@ def _sections(
 
 
 def _tables(symbols: Sequence[_Symbol]) -> tuple[bytes, bytes]:
-    """Return the symbol table and the string table of the symbol names.
+    """Return the contents of the symbol table and of its string table.
 
-    Section 1 contains the data.  Symbol 0 is the null symbol that ELF requires.
+    The symbols are in section 1, ``.rodata``.  Symbol 0 is the null symbol that ELF requires.
     """
     table, names = bytes(_SYMBOL.size), b"\0"
     for symbol in symbols:

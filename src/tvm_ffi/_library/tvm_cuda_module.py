@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reader of serialized modules of kind ``cuda`` from Apache TVM and TileLang libraries.
 
-Little-endian; a size or count is a uint64, a string is a size and its bytes::
+Layout; all numbers are little-endian, sizes and counts are uint64, a string is a size and its
+bytes::
 
     string  format of the device image: "cubin", "ptx", "fatbin"
-    count   of functions, and for each
-        string  name
-        string  name of the kernel in the image
-        count   of parameters, and for each a dtype: uint8 code, uint8 bits, uint16 lanes
-        count   of launch parameters, and for each a string: its name
+    count   of functions, then for each function
+        string  name of the function
+        string  name of the kernel in the device image
+        count   of parameters, then for each a dtype: uint8 code, uint8 bits, uint16 lanes
+        count   of launch parameters, then for each a string, its name
         count   of parameter annotations; 0 unless a parameter is a tensor map
     string  the device image
 """
@@ -27,7 +28,7 @@ _ADDRESS = (3, 64, 1)
 
 @dataclass(frozen=True)
 class TvmKernel:
-    """A function: kernel name, parameters and launch parameters as in `tvm_ffi.cuda.Kernel`."""
+    """A function of a module: the arguments of its `tvm_ffi.cuda.Kernel`."""
 
     symbol: str
     parameters: list[str]
@@ -36,7 +37,7 @@ class TvmKernel:
 
 @dataclass(frozen=True)
 class TvmCudaModule:
-    """A device image and its functions by name."""
+    """A device image, and the functions of the module by name."""
 
     image_format: str
     kernels: dict[str, TvmKernel]
@@ -49,7 +50,8 @@ def read_tvm_cuda_module(content: bytes) -> TvmCudaModule:
     Raises
     ------
     ValueError
-        If `content` is truncated, has excess bytes, or declares an unsupported parameter.
+        If `content` is truncated, has excess bytes, or contains a kernel with an unsupported
+        parameter type.
     """
     reader = _Reader(content)
     image_format = reader.text("format")
@@ -91,14 +93,14 @@ def _type_name(function: str, code: int, bits: int, lanes: int) -> str:
 
 
 class _Reader:
-    """A cursor over untrusted bytes."""
+    """A cursor over an untrusted serialized module; methods raise ValueError at its end."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
         self.position = 0
 
     def take(self, size: int, name: str) -> bytes:
-        """Return the next bytes."""
+        """Return the next `size` bytes; `name` describes them in the error message."""
         end = self.position + size
         if end > len(self._content):
             raise ValueError(
@@ -109,7 +111,7 @@ class _Reader:
         return found
 
     def count(self, name: str, item_size: int) -> int:
-        """Read a count; raise if the rest is too short for that many items of `item_size` bytes."""
+        """Read a count; raise ValueError if fewer items of `item_size` bytes can follow."""
         (count,) = struct.unpack("<Q", self.take(8, name))
         if count * item_size > len(self._content) - self.position:
             raise ValueError(f"module of kind `cuda`: {count} {name} do not fit in it")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for names of distributions and their modules."""
+"""Rules for the name of a new distribution and the name of its module."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import keyword
 import re
 import sys
 
-# Target names reserved by CMake; the library's target has the name of the module.
+# Target names that CMake reserves; the CMake target of the library has the name of the module.
 _CMAKE_TARGETS = {
     *("all", "clean", "edit_cache", "help", "install", "package", "package_source", "preinstall"),
     *("rebuild_cache", "test"),
 }
-# Modules that the generated files import.
+# Modules that the generated files import; a new module of this name would hide them.
 _USED_HERE = {"numpy", "pytest", "pytvmffi", "tests", "tvm_ffi"}
-_STANDARD_LIBRARY = getattr(sys, "stdlib_module_names", sys.builtin_module_names)  # from 3.10 on
+# Python 3.9 lacks sys.stdlib_module_names.
+_STANDARD_LIBRARY = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
 
 
 def module_name(distribution: str) -> str:

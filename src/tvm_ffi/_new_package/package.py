@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instantiation of the package templates; either all files are written or none."""
+"""Creation of a package from the template files; either all files are written or none."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def create_package(
     name : str
         Name of the distribution, as in ``pip install``; the module name is derived from it.
     source : pathlib.Path, optional
-        The source file, which is copied.  By default a softmax in C.
+        The C or C++ file, which is copied into the package.  By default a softmax in C.
     folder : pathlib.Path, optional
-        Folder of the package.  By default `name` in the working directory.
+        Folder to create.  By default the folder `name` in the working directory.
 
     Returns
     -------
     tuple of pathlib.Path
-        Paths of the written files, relative to the folder.
+        Paths of the written files, relative to `folder`.
 
     Raises
     ------
     FileExistsError
-        If one of the files exists; no file is written.
+        If one of the files exists already; then no file is written.
     OSError
         If a file cannot be read or written.
     ValueError
-        If the name is invalid, or the source exports no functions with signatures.
+        If `name` is invalid, or `source` exports no functions with signatures.
     """
     module = module_name(name)
     path = _SAMPLE if source is None else source
-    if not re.fullmatch(r"\w[\w.+-]*", path.name, re.ASCII):  # it is written into build files
+    if not re.fullmatch(r"\w[\w.+-]*", path.name, re.ASCII):  # the name is written into build files
         raise ValueError(f"{path}: expected a file name of letters, digits and _.+-")
     signatures = exported_signatures(path)
     folder = Path(name) if folder is None else folder
@@ -75,7 +75,7 @@ def create_package(
 def _template_values(
     name: str, module: str, path: Path, signatures: list[Signature]
 ) -> dict[str, str]:
-    """Return the replacement of each ``@WORD@`` of the templates."""
+    """Return the replacement of each ``@WORD@`` in the template files."""
     names = list(map(_name_of, signatures))
     texts = [str(replace(signature, doc=None)) for signature in signatures]
     packages = ["pytest", "mypy", *(["numpy"] if path == _SAMPLE else [])]
@@ -96,7 +96,7 @@ def _template_values(
 
 
 def _stubs(signatures: list[Signature]) -> str:
-    """Return the stubs that tvm-ffi-stubgen writes for the built library."""
+    """Return the stubs that tvm-ffi-stubgen would write for the built library."""
     # Imported here: `names` must be usable without the binding.
     from ..stub._stubgen.python.library_file import library_file
 
@@ -114,12 +114,12 @@ def _filled(template: str, values: dict[str, str]) -> str:
 
 
 def _without_licence(text: str) -> str:
-    """Return a template without its licence line, as the author chooses the licence."""
+    """Return a template file without its licence line: the package's author chooses a licence."""
     return text.partition("\n")[2]
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
-    """Write all files; on failure, remove the written ones and raise."""
+    """Write all files; on failure, remove the files that were written and raise the error."""
     for name in files:
         path = folder / name
         if path.exists() or path.is_symlink():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scanner for exported functions and their signatures in C and C++ source files.
 
-It works on the text, without a preprocessor: conditional compilation is ignored, and exports that
-macros generate are not found.
+The scanner does not run the preprocessor: it ignores conditional compilation, and does not find
+exports that macros generate.
 """
 
 from __future__ import annotations
@@ -20,38 +20,42 @@ from ..signature import Signature
 
 __all__ = ["LANGUAGES", "exported_signatures"]
 
-LANGUAGES = {".c": "C", ".cc": "CXX", ".cpp": "CXX", ".cxx": "CXX"}  # CMake's names
+# The name that CMake uses for the language of each file suffix.
+LANGUAGES = {".c": "C", ".cc": "CXX", ".cpp": "CXX", ".cxx": "CXX"}
 
 _MAX_BYTES = 1 << 24
-# An unterminated comment or literal extends to the end of the line or text; otherwise the search
-# for its end would be repeated, in quadratic time.  Compilers refuse such files.
+# In this pattern an unterminated comment or literal extends to the end of the line or text;
+# otherwise the search for its end would be repeated, in quadratic time.  Compilers refuse such
+# files.
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)|^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*)"
     r'|(?<!\w)(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\((?P<raw>(?:.|\n)*?)(?:\)(?P=mark)"|\Z)'
     r'|"(?P<quoted>(?:\\(?:.|\n)|[^"\\\n])*)(?:"|(?=\n)|\\?\Z)'
-    r"|(?<!\w)'(?:\\.|[^'\\\n])+(?:'|\\?(?=\n|\Z))",  # not digit separators
+    r"|(?<!\w)'(?:\\.|[^'\\\n])+(?:'|\\?(?=\n|\Z))",  # character, not 1'000
     re.MULTILINE,
 )
-# Placeholder of `_without_literals` for a string literal; a sequence of adjacent placeholders.
+# The placeholder that `_without_literals` puts in place of a string literal, and a sequence of
+# adjacent placeholders that ends a macro call.
 _PLACEHOLDER = re.compile(r"\0(\d+)\0")
 _PLACEHOLDERS = r"((?:\0\d+\0\s*)+)\)"
 _MACRO = re.compile(r"\bTVM_FFI_DLL_EXPORT_(SIGNATURE|TYPED_FUNC_WITH_SIGNATURE)\s*\(\s*(\w+)\s*,")
 _TEXT = {
     "SIGNATURE": re.compile(r"\s*" + _PLACEHOLDERS),
     "TYPED_FUNC_WITH_SIGNATURE": re.compile(
-        r"[^\0]*?,\s*" + _PLACEHOLDERS  # after the C++ function
+        r"[^\0]*?,\s*" + _PLACEHOLDERS  # after the argument that is the C++ function
     ),
 }
 _DOC = re.compile(r"\bTVM_FFI_DLL_EXPORT_(?:TYPED_FUNC_)?DOC\s*\(\s*(\w+)\s*,\s*" + _PLACEHOLDERS)
 _EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(?!_)(\w+)\s*\(")
-_BODY_OR_NOT = re.compile(r"[;{}]")  # a brace after the parameters begins a definition
+_BODY_OR_NOT = re.compile(r"[;{}]")  # `{` after the parameters begins a definition
 _OWN_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\0(\d+)\0", re.MULTILINE)
 
 
 def exported_signatures(path: Path) -> list[Signature]:
     """Return the signatures of the exported functions of a source file, in file order.
 
-    Documentation in ``TVM_FFI_DLL_EXPORT_..._DOC`` macros replaces that of a signature.
+    Documentation in ``TVM_FFI_DLL_EXPORT_..._DOC`` macros replaces the documentation in a
+    signature.
 
     Raises
     ------
@@ -59,7 +63,7 @@ def exported_signatures(path: Path) -> list[Signature]:
         If the file cannot be read.
     ValueError
         If the file is neither C nor C++, exports no function, exports a function without a
-        signature, or includes a file of its folder; the message has the line.
+        signature, or includes another file of its folder; the message has the line number.
     """
     if path.suffix not in LANGUAGES:
         raise ValueError(f"{path}: expected a C or C++ file ({', '.join(LANGUAGES)})")
@@ -96,7 +100,7 @@ def exported_signatures(path: Path) -> list[Signature]:
 
 
 def _check_exports(path: Path, text: str, found: dict[str, Signature]) -> None:
-    """Raise ValueError unless functions are exported and all of them have signatures."""
+    """Raise ValueError if no function is exported, or one without a signature in `found`."""
     for export in _exports(text):
         name = export[1] or export[2]
         if name not in found:
@@ -111,7 +115,7 @@ def _check_exports(path: Path, text: str, found: dict[str, Signature]) -> None:
 
 
 def _exports(text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of exports, by a macro or by a definition with an exported name."""
+    """Yield a match per exported function: an export macro or a definition of ``__tvm_ffi_*``."""
     body = _BODY_OR_NOT.search(text)
     for export in _EXPORT.finditer(text):
         while body is not None and body.start() < export.end():
@@ -131,14 +135,14 @@ def _signature(macro: re.Match[str], text: str, literals: list[str], where: str)
 
 
 def _joined(placeholders: str, literals: list[str]) -> str:
-    """Return the concatenation of the literals of adjacent placeholders."""
+    """Return the concatenated string literals that adjacent placeholders represent."""
     return "".join(literals[int(index)] for index in _PLACEHOLDER.findall(placeholders))
 
 
 def _without_literals(text: str) -> tuple[str, list[str]]:
-    """Return the text with placeholders for string literals, and the list of literals.
+    """Return C or C++ text with placeholders for string literals, and the list of literals.
 
-    Comments and macro definitions are removed.  Line numbers do not change.
+    Comments and macro definitions are removed; line breaks are kept, so line numbers do not change.
     """
     literals: list[str] = []
 
@@ -163,5 +167,5 @@ def _unescaped(quoted: str) -> str:
 
 
 def _position(path: Path, text: str, offset: int) -> str:
-    """Return ``path:line`` of an offset in the text."""
+    """Return ``path:line`` for an offset in the text of the file."""
     return f"{path}:{text.count(chr(10), 0, offset) + 1}"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Native types in Python: type index, fields and methods, class, and conversion of values."""
+"""Native types in Python: type indices, type metadata, registered classes, and conversion."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of Python annotations to type schemas, and of classes to type indices."""
+"""Conversion of Python annotations to `TypeSchema`, and of classes to type indices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .builtin_classes import CLASS_OF_KEY
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
-# Classes of this package that represent built-in native types.
+# Type keys of the built-in native types that classes of this package represent.
 KEY_OF_CLASS: dict[Any, str] = {
     Bytes: "ffi.Bytes",
     Error: "ffi.Error",
@@ -47,12 +47,16 @@ _ORIGIN_OF_ANNOTATION: dict[Any, str] = {
     collections.abc.Callable: "Callable",
     **{cls: ORIGIN_OF_KEY.get(key, key) for cls, key in KEY_OF_CLASS.items()},
 }
-# The origins of unions; `X | Y` has another origin from Python 3.10 on.
+# Results of `typing.get_origin` for unions: from Python 3.10 on, `X | Y` has another origin than
+# `Union[X, Y]`.
 _UNIONS: tuple[Any, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
 
 
 def schema_of_annotation(annotation: Any, make: type[SchemaT]) -> SchemaT:
-    """Return the schema of an annotation as an instance of `make`; raise TypeError on failure."""
+    """Return the schema of an annotation as an instance of the schema class `make`.
+
+    Raise TypeError if the annotation has no schema.
+    """
     return _Reader(make).read(annotation)
 
 
@@ -81,8 +85,8 @@ class _Reader(Generic[SchemaT]):
     def _union(self, members: tuple[Any, ...]) -> SchemaT:
         """Return a ``Union``, or ``Optional`` if None is a member.
 
-        `typing` has flattened the members and removed duplicates.  Tensor classes of several
-        frameworks are one schema, ``Tensor``.
+        `typing` has flattened nested unions and removed duplicates.  Tensor classes of several
+        frameworks have the same schema, ``Tensor``, so duplicates of it are removed here.
         """
         schemas: tuple[SchemaT, ...] = ()
         for schema in self._all(x for x in members if x is not type(None)):
@@ -93,7 +97,7 @@ class _Reader(Generic[SchemaT]):
     def _tuple(self, members: tuple[Any, ...]) -> SchemaT:
         if len(members) == 2 and members[1] is Ellipsis:
             return self._make("Array", self._all(members[:1]))
-        if members == ((),):  # ``tuple[()]`` before Python 3.11
+        if members == ((),):  # the arguments of ``tuple[()]`` before Python 3.11
             members = ()
         return self._make("tuple", self._all(members))
 
@@ -154,7 +158,7 @@ def _unsupported(annotation: Any) -> TypeError:
 
 
 def index_of_class(cls: Any) -> int | None:
-    """Return the type index of the native type that a class represents, or None."""
+    """Return the index of the native type that a class represents; None for other classes."""
     if not isinstance(cls, type):
         return None
     if cls in KEY_OF_CLASS:

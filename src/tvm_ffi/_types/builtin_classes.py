@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes of this package for built-in native types, by type key.
 
-The modules that define these classes import `_types`, so `_types` cannot import them.  Each module
-adds its classes to `CLASS_OF_KEY` when it is imported, by `attach_lazy_type_info`.
+The modules that define these classes, such as `container`, import `_types`, so `_types` cannot
+import them.  When such a module is imported, it calls `attach_lazy_type_info`, which adds its
+classes to `CLASS_OF_KEY`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of Python values to type schemas, recursively.
+"""Conversion of Python values to the type of a schema, including all children of containers.
 
-The result is a Python object whose native value has the declared type.  A container whose children
-are unchanged by conversion is returned itself, so that a shared container stays shared.
+The result is a Python object whose native value has the declared type.  If no child of a container
+changes, the container itself is returned, so that containers that are shared stay shared.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Array, List, Map, Dict = (
     CLASS_OF_KEY[key] for key in ("ffi.Array", "ffi.List", "ffi.Map", "ffi.Dict")
 )
 
-# Types without value protocols.
+# Classes that do not need a lookup of value protocols.
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict})
 
 
 def require_known_origins(schema: Schema) -> None:
-    """Raise TypeError if the schema or one of its arguments is not a registered type."""
+    """Raise TypeError if the origin of a schema or type argument is not a registered type."""
     if schema.origin not in _RULES and not is_known(schema.origin, type_key_to_index):
         raise TypeError(f"unknown TypeSchema origin: {schema.origin!r}")
     for arg in schema.args or ():
@@ -64,11 +64,11 @@ def _ancestors(index: int) -> frozenset[int]:
     return frozenset(type_metadata(index)["type_ancestors"])
 
 
-# ---- containers ------------------------------------------------------------------------------
+# ---- conversion to containers ----------------------------------------------------------------
 
 
 def _to_sequence(cls: Any) -> Callable[[Schema, Any], Any]:
-    """Return the conversion rule for a sequence class."""
+    """Return the function that converts values to the sequence class `cls`."""
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, (list, tuple, Array, List)):
@@ -110,7 +110,10 @@ def _sequence(cls: Any, value: Any, items: list[Any], declared: Iterable[Schema]
 
 
 def _sequence_of_any(cls: Any, value: Any) -> Any:
-    """Convert all elements in one call; on failure, find the element that cannot be converted."""
+    """Convert all elements to `cls` in one call.
+
+    If that fails, raise MismatchError for the first element that cannot be converted.
+    """
     if isinstance(value, cls):
         return value
     items = list(value)
@@ -127,12 +130,12 @@ def _sequence_of_any(cls: Any, value: Any) -> Any:
 
 
 def _to_mapping(cls: Any) -> Callable[[Schema, Any], Any]:
-    """Return the conversion rule for a mapping class."""
+    """Return the function that converts values to the mapping class `cls`."""
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise_mismatch(schema, value)
-        if not schema.args:  # the schema is a bare type key
+        if not schema.args:  # a schema without type arguments, such as a type key
             return value if isinstance(value, cls) else cls(value)
         row: list[Any] = []
         is_same = isinstance(value, cls)
@@ -157,13 +160,16 @@ def _pair(declared: tuple[Schema, ...], key: Any, value: Any) -> tuple[Any, Any]
 
 
 def _mapping_of(cls: Any, row: list[Any]) -> Any:
-    """Return a mapping cls from ``[key, value, ...]``; keys need not be hashable in Python."""
+    """Return a `cls` made from ``[key, value, key, value, ...]``.
+
+    Unlike the keys of a dict, these keys need not be hashable in Python.
+    """
     mapping = cls.__new__(cls)
     mapping.__init_from_row__(row)
     return mapping
 
 
-# ---- alternatives ----------------------------------------------------------------------------
+# ---- conversion to optional and union types --------------------------------------------------
 
 
 def _to_optional(schema: Schema, value: Any) -> Any:
@@ -180,11 +186,15 @@ def _to_first_of(schema: Schema, value: Any) -> Any:
     return raise_mismatch(schema, value)
 
 
-# ---- classes ---------------------------------------------------------------------------------
+# ---- conversion to registered classes --------------------------------------------------------
 
 
 def _to_class(schema: Schema, value: Any) -> Any:
-    """Accept objects of the type and its subtypes; convert others by the type's hooks."""
+    """Convert a value to a native type.
+
+    Accept objects of the type and its subtypes; convert other values by the enumeration members or
+    the hook ``__ffi_convert__`` of the type.
+    """
     index = index_of_origin(ORIGIN_OF_KEY.get(schema.origin, schema.origin))
     native = native_value(schema, value)
     if is_subtype(native.type_index, index):
@@ -205,7 +215,10 @@ def _to_class(schema: Schema, value: Any) -> Any:
 
 
 def _enum_member(index: int, value: Any) -> Any:
-    """Return the enumeration member with this payload, or None."""
+    """Return the member of the enumeration type `index` whose payload is `value`.
+
+    Return None if the type is not an enumeration or has no such member.
+    """
     payload_type = _payload_type(index)
     if payload_type is None or not isinstance(value, payload_type):
         return None
@@ -218,7 +231,7 @@ def _enum_member(index: int, value: Any) -> Any:
 
 @functools.cache
 def _payload_type(index: int) -> type[int | str] | None:
-    """Return the payload type, int or str, of an enumeration type; None for other types."""
+    """Return the payload class, int or str, of an enumeration type; None for other types."""
     if is_subtype(index, index_of_origin("ffi.IntEnum")):
         return int
     return str if is_subtype(index, index_of_origin("ffi.StrEnum")) else None
@@ -226,7 +239,10 @@ def _payload_type(index: int) -> type[int | str] | None:
 
 @functools.cache
 def _members_getter() -> Callable[[Any], Any]:
-    """Return the getter of ``ffi.EnumState.indexes``, the members by payload and by name."""
+    """Return the getter of the field ``indexes`` of ``ffi.EnumState``.
+
+    The field maps payloads and names to enumeration members.
+    """
     state = type_metadata(index_of_origin("ffi.EnumState"))
     getter: Callable[[Any], Any] = next(
         field["getter"] for field in state["fields"] if field["name"] == "indexes"

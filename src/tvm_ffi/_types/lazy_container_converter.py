@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lazy import of the conversion of arguments to declared containers."""
+"""Lazy import of the function that converts arguments to declared container types."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lazy ``__tvm_ffi_type_info__`` of the classes for built-in types."""
+"""Lazy creation of ``__tvm_ffi_type_info__`` in the classes for built-in types."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ class _LazyTypeInfo:
         from .type_info import register_object_by_index
 
         index = type_key_to_index(self.type_key)
-        assert index is not None  # one of the built-in types
+        assert index is not None  # the runtime registers built-in types at start
         return register_object_by_index(index, self.cls)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of Python values to schemas without type arguments, and the value protocols.
+"""Conversion of Python values to types without type arguments, and the value protocols.
 
-`conversion` adds containers, unions and classes.
+The module `conversion` converts to containers, unions and registered classes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from .type_index import index_of_origin
 if TYPE_CHECKING:
     from .._schema.schema import Schema
 
-_MAX_NUM_STEPS = 64  # length of a chain of value protocols
+_MAX_NUM_STEPS = 64  # value protocols that may return one another's objects
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 class MismatchError(Exception):
     """A value does not match a schema.
 
-    The message is formatted on demand, because another alternative of a union may accept the value.
+    The message is formatted on demand: it is not needed if another alternative of a union accepts
+    the value.
     Callers add the path to the child with `add_step` while the exception propagates.
     """
 
@@ -38,7 +39,7 @@ class MismatchError(Exception):
         self._steps: list[str] = []
 
     def add_step(self, step: str) -> None:
-        """Prepend a step to the path, such as ``element [1]``."""
+        """Prepend a step, such as ``element [1]``, to the path in the message."""
         self._steps.append(f"{step}: ")
 
     def __str__(self) -> str:
@@ -46,13 +47,13 @@ class MismatchError(Exception):
         return "".join(reversed(self._steps)) + text
 
 
-# ---- failures --------------------------------------------------------------------------------
+# ---- errors of conversions -------------------------------------------------------------------
 
 
 def raise_mismatch(
     schema: Schema, value: Any, detail: str = "", cause: Exception | None = None
 ) -> NoReturn:
-    """Raise `MismatchError` for a value of the wrong type."""
+    """Raise `MismatchError` for a value that does not have the type of the schema."""
     raise MismatchError(
         lambda: f"expected {_schema_text(schema)}, got {type_name_of(value)}{detail}"
     ) from cause
@@ -83,16 +84,16 @@ def try_call(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception |
     try:
         return function(*args), None
     except (MemoryError, RecursionError):
-        raise  # these do not depend on the value
+        raise  # not a property of the value: another attempt may succeed
     except Exception as error:
         return None, error
 
 
-# ---- protocols -------------------------------------------------------------------------------
+# ---- value protocols -------------------------------------------------------------------------
 
 
 def resolve_value_protocol(schema: Schema, value: Any) -> Any:
-    """Return the value that replaces `value` according to its value protocols."""
+    """Return the value that the value protocols of `value` return for it, or `value` itself."""
     for _ in range(_MAX_NUM_STEPS):
         method, name = _protocol_method(value)
         if method is None:
@@ -124,13 +125,13 @@ def _protocol_method(value: Any) -> tuple[Callable[[Any], Any] | None, str]:
 
 
 def _moved_object(value: ObjectRValueRef) -> CObject:
-    """Return the referenced object without moving it, as conversion may fail."""
+    """Return the referenced object; do not move it yet, because conversion may still fail."""
     return value.obj
 
 
 def native_value(schema: Schema, value: Any) -> CAny:
     """Return the native value that the binding passes for `value`."""
-    if hasattr(type(value), "__tvm_ffi_value__"):  # it returned the value itself
+    if hasattr(type(value), "__tvm_ffi_value__"):  # the protocol method returned the value itself
         if schema.origin == "Any":
             raise MismatchError(f"failed to convert Any from {type(value).__name__}")
         raise_mismatch(schema, value)
@@ -154,7 +155,7 @@ def _of_type(schema: Schema, value: Any, *origins: str) -> Any:
     return to_py_class_value(native)
 
 
-# ---- plain values ----------------------------------------------------------------------------
+# ---- scalars, strings, devices, dtypes, tensors, functions -------------------------------------
 
 
 def _is_bool(value: Any) -> bool:
@@ -206,7 +207,7 @@ def _to_bool(schema: Schema, value: Any) -> bool:
 def _to_str(schema: Schema, value: Any) -> str:
     if not isinstance(value, str):
         raise_mismatch(schema, value)
-    # A plain str: the binding converts subclasses such as dtype differently.
+    # Convert subclasses to str: the binding converts some of them, such as dtype, to other types.
     return value if type(value) is str else str.__str__(value)
 
 
@@ -251,7 +252,8 @@ def _to_pointer(schema: Schema, value: Any) -> Any:
     if value is None:
         return c_void_p()
     is_other = isinstance(value, (CObject, str, bytes, list, tuple, dict))
-    if is_other or hasattr(type(value), "__tvm_ffi_value__"):  # it returned the value itself
+    # A value that still has the protocol here was returned by its own protocol method.
+    if is_other or hasattr(type(value), "__tvm_ffi_value__"):
         raise_mismatch(schema, value)
     native, error = try_call(CAny, value)
     if error is None and native.type_index == index_of_origin("ctypes.c_void_p"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The class `TypeSchema`: a declared type with its type index, conversion and type check.
 
-Names, text and JSON are implemented in `_schema`.  Conversion and annotations are imported on first
-use.
+The base class `Schema`, printing and the JSON form are in `_schema`.  The modules for conversion
+and annotations are imported on first use.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class TypeSchema(Schema):
         ``Union`` two or more, and ``Callable`` the result followed by the parameters.  If omitted,
         arguments of containers are ``Any``, and a ``tuple`` has any length.
     origin_type_index : int
-        Type index of the origin; by default looked up by name.  -1 for ``Any``, -2 for
-        ``Optional`` and ``Union``, -3 if no such type is registered.
+        Type index of the origin; by default the index that is registered for it.  -1 for ``Any``,
+        -2 for ``Optional`` and ``Union``, -3 if no such type is registered.
     fallback : TypeSchema, optional
-        Schema to print instead if the origin is unknown.
+        Schema that is printed instead of this one if the origin is not a registered type.
     named_args : dict from str to tuple of TypeSchema, optional
-        For ``Callable``: ``return`` with one schema, and ``params``, absent if any parameters are
-        allowed.
+        For ``Callable``: ``return`` has the schema of the result, ``params`` those of the
+        parameters.  Without ``params``, any parameters are allowed.
     type_key : str, optional
-        Type key, if it does not follow from the origin.  Ignored by comparison.
+        Type key, if it does not follow from the origin.  Comparison of schemas ignores it.
 
     Raises
     ------
@@ -69,11 +69,11 @@ class TypeSchema(Schema):
 expected int, got str
     """
 
-    __module__ = "tvm_ffi.core"  # its public module
+    __module__ = "tvm_ffi.core"  # the public path of the class
 
     args: tuple[TypeSchema, ...] | None = None
     fallback: TypeSchema | None = None
-    # Type checkers forbid narrowing the values of the base class's dict.
+    # The ignored error: type checkers do not allow a narrower value type than in the base class.
     named_args: dict[str, tuple[TypeSchema, ...]] | None = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ expected int, got str
         if self.origin_type_index == NO_TYPE:
             self.origin_type_index = index_of_origin(self.origin)
 
-    # ---- other forms ----------------------------------------------------------------------
+    # ---- construction from JSON, type indices and annotations -----------------------------
 
     @staticmethod
     def from_json_obj(obj: dict[str, Any]) -> TypeSchema:
@@ -96,7 +96,7 @@ expected int, got str
         Raises
         ------
         TypeError
-            If an entry has another type.
+            If an entry of the JSON object has another type.
         ValueError
             If the number of arguments is wrong.
         """
@@ -152,7 +152,7 @@ expected int, got str
         """Return the JSON object that `from_json_obj` reads."""
         return schema_to_json(self)
 
-    # ---- text -----------------------------------------------------------------------------
+    # ---- printing -------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         return self.output_repr()
@@ -176,14 +176,17 @@ expected int, got str
         """Return the schema as a Python annotation for arguments, including convertible types."""
         return TypePrinter(type_key_to_index, ty_map or str, _input_schema).text(self)
 
-    # ---- values ---------------------------------------------------------------------------
+    # ---- conversion of values -------------------------------------------------------------
 
     def check_value(self, value: object) -> None:
-        """Raise TypeError, with the path to the child, unless the value can be converted."""
+        """Raise TypeError unless a value can be converted to the type of this schema.
+
+        The message has the path to the child that cannot be converted.
+        """
         self._converted(value, "type check")
 
     def convert(self, value: object) -> CAny:
-        """Convert a value to the type.
+        """Convert a value to the type of this schema.
 
         Raises
         ------
@@ -201,7 +204,7 @@ expected int, got str
             raise TypeError(f"{step} failed for {self!r}: {mismatch}") from mismatch.__cause__
 
     def is_subtype_of(self, target_cls: type) -> bool:
-        """Return True if the type is the native type of `target_cls` or derives from it."""
+        """Return True if the type is the native type of `target_cls` or derives from that type."""
         from .annotation import index_of_class
 
         target = index_of_class(target_cls)
@@ -220,7 +223,10 @@ def _engine() -> Any:
 
 
 def _input_schema(origin: str) -> TypeSchema | None:
-    """Return the schema of the values that a type converts from, or None."""
+    """Return the schema of the values that the hook ``__ffi_convert__`` of a type accepts.
+
+    Return None if the type declares no such schema.
+    """
     index = index_of_origin(origin)
     if index < 0:
         return None

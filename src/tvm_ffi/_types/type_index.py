@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lookup in the type table: the type index of a schema origin, the type key of an index."""
+"""Lookup of the type index of a schema origin, and of the type key of a type index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._schema.names import INDEX_OF_WORD, NO_TYPE, key_of_origin
 
 
 def index_of_origin(origin: str) -> int:
-    """Return the type index of an origin; -1, -2 or -3 as in `TypeSchema.origin_type_index`."""
+    """Return the type index of a schema origin, see `TypeSchema.origin_type_index`."""
     if origin in INDEX_OF_WORD:
         return INDEX_OF_WORD[origin]
     index = type_key_to_index(key_of_origin(origin))
@@ -22,9 +22,10 @@ _key_by_index: dict[int, str] = {}
 
 
 def key_of_index(index: int) -> str | None:
-    """Return the type key of an index; None if no such type is registered.
+    """Return the type key of an index; None if no type with this index is registered.
 
-    The C ABI function for this aborts the process on unknown indices.
+    The C function ``TVMFFIGetTypeInfo`` aborts the process on unknown indices, so the keys of all
+    registered types are searched instead.
     """
     if index not in _key_by_index:
         list_keys: Any = find_global_func("ffi.GetRegisteredTypeKeys")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`TypeInfo` of native types (fields, methods), and registration of classes for types."""
+"""Descriptions of native types (`TypeInfo`), and registration of Python classes for types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register
 
 
 class _Sentinel(Object):
-    """A native object that is used for its identity only."""
+    """A native object without content, such as `MISSING`, that is compared by identity."""
 
     __slots__ = ("_name",)
     _name: str
@@ -45,16 +45,17 @@ def _sentinel(name: str, global_function: str) -> _Sentinel:
     return sentinel
 
 
-# The absent value, and the marker before keyword arguments of a native constructor.
+# `MISSING` represents an absent value.  `KWARGS` precedes the keyword arguments in a call of a
+# native constructor.
 MISSING = _sentinel("MISSING", "ffi.GetInvalidObject")
 KWARGS = _sentinel("KWARGS", "ffi.GetKwargsObject")
 
 
 @dataclass(eq=False)
 class TypeField:
-    """A field of a native type, with its access functions and dataclass options."""
+    """A field of a native type: layout, getter and setter, and dataclass options."""
 
-    __module__ = "tvm_ffi.core"  # its public module
+    __module__ = "tvm_ffi.core"  # the public path of the class
 
     name: str
     doc: str | None
@@ -104,7 +105,7 @@ class TypeField:
 class TypeMethod:
     """A method of a native type."""
 
-    __module__ = "tvm_ffi.core"  # its public module
+    __module__ = "tvm_ffi.core"  # the public path of the class
 
     name: str
     doc: str | None
@@ -113,7 +114,7 @@ class TypeMethod:
     is_static: bool
 
     def as_callable(self, cls: type) -> Any:
-        """Return the function or staticmethod that becomes an attribute of `cls`."""
+        """Return the method as a function or staticmethod, to be an attribute of `cls`."""
         function: Any = self.func
         function.__name__ = self.name
         function.__qualname__ = f"{cls.__qualname__}.{self.name}"
@@ -125,18 +126,18 @@ class TypeMethod:
 
 @dataclass(eq=False)
 class TypeInfo:
-    """A native type: index, key, ancestors, and the fields and methods that it adds."""
+    """A native type: index, key, ancestors, and the fields and methods that it declares itself."""
 
-    __module__ = "tvm_ffi.core"  # its public module
+    __module__ = "tvm_ffi.core"  # the public path of the class
 
     type_cls: type | None
     type_index: int
     type_key: str
-    type_ancestors: list[int]  # indices, the root first
+    type_ancestors: list[int]  # type indices, the root type first
     fields: list[TypeField]
     methods: list[TypeMethod]
     parent_type_info: TypeInfo | None
-    total_size: int = 0  # bytes per object; 0 if not registered
+    total_size: int = 0  # bytes per object; 0 if the type has not registered it
     doc: str | None = None
 
     def all_fields(self) -> list[TypeField]:
@@ -157,12 +158,13 @@ def _parsed_metadata(text: str) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
-# Infos of types with a registered class; infos of other types are read on each request.
+# The `TypeInfo` of each type with a registered class.  For other types, `type_info_of` creates a
+# new one on each call.
 _info_by_index: dict[int, TypeInfo] = {}
 
 
 def type_info_of(index: int) -> TypeInfo:
-    """Return the info of a type: the registered one, or a new one without a class."""
+    """Return the `TypeInfo` of a type: the registered one, or else a new one without a class."""
     if index in _info_by_index:
         return _info_by_index[index]
     facts = _read_registration(index)
@@ -181,11 +183,11 @@ def _read_registration(index: int) -> dict[str, Any]:
 
 
 def registered_info(index: int) -> TypeInfo | None:
-    """Return the info of a type with a registered class; None without one."""
+    """Return the `TypeInfo` of a type; None if no class is registered for the type."""
     return _info_by_index.get(index)
 
 
-# ---- Classes ---------------------------------------------------------------------------------
+# ---- Registration of classes -----------------------------------------------------------------
 
 
 def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
@@ -194,11 +196,10 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
     Parameters
     ----------
     type_index : int
-        Type index.
+        Index of the native type.
     type_cls : type
-        A class that derives from `CObject`; attributes that it defines are not replaced.  Or a
-        class that derives from `PyNativeObject` and creates results in
-        ``__from_tvm_ffi_object__``.
+        A class that derives from `CObject`, whose own attributes are not replaced; or a class that
+        derives from `PyNativeObject`, whose method ``__from_tvm_ffi_object__`` converts objects.
 
     Raises
     ------
@@ -210,7 +211,9 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
     """
     if not (isinstance(type_cls, type) and issubclass(type_cls, (CObject, PyNativeObject))):
         raise TypeError(f"{type_cls!r} must be a class that derives from Object")
-    load_late_class(type_index)  # otherwise its class would replace this one later
+    # A module of this package may register a class for the type when it is imported.  Import it
+    # now, so that it does not replace `type_cls` later.
+    load_late_class(type_index)
     previous = _info_by_index.pop(type_index, None)
     try:
         info = _register_class(type_info_of(type_index), type_cls)
@@ -248,14 +251,20 @@ def _add_members(cls: type, info: TypeInfo) -> None:
 
 
 def register_class_before_fields(index: int, cls: type) -> TypeInfo:
-    """Register a class for a type whose fields are not registered yet; `fields` is None."""
+    """Register a class for a type whose fields are not registered yet.
+
+    The attribute `fields` of the result is None.
+    """
     info = _register_class(type_info_of(index), cls)
     info.fields = None  # type: ignore[assignment]  # required by the package contract
     return info
 
 
 def add_registered_fields(info: TypeInfo) -> None:
-    """Read the fields and methods registered since `register_class_before_fields`; add them."""
+    """Add the fields and methods that were registered after `register_class_before_fields`.
+
+    They are added to the `TypeInfo` and to its class.
+    """
     facts = _read_registration(info.type_index)
     info.fields, info.methods = facts["fields"], facts["methods"]
     info.total_size, info.doc = facts["total_size"], facts["doc"]
@@ -264,7 +273,7 @@ def add_registered_fields(info: TypeInfo) -> None:
 
 
 def unregister_class(info: TypeInfo) -> None:
-    """Undo `register_class_before_fields`."""
+    """Undo `register_class_before_fields`: the type has no class afterwards."""
     _info_by_index.pop(info.type_index, None)
     remove_class(info.type_index)
     if info.type_cls is not None and "__tvm_ffi_type_info__" in vars(info.type_cls):
@@ -272,7 +281,7 @@ def unregister_class(info: TypeInfo) -> None:
 
 
 def freeze_fields(info: TypeInfo) -> None:
-    """Make all fields of a class read-only, including inherited ones."""
+    """Make all fields of a type's class read-only, including inherited fields."""
     cls: Any = info.type_cls
     for entry in info.fields:
         entry.frozen = True
@@ -297,12 +306,14 @@ def add_py_class_constructor(
     after: Callable[[Any], None] | None,
     holders: tuple[Any, ...] | None,
 ) -> None:
-    """Add ``__ffi_init__``, and ``__init__`` if `init` is true, to a class that defines its type.
+    """Add constructor methods to a Python class that defines a native type.
+
+    ``__ffi_init__`` is always added, ``__init__`` only if `init` is true.
 
     Parameters
     ----------
     info : TypeInfo
-        The type.
+        The native type and its class.
     init : bool
         Whether to add ``__init__``.  It does nothing for an object that the ``__init__`` of a
         derived class has created.
@@ -313,7 +324,7 @@ def add_py_class_constructor(
     """
     cls: Any = info.type_cls
     construct: Any = _find_constructor(info)
-    construct.release_gil = False  # it only stores values
+    construct.release_gil = False  # it only stores field values, which takes little time
     facts = (construct, cls, info, KWARGS, MISSING)
     cls.__ffi_init__ = _as_init_method(Constructor(*facts, reference_fields=holders), info)
     if init:
@@ -323,9 +334,10 @@ def add_py_class_constructor(
 
 
 def _find_constructor(info: TypeInfo) -> Function | None:
-    """Return the type attribute ``__ffi_init__``, or the method of this name.
+    """Return the native constructor of a type; None if the type has none.
 
-    Libraries compiled with headers of early ABI levels register only the method.
+    It is the type attribute ``__ffi_init__``.  Libraries compiled with headers of early ABI levels
+    register a method of this name instead.
     """
     construct: Function | None = lookup_type_attr(info.type_index, "__ffi_init__")
     if construct is None:
@@ -351,7 +363,8 @@ def _as_init_method(constructor: Any, info: TypeInfo) -> Any:
     return constructor
 
 
-# Signature of native constructors whose parameters are not the fields: their names are unknown.
+# Signature of native constructors whose parameters are not the fields of the type: the names of the
+# parameters are unknown.
 _ANY_ARGUMENTS = Signature(
     [
         Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
@@ -362,7 +375,10 @@ _ANY_ARGUMENTS = Signature(
 
 
 def _constructor_signature(fields: list[TypeField]) -> Signature:
-    """Return the signature of an automatic constructor; required parameters come first."""
+    """Return the signature of a constructor that has a parameter for each field of a type.
+
+    Parameters without defaults come first.
+    """
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     init_fields = [entry for entry in fields if entry.c_init]
     if any(not entry.name.isidentifier() or iskeyword(entry.name) for entry in init_fields):

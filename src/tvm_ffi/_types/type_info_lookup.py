@@ -13,7 +13,7 @@ from .type_info import TypeInfo, registered_info, type_info_of
 
 
 def type_info_of_class(type_cls: Any) -> TypeInfo | None:
-    """Return the info of the type that `type_cls` represents; None for unregistered subclasses."""
+    """Return the `TypeInfo` of the type that a class represents; None for other classes."""
     if not isinstance(type_cls, type):
         return None
     if "__tvm_ffi_type_info__" in vars(type_cls):
@@ -24,7 +24,7 @@ def type_info_of_class(type_cls: Any) -> TypeInfo | None:
 
 
 def type_info_of_index(type_index: int) -> TypeInfo | None:
-    """Return the info of a type; None if the index or a class for it is not registered."""
+    """Return the `TypeInfo` of a type; None if the type or a class for it is not registered."""
     key = key_of_index(type_index)
     if key is None:
         return None

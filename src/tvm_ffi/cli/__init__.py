@@ -18,8 +18,9 @@ from ._output import print_error
 
 __all__ = ["main"]
 
-# The sub-command `x` is the module `_x`, which has `add_arguments(parser)`,
-# `run(options) -> status`, and a docstring whose first line is the summary in the help.
+# Each sub-command `x` is implemented by the module `_x`, which has the functions
+# `add_arguments(parser)` and `run(options) -> status`, and a docstring whose first line is the
+# summary in the help.
 _COMMANDS = ("cache", "inspect", "new", "provide")
 
 
@@ -34,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success, 2 for invalid arguments and unreadable files.  The help of a sub-command
-        describes other values.
+        0 on success, 2 for invalid arguments and unreadable files.  A sub-command may return
+        other values, which its help describes.
     """
     parser = ArgumentParser(prog="tvm-ffi", description="Tools for libraries with the TVM FFI ABI.")
     parser.add_argument("--version", action="version", version=f"tvm-ffi {__version__}")
@@ -60,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (ImportError, OSError, ValueError) as error:
         if isinstance(error, BrokenPipeError):
-            # The reader of the pipe has exited; discard the buffer without a second error.
+            # The process that read the output has exited.  Discard the buffered output: flushing it
+            # at exit would raise the error again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         print_error(error)

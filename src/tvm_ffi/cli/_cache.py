@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List, explain and remove finished builds in the cache of tvm_ffi.cpp."""
+"""List, explain and remove finished builds in the build cache of tvm_ffi.cpp."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to a parser."""
+    """Add the arguments of the sub-command ``cache`` to its parser."""
     commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = commands.add_parser("list", help="list builds, newest first")
     listing.add_argument("name", nargs="?", help="list only builds of this name")
@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for command in (listing, explain, prune):
         command.add_argument(
-            "--root", metavar="FOLDER", help="folder of the cache (default: that of the user)"
+            "--root",
+            metavar="FOLDER",
+            help="folder of the cache (default: the user's cache folder)",
         )
 
 
@@ -58,7 +60,10 @@ def _bytes(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command and return its exit status, which is 1 for an unknown name."""
+    """List, explain or remove builds; return the exit status.
+
+    The status is 1 if `explain` finds no build of the name, otherwise 0.
+    """
     if options.action == "list":
         return _list(options)
     if options.action == "explain":
@@ -108,7 +113,7 @@ def _line(artifact: cache.Artifact) -> str:
 
 
 def _size(size_bytes: int) -> str:
-    """Return a size in the largest unit in which it is at least 1."""
+    """Return a size as text, in the largest unit in which the number is at least 1."""
     size, unit = float(size_bytes), "B"
     for unit in ("B", "KiB", "MiB", "GiB"):  # noqa: B007
         if size < 1024:

@@ -3,7 +3,7 @@
 
 Exit status:
   0  the installed runtime can load the library; with --diff, the libraries do not differ
-  1  it cannot; with --diff, the libraries differ
+  1  the installed runtime cannot load the library; with --diff, the libraries differ
   2  a file is not a readable shared library, or the arguments are invalid
 """
 
@@ -19,7 +19,7 @@ from .. import inspection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the sub-command to the parser."""
+    """Add the arguments of the sub-command ``inspect`` to its parser."""
     parser.add_argument("library", type=Path, nargs="+", metavar="LIBRARY", help="file to read")
     parser.add_argument(
         "--diff", action="store_true", help="compare two libraries, the earlier one first"
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a report or a comparison, and return the exit status."""
+    """Print the report about a library or a comparison of two; return the exit status."""
     expected = 2 if options.diff else 1
     if len(options.library) != expected:
         wanted = "two libraries to compare" if options.diff else "one library"
@@ -62,7 +62,7 @@ def _print_json(value: dict[str, Any]) -> None:
 
 
 def _text() -> ModuleType:
-    """Import and return the text printer; only this output format needs rich."""
+    """Import and return the module that prints text; only this output format needs rich."""
     try:
         from . import _inspect_text
     except ImportError as error:

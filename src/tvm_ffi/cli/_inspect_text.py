@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text output of `tvm-ffi inspect`: reports and differences."""
+"""Text output of `tvm-ffi inspect`: reports about libraries and differences between them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def _print_function(console: Console, function: FunctionReport) -> None:
     _line(console, "  ", (function.name, "bold"), signature, (unread, "dim"))
     if function.doc is not None:
         lines = (f"      {printable(line)}\n" for line in function.doc.strip().splitlines())
-        console.file.writelines(lines)  # rich takes 0.1 ms per line; there may be a million
+        # There may be a million lines; rich would take 0.1 ms for each.
+        console.file.writelines(lines)
     elif "doc" in function.unread:
         _line(console, (f"      documentation: {_UNREAD}", "dim"))
 
@@ -132,7 +133,7 @@ def _changes(console: Console, heading: str, changes: Iterable[Change]) -> None:
         _line(console, f"    + {change.after}")
 
 
-# ---- Text ----------------------------------------------------------------------------------------
+# ---- Lines of text -------------------------------------------------------------------------------
 
 
 def _console() -> Console:

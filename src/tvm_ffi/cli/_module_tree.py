@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text output of the import tree of embedded modules.
 
-The library is untrusted, so the output is bounded by the size of its data: kinds are truncated, the
-imports of a module with several importers are printed once, and a subtree below the maximum
-indentation continues at the left margin.
+The library is untrusted, so the length of the output is proportional to the size of its data: names
+of module kinds are truncated, the imports of a module with several importers are printed once, and
+a subtree below the maximum indentation continues at the left margin.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..inspection import ModuleReport
 
 __all__ = ["module_lines"]
 
-# Blank, vertical line, branch with later siblings, last branch.
+# Prefixes of lines: blank, vertical line, branch with later siblings, last branch.
 _GUIDES = ("    ", "│   ", "├── ", "└── ")
 _ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 _MAX_INDENT = 16 * len(_GUIDES[0])
@@ -23,7 +23,7 @@ _MAX_NAME = 100
 
 
 def module_lines(modules: Sequence[ModuleReport], *, is_ascii: bool = False) -> Iterator[str]:
-    """Yield the lines of the tree, beginning with the module that loading returns."""
+    """Yield the lines of the tree, whose root is the module that loading the library returns."""
     blank, line, branch, last = _ASCII_GUIDES if is_ascii else _GUIDES
     opened: set[int] = set()
     deferred = {0} if modules else set()

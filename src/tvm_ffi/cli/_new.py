@@ -19,7 +19,7 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the sub-command to the parser."""
+    """Add the arguments of the sub-command ``new`` to its parser."""
     parser.add_argument("name", metavar="NAME", help="name of the distribution, as in pip install")
     parser.add_argument(
         "--from",
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Create the package, and print the written files."""
+    """Create the package and print the paths of its files; return the exit status 0."""
     folder = options.folder or Path(options.name)
     for path in create_package(options.name, options.source, folder):
         print_line(str(folder / path))

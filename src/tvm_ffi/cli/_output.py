@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Printing of lines without control characters."""
+"""Output lines of the command ``tvm-ffi``, without control characters."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def print_line(text: str) -> None:
 
 
 def print_error(error: object) -> None:
-    """Print an error line to standard error."""
+    """Print a line with an error message to standard error."""
     print(printable(f"tvm-ffi: error: {error}"), file=sys.stderr)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Satisfy requirements on apache-tvm-ffi with this package.
 
-Writes metadata of a distribution without modules into the environment; --remove removes them.
+Writes the metadata of a distribution apache-tvm-ffi without modules into the environment; --remove
+removes them.
 """
 
 from __future__ import annotations
@@ -15,14 +16,18 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the sub-command to the parser."""
+    """Add the arguments of the sub-command ``provide`` to its parser."""
     parser.add_argument("name", help="the required distribution: apache-tvm-ffi")
-    parser.add_argument("--version", metavar="V", help="version to provide; default: our level")
+    parser.add_argument(
+        "--version",
+        metavar="V",
+        help="version to provide; default: the release whose interface this package implements",
+    )
     parser.add_argument("--remove", action="store_true", help="remove the metadata")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write or remove the metadata; return 1 if there is nothing to remove."""
+    """Write or remove the metadata; return the exit status, 1 if there is nothing to remove."""
     if not options.remove:
         print_line(f"wrote {provide(options.name, options.version)}")
         return 0

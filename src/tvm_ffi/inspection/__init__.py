@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inspection of library files: functions, needed symbols, embedded modules, device code.
 
-The file is read and not loaded, so a library may be untrusted and for any machine.  The command
-`tvm-ffi inspect` prints the reports of these functions.
+The functions read a library file without loading it, so the library may be untrusted and for any
+machine.  The command `tvm-ffi inspect` prints their reports.
 
 >>> from tvm_ffi import inspection, libinfo
 >>> report = inspection.inspect_library(libinfo.find_libtvm_ffi())

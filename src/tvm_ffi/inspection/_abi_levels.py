@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """ABI levels that a library may have been compiled against, derived from its symbols and strings.
 
-The release that introduced a needed symbol is a lower bound, the last release with a removed symbol
-an upper bound; a string that only some releases' headers contain is both.  The tables were made by
-comparing published wheels.
+The levels are releases of apache-tvm-ffi.  If a library needs a symbol, the release that introduced
+the symbol is a lower bound, and the last release that has it an upper bound.  A string that only
+the headers of some releases contain gives both bounds.  The tables here come from a comparison of
+the published wheels.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from ._report import EraReport
 _NAMESPACE = re.compile(r"_Z(?:GV|Z|T[VTIS])*NK?3tvm3ffi")
 _SPECIAL = {"TV": "vtable for ", "TI": "type info for ", "TS": "name of type "}
 
-# Releases in order, by the version of their wheels.
+# Releases of apache-tvm-ffi in order, by the version of their wheels.
 RELEASES = (
     "0.1.8", "0.1.9", "0.1.10", "0.1.11", "0.1.12", "0.1.13.post3", "0.1.14", "0.1.15.post1",
 )  # fmt: skip
 
-# Symbols by the release that introduced them; symbols not listed are in 0.1.8 or earlier.
+# The release that introduced each symbol; symbols that are not listed are in 0.1.8 or earlier.
 _SINCE = {
     "TVMFFIErrorCreateWithCauseAndExtraContext": "0.1.8",
     "TVMFFIHandleInitOnce": "0.1.8",
@@ -42,9 +43,10 @@ _SINCE = {
     "TVMFFIBigIntFromByteArray": "0.1.14",
     "TVMFFIBigIntGetContentByteArray": "0.1.14",
 }
-# Removed symbols, with the last release that has them.
+# The last release that has each symbol which a later release removed.
 _UNTIL = {"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE": "0.1.12"}
-# Attribute names that headers of few releases compile into libraries: first and last release.
+# Strings, names of type attributes, that only the headers of some releases compile into libraries:
+# the first and the last of these releases.
 _STRINGS = {
     "__ffi_enum_entries__": ("0.1.11", "0.1.12"),
     "__ffi_enum_attrs__": ("0.1.11", "0.1.12"),
@@ -58,12 +60,12 @@ def is_abi_symbol(name: str) -> bool:
 
 
 def introduced_in(name: str) -> str | None:
-    """Return the release that introduced a symbol; None if it is not in the table."""
+    """Return the release that introduced a symbol; None if it is unknown or before 0.1.8."""
     return _SINCE.get(name)
 
 
 def readable_name(symbol: str) -> str:
-    """Return a C++ symbol as a qualified name without parameters; other symbols unchanged."""
+    """Return the qualified name of a C++ symbol without parameters; other symbols unchanged."""
     match = re.match(r"_Z((?:GV|Z|T[VTIS])*)NK?", symbol)
     if match is None:
         return symbol
@@ -82,11 +84,11 @@ def abi_level_report(
     Parameters
     ----------
     symbols : iterable of str
-        ABI symbols that the library needs.
+        Names of the ABI symbols that the library needs.
     contains_text : callable
-        Returns True if a string is among the constants of the library.
+        Function that returns True if a string is among the constants of the library.
     declared : str, optional
-        ABI level that the headers recorded in the library.
+        ABI level of the headers, if they recorded it in the library.
     """
     at_least, at_most = -1, len(RELEASES)
     evidence = [] if declared is None else [f"compiled with headers of level {declared}"]

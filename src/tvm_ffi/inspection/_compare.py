@@ -13,7 +13,7 @@ from ._report import LibraryReport
 
 @dataclass(frozen=True)
 class Change:
-    """An entry that is in both libraries and differs."""
+    """A function, version or machine that both libraries have and that differs."""
 
     name: str
     before: str
@@ -31,9 +31,12 @@ class LibraryDifference:
     symbols_newly_needed: tuple[str, ...] = ()
     """ABI symbols that only the second library needs."""
     floors_raised: tuple[Change, ...] = ()
-    """Minimum versions of system libraries; ``"0"`` if the first library has none."""
+    """Minimum versions of system libraries that are higher in the second library.
+
+    The version before is ``"0"`` if the first library does not need the system library.
+    """
     device_code_removed: tuple[str, ...] = ()
-    """Kind and architecture, such as ``cubin sm_90``."""
+    """Device code that only the first library has, such as ``cubin sm_90``."""
     device_code_added: tuple[str, ...] = ()
     machine: Change | None = None
 
@@ -64,7 +67,7 @@ def compare_libraries(before: LibraryReport, after: LibraryReport) -> LibraryDif
     Parameters
     ----------
     before, after : LibraryReport
-        Reports of `inspect_library`.
+        Reports that `inspect_library` has returned.
     """
     old = {function.name: function for function in before.functions}
     new = {function.name: function for function in after.functions}

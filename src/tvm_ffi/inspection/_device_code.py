@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device images in a library: CUDA fat binaries, HIP bundles, and cubins in data sections.
 
-The format of CUDA fat binaries is not specified; these fields were found by comparing the outputs
-of NVIDIA's `fatbinary` 13.5 for known inputs:
+NVIDIA does not specify the format of CUDA fat binaries; these fields were found by comparing the
+outputs of NVIDIA's `fatbinary` 13.5 for known inputs:
 
-    fat binary:  0xba55ed50 u32 | 1 u16 | 16 u16, size of this header | u64 size of the entries
-    entry:       kind u16 (1 ptx, 2 cubin) | u16 | u32 size of this header | u64 size of the code
+    fat binary:  u32 0xba55ed50 | u16 1 | u16 size of this header, 16 | u64 size of all entries
+    entry:       u16 kind (1 ptx, 2 cubin) | u16 | u32 size of this header | u64 size of the code
                  ... at 28: u32 sm ... at 40: u64 flags (0x100000: sm_90a, 0x200000: sm_100f)
 
-In a cubin (an ELF file for machine 190) the ELF flags contain the architecture, at a position that
-depends on the cubin's ABI version.  Clang's documentation specifies HIP bundles.
+In a cubin (an ELF file for machine 190) the ELF flags contain the architecture, in bits that depend
+on the cubin's ABI version.  Clang's documentation specifies the format of HIP bundles.
 """
 
 from __future__ import annotations
@@ -88,26 +88,29 @@ def _entries(section: str, data: bytes, at: int, end: int) -> Iterator[DeviceCod
 
 
 def cubin_arch(cubin: bytes) -> str | None:
-    """Return the architecture of a cubin from its first 64 bytes; None for other data."""
+    """Return the architecture in the first 64 bytes of a cubin; None for other data."""
     if len(cubin) < 64 or not cubin.startswith(_CUBIN_MAGIC):
         return None
     (machine,) = struct.unpack_from("<H", cubin, 18)
     (flags,) = struct.unpack_from("<I", cubin, 48)
     if machine != _EM_CUDA:
         return None
-    if cubin[8] >= 8:  # ABI version of the cubin
+    if cubin[8] >= 8:  # the ABI version of the cubin
         return f"sm_{flags >> 8 & 0xFF}{'a' if flags & 0x8 else ''}"
     return f"sm_{flags & 0xFF}{'a' if flags & 0x800 else ''}"
 
 
 def _cubins(section: Section, image: Image) -> Iterator[DeviceCodeReport]:
-    """Yield cubins in data sections, as `tvm_ffi.utils.embed_cubin` and embedded modules have."""
+    """Yield the cubins in a data section.
+
+    `tvm_ffi.utils.embed_cubin` and embedded modules put cubins there.
+    """
     end = section.offset + section.size
     for start in image.offsets_of(_CUBIN_MAGIC, section):
         header = image.data[start : min(start + 64, end)]
         arch = cubin_arch(header)
         if arch is not None:
-            # ptxas writes the section headers at the end of the file.
+            # ptxas writes the section headers at the end of a cubin, so their end is its size.
             (headers,) = struct.unpack_from("<Q", header, 40)
             entry, count = struct.unpack_from("<HH", header, 58)
             size = min(headers + entry * count, end - start)
@@ -135,6 +138,6 @@ def _bundle(section: str, data: bytes, start: int) -> Iterator[DeviceCodeReport]
         at += _BUNDLE_ENTRY.size
         triple = data[at : at + min(length, 256)].decode("ascii", "replace")
         at += length
-        if not triple.startswith("host"):  # the host entry is empty
+        if not triple.startswith("host"):  # the bundle entry for the host has no device code
             # In "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+" the architecture follows the triple.
             yield DeviceCodeReport("hip", triple.rpartition("--")[2] or triple, size, section)

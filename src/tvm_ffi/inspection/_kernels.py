@@ -2,11 +2,12 @@
 """Kernel names and parameter sizes in device images.
 
 PTX contains both as text.  In a cubin (an ELF file) the code of a kernel is the section
-``.text.NAME``, and the section ``.nv.info.NAME`` has its parameters.  The format of that section is
-not specified; these records were found by comparing the outputs of ptxas 13.0 for known kernels:
+``.text.NAME``, and the section ``.nv.info.NAME`` describes its parameters.  NVIDIA does not specify
+the format of that section; these records were found by comparing the outputs of ptxas 13.0 for
+known kernels:
 
-    record:     form u8 (4: `size` bytes follow) | attribute u8 | size u16
-    attribute 0x17:  u32 | index of the parameter u16 | offset u16 | u32, size in bits 18 and up
+    record:          u8 form (4: `size` bytes follow) | u8 attribute | u16 size
+    attribute 0x17:  u32 | u16 index of the parameter | u16 offset | u32, size in bits 18 and up
     attribute 0x19:  form 3, where `size` is the number of bytes of all parameters
 
 Device images are untrusted: time and memory are proportional to their length, and tables whose
@@ -26,15 +27,15 @@ Kernels = Mapping[str, "tuple[int, ...] | None"]
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _RECORD = struct.Struct("<BBH")
 _HAS_BYTES, _PARAMETER, _PARAMETER_SIZE, _ALL_PARAMETERS = 4, 0x17, 12, 0x19
-_MAX_PARAMETERS = 4096  # the driver allows 32 KiB of parameters
-_MAX_DIGITS = 9  # of a size in PTX
+_MAX_PARAMETERS = 4096  # per kernel; the driver allows 32 KiB of parameters
+_MAX_DIGITS = 9  # digits of a size in PTX
 # Limits of the total size of all sections as a multiple of the file size, and of all section names
 # as a multiple of the string table; names may share suffixes.
 _MAX_SHARED, _MAX_OVERLAP = 2, 16
 _WITHOUT_BYTES = (0, 8)  # section types without bytes in the file: SHT_NULL, SHT_NOBITS
 
-# An unterminated comment extends to the end of the text; otherwise the search would scan to the end
-# again from each later "/*", in quadratic time.
+# In this pattern an unterminated comment extends to the end of the text.  Otherwise the search
+# would scan to the end from each "/*", which takes quadratic time.
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TARGET = re.compile(r"^[ \t]*\.target\s+(sm_\d+[af]?)", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*(\([^()]*\)?)?")
@@ -50,7 +51,7 @@ def ptx_target(text: str) -> str | None:
 
 
 def ptx_kernels(text: str) -> Kernels:
-    """Return the kernels of PTX by name, with the sizes of their parameters in bytes."""
+    """Return the kernels of PTX by name, with parameter sizes in bytes; None for unknown sizes."""
     return {
         found[1]: _ptx_sizes(found[2] or "()") for found in _ENTRY.finditer(_COMMENT.sub("", text))
     }
@@ -71,9 +72,9 @@ def _ptx_sizes(parameters: str) -> tuple[int, ...] | None:
 
 
 def cubin_kernels(cubin: bytes) -> Kernels | None:
-    """Return the kernels of a cubin by name, with the sizes of their parameters if known.
+    """Return the kernels of a cubin by name, with parameter sizes in bytes; None for unknown sizes.
 
-    Return None if the section headers are malformed.
+    Return None instead of the mapping if the section headers are malformed.
     """
     try:
         sections = dict(_sections(cubin))
@@ -91,7 +92,10 @@ def cubin_kernels(cubin: bytes) -> Kernels | None:
 
 
 def _sections(cubin: bytes) -> Iterator[tuple[str, memoryview]]:
-    """Yield names and contents of sections; raise ValueError if the headers are malformed."""
+    """Yield the name and contents of each section of a cubin.
+
+    Raise ValueError if the section headers are malformed.
+    """
     (table,) = struct.unpack_from("<Q", cubin, 40)
     size, count, names = struct.unpack_from("<HHH", cubin, 58)
     if (count and size < _SECTION.size) or table > len(cubin):
@@ -131,6 +135,6 @@ def _cubin_sizes(records: memoryview) -> tuple[int, ...] | None:
         at += size
     if len(sizes) > _MAX_PARAMETERS or sorted(sizes) != list(range(len(sizes))):
         return None
-    if in_all and not sizes:  # the parameters are in unknown records
+    if in_all and not sizes:  # there are parameters, but their records have an unknown format
         return None
     return tuple(sizes[index] for index in range(len(sizes)))

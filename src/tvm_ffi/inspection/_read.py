@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inspection of a library file (`inspect_library`): the report is assembled here."""
+"""Function `inspect_library`, which reads a library file and assembles the report about it."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ def inspect_library(
 ) -> LibraryReport:
     """Return a report about the exports, requirements and contents of a shared library.
 
-    The file is read and not loaded, so it may be untrusted and for any machine.
+    The library is read without being loaded, so it may be untrusted and for any machine.
 
     Parameters
     ----------
     path : path
-        The library.
+        The library file.
     beside : iterable of path, optional
-        Libraries that will be loaded before it; symbols that they define count as provided.
+        Libraries that will be loaded before this one; symbols that they define count as provided.
 
     Returns
     -------
     LibraryReport
-        The report; `problems` has the reasons why the installed runtime cannot load the library.
+        The report.  Its `problems` are the reasons why the installed runtime cannot load the
+        library.
 
     Raises
     ------
@@ -113,7 +114,7 @@ def version_of_runtime() -> str:
     return ".".join(map(str, numbers))
 
 
-# ---- Problems ------------------------------------------------------------------------------------
+# ---- Problems that prevent loading ---------------------------------------------------------------
 
 
 def _is_for_this_machine(image: Image) -> bool:
@@ -140,7 +141,7 @@ def _problems_of_symbols(needs: Iterable[SymbolReport]) -> list[str]:
     ]
 
 
-# ---- Parts ---------------------------------------------------------------------------------------
+# ---- Parts of the report -------------------------------------------------------------------------
 
 
 def _needed_symbols(symbols: list[Symbol], provided: set[str]) -> tuple[SymbolReport, ...]:
@@ -161,7 +162,7 @@ def _needed_symbols(symbols: list[Symbol], provided: set[str]) -> tuple[SymbolRe
 def _functions(
     texts: dict[str, dict[str, str]], symbols: list[Symbol], budget: int
 ) -> tuple[FunctionReport, ...]:
-    """Return the functions; omit signatures after `budget` characters of them."""
+    """Return the exported functions; omit signatures when they exceed `budget` characters."""
     defined = {symbol.name for symbol in symbols if symbol.is_defined}
     names = (
         name[len(_PREFIX) :]
@@ -191,7 +192,7 @@ def _function(name: str, texts: dict[str, str], defined: set[str]) -> FunctionRe
 
 
 def _modules(image: Image, symbols: list[Symbol]) -> tuple[tuple[ModuleReport, ...], str | None]:
-    """Return the embedded modules, and a problem if they cannot be read."""
+    """Return the embedded modules, and a message if they cannot be read, otherwise None."""
     symbol = next((entry for entry in symbols if entry.name == SYMBOL and entry.is_defined), None)
     if symbol is None:
         return (), None
@@ -214,7 +215,7 @@ def _modules(image: Image, symbols: list[Symbol]) -> tuple[tuple[ModuleReport, .
 
 
 def _floors(versions: list[str]) -> dict[str, str]:
-    """Return the highest required version of each family, such as GLIBCXX."""
+    """Return the highest required version of each symbol family, such as ``GLIBCXX``."""
     floors: dict[str, str] = {}
     for version in versions:
         match = _VERSION.match(version)
@@ -227,7 +228,7 @@ def _floors(versions: list[str]) -> dict[str, str]:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Return a sort key for a version: ``2.9`` is before ``2.34``.
+    """Return a sort key for a version, so that ``2.9`` precedes ``2.34``.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses of the report about a library."""
+"""Dataclasses of the report that `inspect_library` returns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
-_FORMAT = 1  # version of the JSON; incremented if a key is removed or changes its meaning
+_FORMAT = 1  # version of the JSON report, incremented if a key is removed or changes its meaning
 
 
 @dataclass(frozen=True)
@@ -16,14 +16,17 @@ class FunctionReport:
 
     name: str
     signature: str | None = None
-    """Parameters and result, such as ``(Tensor, int) -> None``; with names, defaults and directions
-    if the library has a signature; None if the file does not contain the types."""
+    """Parameters and result, such as ``(Tensor, int) -> None``.
+
+    Names, defaults and directions of parameters are included if the library contains a signature.
+    None if the file does not contain the types.
+    """
     doc: str | None = None
-    """Documentation; None if it is absent or not readable from the file."""
+    """Documentation; None if the library has none or the file does not contain it as text."""
     metadata: dict[str, Any] | None = None
-    """Metadata, if the file contains them as text."""
+    """Metadata; None if the file does not contain them as text."""
     unread: tuple[str, ...] = ()
-    """``"metadata"`` and ``"doc"`` if they exist but only calling the library would return them."""
+    """``"metadata"`` or ``"doc"`` if only a call of a function in the library would return them."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,11 @@ class SymbolReport:
 
     name: str
     readable_name: str
-    """Qualified name without parameters."""
+    """Qualified C++ name without parameters; the symbol itself for C functions."""
     is_provided: bool
-    """True if the installed runtime, or a library passed as `beside`, defines the symbol."""
+    """True if the runtime or a library in the argument `beside` defines the symbol."""
     since: str | None = None
-    """Release that introduced the symbol; None if earlier than 0.1.8 or unknown."""
+    """Release that introduced the symbol; None if it is unknown or before 0.1.8."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,11 @@ class EraReport:
     declared: str | None = None
     """ABI level of the headers, if they recorded it in the library."""
     at_least: str | None = None
-    """First possible release; None if there is no lower bound."""
+    """First release that the library may have been compiled against; None if unknown."""
     at_most: str | None = None
-    """Last possible release; None if there is no upper bound."""
+    """Last release that the library may have been compiled against; None if unknown."""
     evidence: tuple[str, ...] = ()
-    """One sentence per symbol or string from which the range follows."""
+    """One phrase per symbol or string that implies the range."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,9 @@ class DeviceCodeReport:
     arch: str
     """Architecture, such as ``sm_90a`` or ``gfx942``."""
     size_bytes: int
-    """Size in the file, possibly compressed."""
+    """Size of the image in the file, where it may be compressed."""
     place: str
-    """Name of the section that contains it."""
+    """Name of the section that contains the image."""
 
 
 @dataclass(frozen=True)
@@ -93,22 +96,25 @@ class LibraryReport:
     """ABI level of the installed runtime."""
     soname: str | None = None
     needed: tuple[str, ...] = ()
-    """Names of the libraries that it is linked to (``DT_NEEDED``)."""
+    """Names of the libraries that the library is linked to (``DT_NEEDED``)."""
     runpath: tuple[str, ...] = ()
     functions: tuple[FunctionReport, ...] = ()
     symbols: tuple[SymbolReport, ...] = ()
     era: EraReport = field(default_factory=EraReport)
     modules: tuple[ModuleReport, ...] = ()
-    """Embedded modules; loading the library returns the first."""
+    """Embedded modules; loading the library returns the first one."""
     device_code: tuple[DeviceCodeReport, ...] = ()
     floors: dict[str, str] = field(default_factory=dict)
-    """Minimum required version by family: ``GLIBC``, ``GLIBCXX``, ``CXXABI`` and others."""
+    """Minimum versions of system libraries that the library requires.
+
+    The keys are symbol families, such as ``GLIBC``, ``GLIBCXX`` and ``CXXABI``.
+    """
     problems: tuple[str, ...] = ()
-    """Reasons why the installed runtime cannot load it; empty if it can."""
+    """Reasons why the installed runtime cannot load the library; empty if it can."""
 
     @property
     def is_served(self) -> bool:
-        """True if the installed runtime provides all ABI symbols that the library needs."""
+        """True if the installed runtime can load the library, that is, without `problems`."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:

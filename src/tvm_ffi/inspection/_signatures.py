@@ -4,10 +4,11 @@
 A row is the addresses of three strings: the name of a function, a kind, and a text:
 
     declaration the signature
-    signature   the C++ type of the function, within the compiler's name of a template
-    metadata    JSON, as ``__tvm_ffi__metadata_<name>`` returns it
+    signature   the C++ type of the function, as a template argument in ``__PRETTY_FUNCTION__``
+    metadata    JSON text, which the function ``__tvm_ffi__metadata_<name>`` returns as well
     doc         the documentation
-    abi         the ABI level of the headers, with an empty name, in section ``tvm_ffi_headers``
+    abi         the ABI level of the headers; the function name is empty, and the row is in the
+                section ``tvm_ffi_headers``
 
 docs/design/export-rows.md explains why the rows exist.
 """
@@ -32,13 +33,14 @@ _SECTIONS = ("tvm_ffi_exports", "tvm_ffi_headers")
 _PRINTER = TypePrinter(type_key_to_index)
 _MAX_TYPE = 10_000  # characters; real C++ types are shorter
 _MAX_DECLARATION = 1_000_000
-_MAX_NESTING = 32  # levels of metadata; the printer indents each level
-SIGNATURES = ("declaration", "signature", "metadata")  # kinds with a signature
+_MAX_NESTING = 32  # levels of JSON values in metadata; the printer indents each level
+SIGNATURES = ("declaration", "signature", "metadata")  # kinds of rows that have a signature
 _KINDS = (*SIGNATURES, "doc", "abi")
 _LEVEL = re.compile(r"\d{1,5}(?:\.\d{1,5}){2}")
 _FTYPE = re.compile(r"\[(?:with )?FType = ")
 _OTHER_PARAMETER = re.compile(r"; \w+ = ")
-# Replacements for compilers' spellings of the same type, so that signatures can be compared.
+# Patterns and replacements that unify compilers' spellings of C++ types, so that signatures can be
+# compared.
 _SPELLINGS = (
     (re.compile(r"std::(?:__cxx11::|__1::)?basic_string<char>"), "std::string"),
     (re.compile(r"\btvm::ffi::"), ""),
@@ -53,7 +55,7 @@ _SPELLINGS = (
 
 
 def exported_texts(image: Image) -> dict[str, dict[str, str]]:
-    """Return the texts of all rows, by function name and kind."""
+    """Return the texts of all export rows of a library, by function name and kind."""
     texts: dict[str, dict[str, str]] = {}
     for section in filter(None, map(image.section, _SECTIONS)):
         addresses = image.addresses_in(section)
@@ -65,15 +67,15 @@ def exported_texts(image: Image) -> dict[str, dict[str, str]]:
 
 
 def declared_level(texts: dict[str, dict[str, str]]) -> str | None:
-    """Return the ABI level in the rows; None if it is absent."""
+    """Return the ABI level in the row of kind ``abi``; None if there is no such row."""
     level = texts.get("", {}).get("abi")
     return level if level and _LEVEL.fullmatch(level) else None
 
 
 def signature_of(name: str, texts: dict[str, str]) -> str | None:
-    """Return the parameters and result of a function; None if the rows do not contain them.
+    """Return the parameters and result of a function; None if its rows do not contain them.
 
-    Sources in order of precedence: the declaration, the metadata, the C++ type.
+    The declaration takes precedence over the metadata, which take precedence over the C++ type.
     """
     metadata = parsed_metadata(texts) or {}
     declaration = texts.get("declaration", metadata.get("signature"))
@@ -86,7 +88,7 @@ def signature_of(name: str, texts: dict[str, str]) -> str | None:
 
 
 def parsed_metadata(texts: dict[str, str]) -> dict[str, Any] | None:
-    """Return the metadata; None if they are absent, not JSON, or nested too deep."""
+    """Return the metadata of a function; None if they are absent, not JSON, or nested too deep."""
     try:
         metadata = parse_metadata(texts["metadata"]) if texts.get("metadata") else None
     except ValueError:
@@ -104,7 +106,10 @@ def _is_nested_too_deep(metadata: Any) -> bool:
 
 
 def _signature_of_declaration(name: str, text: Any, metadata: Mapping[str, Any]) -> str | None:
-    """Return the signature of a declaration without name and documentation."""
+    """Return the signature in a declaration, without function name and documentation.
+
+    Return None if the declaration is malformed.
+    """
     if not isinstance(text, str) or len(text) > _MAX_DECLARATION:
         return None
     try:
@@ -118,12 +123,12 @@ def _signature_of_metadata(metadata: dict[str, Any]) -> str | None:
     function = declared_function(metadata, Schema)
     try:
         return None if function is None else _PRINTER.signature(function)
-    except RecursionError:  # printing may need a deeper stack than parsing
+    except RecursionError:  # printing nested types may need a deeper stack than parsing them
         return None
 
 
 def _signature_of_cpp(text: str) -> str | None:
-    """Return the C++ parameters and result of a function type ``result(parameters)``."""
+    """Return ``(parameters) -> result`` for a C++ function type ``result(parameters)``."""
     function = _function_type_in(text)
     if function is None:
         return None
@@ -134,7 +139,7 @@ def _signature_of_cpp(text: str) -> str | None:
 
 
 def _function_type_in(text: str) -> str | None:
-    """Return the template argument ``FType`` in a compiler's name of a template.
+    """Return the template argument ``FType`` in the text of ``__PRETTY_FUNCTION__``.
 
     GCC writes ``... [with FType = int(long int); X = Y]``, Clang ``... [FType = int (long)]``.
     """
@@ -147,7 +152,7 @@ def _function_type_in(text: str) -> str | None:
 
 
 def _start_of_parameters(function: str) -> int | None:
-    """Return the index of the opening parenthesis that matches a final ``)``; None without one."""
+    """Return the index of the ``(`` that matches the ``)`` at the end; None without a match."""
     depth = 0
     for at in range(len(function) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(function[at], 0)

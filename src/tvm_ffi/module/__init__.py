@@ -42,7 +42,7 @@ __getattr__ = late_attributes(
     },
 )
 
-# Members of ModulePropertyMask, copied so that enum need not be loaded; a test compares them.
+# Copies of members of `ModulePropertyMask`, to avoid importing `enum`; a test compares both.
 _BINARY_SERIALIZABLE, _RUNNABLE, _COMPILATION_EXPORTABLE = 1, 2, 4
 
 
@@ -55,15 +55,15 @@ class Module(Object):
 
     Notes
     -----
-    A function keeps its module alive, and a loaded library stays mapped until the process ends, so
-    results of its functions may outlive both.
+    A function keeps its module alive.  A loaded library stays mapped until the process ends, so
+    results of functions may outlive the functions and the module.
 
     A function whose name is an attribute of the class, such as ``kind``, is accessible by
     ``module["kind"]`` only.
 
-    Pickling a module stores the path of its file, which must exist where the pickle is loaded.
-    Imported modules are stored only if they differ from those that the file embeds.  `copy.copy`
-    and `copy.deepcopy` return the module itself.
+    The pickle of a module contains the path of its file, which must exist where the pickle is
+    loaded.  Imported modules are pickled only if they differ from those embedded in the file.
+    `copy.copy` and `copy.deepcopy` return the module itself.
     """
 
     __slots__ = ("__dict__",)
@@ -95,8 +95,8 @@ class Module(Object):
     def functions(self) -> tuple[str, ...]:
         """Names of the module's functions in alphabetical order, without those of its imports.
 
-        No function of the module is called: the names of a library are read from its symbol table.
-        Empty for kinds without a listing function.
+        The function names of a library are read from its symbol table.  For a module kind that does
+        not list its functions, the tuple is empty.
         """
         return self._function_names()
 
@@ -137,7 +137,7 @@ class Module(Object):
     def get_function_metadata(
         self, name: str, query_imports: bool = False
     ) -> dict[str, Any] | None:
-        """Return the metadata of a function; None if the module has none."""
+        """Return the metadata of a function; None if the module has no metadata for it."""
         import json
 
         text: str | None = _ffi_api.ModuleGetFunctionMetadata(self, name, query_imports)
@@ -155,31 +155,33 @@ class Module(Object):
     def get_function_signature(self, name: str, query_imports: bool = False) -> Signature | None:
         """Return the signature of a function; None if it is unknown.
 
-        Sources in order of precedence: `describe`, the side file (see `load_module`), the metadata
-        in the library.
+        A signature that `describe` has set takes precedence over the side file of the library (see
+        `load_module`), which takes precedence over the metadata in the library.
 
         Warns
         -----
         RuntimeWarning
-            If the metadata in the library are damaged; once per function.
+            If the metadata in the library are damaged.  The warning is issued once per function.
         """
         from ._signatures import signature_of
 
         return signature_of(self, name, query_imports)
 
     def describe(self, signatures: Mapping[str, Signature | str]) -> None:
-        """Set the signatures of functions, if the library lacks them or has wrong ones.
+        """Set the signatures of functions whose signature in the library is missing or wrong.
 
         Parameters
         ----------
         signatures : mapping of str to Signature or str
-            Signatures by function name.  Functions of imported modules are not included.
+            Signatures by function name.  The functions must be those of this module, not of its
+            imports.
 
         Raises
         ------
         ValueError
-            If the module lacks a function, or a signature is malformed, has another name, or
-            contradicts the metadata.  The message lists all problems; no signature is changed.
+            If the module lacks a function, or a signature is malformed, has another function name,
+            or contradicts the metadata in the library.  The message lists all problems; no
+            signature is changed.
 
         Notes
         -----
@@ -196,7 +198,7 @@ class Module(Object):
         describe(self, signatures)
 
     def import_module(self, module: Module) -> None:
-        """Add an import: `get_function` with ``query_imports=True`` then searches `module` too.
+        """Add `module` to the imports, which `get_function` with ``query_imports=True`` searches.
 
         Raises
         ------
@@ -205,7 +207,8 @@ class Module(Object):
 
         Notes
         -----
-        The time is proportional to the number of modules that `module` imports transitively.
+        The running time is proportional to the number of modules that `module` imports, directly or
+        indirectly.
         """
         _ffi_api.ModuleImportModule(self, module)
 
@@ -214,7 +217,7 @@ class Module(Object):
         _ffi_api.ModuleClearImports(self)
 
     def inspect_source(self, fmt: str = "") -> str:
-        """Return the source of the module in a format; an empty string if it has none."""
+        """Return the source text of the module in a format; an empty string if it has none."""
         source: str = _ffi_api.ModuleInspectSource(self, fmt)
         return source
 
@@ -228,13 +231,13 @@ class Module(Object):
         _ffi_api.ModuleWriteToFile(self, file_name, fmt)
 
     def save_to_bytes(self) -> bytes:
-        """Serialize the module, without its imports, for the loader of its kind.
+        """Serialize the module, without its imports, to bytes that the loader of its kind reads.
 
         Raises
         ------
         RuntimeError
-            If the kind does not support serialization, see `is_binary_serializable`.  Modules of
-            kind ``"library"`` do not: their content is their file.
+            If the module is not binary serializable.  Modules of kind ``"library"`` are not: their
+            file contains their code.
         """
         return bytes(get_global_func("pytvmffi.ModuleSaveToBytes")(self))
 
@@ -267,7 +270,8 @@ class Module(Object):
         return module
 
     def __getattr__(self, name: str) -> Function:
-        # Called for attributes that do not exist yet; the function is stored in the instance.
+        # Called only if the instance has no attribute `name`.  Storing the function makes later
+        # access faster.
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         function = self.get_function(name)
@@ -278,9 +282,10 @@ class Module(Object):
         if not isinstance(name, str):
             raise ValueError(f"module index: expected a function name, got {type(name).__name__}")
         if hasattr(type(self), name) or (name.startswith("__") and name.endswith("__")):
-            return self.get_function(name)  # not stored: it would hide an attribute of the class
+            # Do not store the function in the instance, where it would hide the class attribute.
+            return self.get_function(name)
         known = self.__dict__.get(name)
-        if isinstance(known, Function) and known.__chandle__():  # not emptied by a move
+        if isinstance(known, Function) and known.__chandle__():  # has not been moved
             return known
         function = self.get_function(name)
         if known is None or isinstance(known, Function):
@@ -317,7 +322,7 @@ class Module(Object):
 
 
 class ModuleState:
-    """State that a native module owns, if its kind is implemented in Python."""
+    """Base class of the Python state that the native module of a custom module owns."""
 
     __slots__ = ()
 
@@ -326,29 +331,30 @@ class ModuleState:
         raise NotImplementedError
 
 
-_state_of: Any = get_global_func("pytvmffi.ModuleState")  # returns None for other kinds
+# Returns the Python state of a custom module, None for modules that are not implemented in Python.
+_state_of: Any = get_global_func("pytvmffi.ModuleState")
 
 
 # ---- Load records --------------------------------------------------------------------------------
 
 
 class _LoadRecord:
-    """The call that loaded a module, for pickles and messages; attached to the native module."""
+    """The call that loaded a module, attached to the native module for pickles and messages."""
 
     __slots__ = ("argument", "imports", "load")
 
     def __init__(self, load: Callable[[str], Module], argument: str, imports: list[int]) -> None:
         self.load = load
-        self.argument = argument  # of `load`: a path or a symbol prefix
-        self.imports = imports  # addresses of the imported modules after loading
+        self.argument = argument  # argument of `load`: a path or a symbol prefix
+        self.imports = imports  # addresses of the modules that were imported after loading
 
 
-# Loaded modules by `load` and `argument`; references are weak.
+# Weak references to loaded modules, by the `load` and `argument` of their load records.
 _loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
 
 
 def _record_load(module: Module, load: Callable[[str], Module], argument: str) -> Module:
-    """Attach a load record to a module."""
+    """Attach a load record to a module, unless it has one; return the module."""
     if get_object_metadata(module) is None:
         reference = set_object_metadata(
             module, _LoadRecord(load, argument, _addresses(_get_imports(module)))
@@ -359,27 +365,28 @@ def _record_load(module: Module, load: Callable[[str], Module], argument: str) -
 
 
 def _imports_unchanged(module: Module) -> bool:
-    """Return True if the imports are the same as after loading."""
+    """Return True if a loaded module has the same imports as immediately after loading."""
     return bool(_addresses(module.imports) == get_object_metadata(module).imports)
 
 
 def _find_loaded(load: Callable[[str], Module], argument: str) -> Module | None:
-    """Return the first module loaded by this call that is still alive, or None."""
+    """Return the module that ``load(argument)`` has loaded first; None if it is not alive."""
     reference = _loaded.get((load, argument))
     return None if reference is None else reference()
 
 
-# Modules loaded with `keep_module_alive`, by path, each with the status of the file at loading.
+# Modules loaded with `keep_module_alive`, by path, each with the `os.stat` result of its file
+# before loading.
 _resident_libraries: dict[str, tuple[NativeReference, os.stat_result]] = {}
 
 
 def _status_of(file: str) -> os.stat_result | None:
-    """Return the status of a file; None for a name without a slash or a missing file."""
+    """Return ``os.stat(file)``; None for a name without a slash or a missing file."""
     if os.sep not in file:
         return None
     try:
         return os.stat(file)  # noqa: PTH116  (importing pathlib is slow)
-    except (OSError, ValueError):  # the loader reports the error
+    except (OSError, ValueError):  # the dynamic loader will report the problem
         return None
 
 
@@ -393,7 +400,7 @@ def _find_resident(path: str, status: os.stat_result) -> Module | None:
     return module
 
 
-# Fields of the status that change if the file is modified or replaced.
+# Fields of `os.stat_result` that change if the file is modified or replaced.
 _FILE_CHANGES = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 
 
@@ -408,7 +415,7 @@ def file_of(module: Module) -> str | None:
 
 
 def _reduce(module: Module) -> Any:
-    imports = module.imports  # raises ValueError for an empty wrapper
+    imports = module.imports  # raises ValueError if the native module was moved out of the wrapper
     record: _LoadRecord | None = get_object_metadata(module)
     if record is None:
         raise TypeError(
@@ -422,7 +429,7 @@ def _reduce(module: Module) -> Any:
 def find_again(
     load: Callable[[str], Module], argument: str, imports: list[Module] | None
 ) -> Module:
-    """Return the module of a pickle: one that is already loaded, or a newly loaded one.
+    """Return the module that a pickle names: a module that is already loaded, or a new one.
 
     Pickles contain the name of this function.
     """
@@ -435,7 +442,7 @@ def find_again(
         if known is not None and _imports_unchanged(known):
             return known
         return load(argument)
-    # A new module, as its imports differ from those of the loaded one.
+    # Load a new module, because its imports will differ from those of a module loaded already.
     is_file = load is load_module
     module = (
         _load_file(argument, argument, True, _status_of(argument)) if is_file else load(argument)
@@ -457,7 +464,7 @@ def load_of_kind(cls: Any, data: bytes) -> Module:
 
 
 def restore_module(cls: Any, data: bytes, imports: list[Module]) -> Module:
-    """Return the custom module of a pickle.
+    """Return the custom module that a pickle contains.
 
     Pickles contain the name of this function.
     """
@@ -473,29 +480,30 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     Parameters
     ----------
     path : str or os.PathLike
-        Path of the file; its suffix selects the loader.  The dynamic loader searches for a name
-        without a slash, but not in the working directory; write ``"./softmax.so"`` for a file
-        there.
+        Path of the file; its suffix selects the module loader.  The dynamic loader of the system
+        searches for a name without a slash, but not in the working directory: write
+        ``"./softmax.so"`` for a file there.
     keep_module_alive : bool
-        Whether to keep the module object until the process ends.  Such a library is loaded once:
-        the same module is returned as long as its file and its imports do not change.
+        Whether to keep the native module until the process ends.  If so, further calls return the
+        same module as long as the file and the imports do not change.
 
     Raises
     ------
     RuntimeError
         If the file cannot be loaded, or no loader is registered for the suffix.
     ValueError
-        If the side file is malformed or belongs to another library.
+        If the side file is malformed or names functions that the library does not have.
 
     Notes
     -----
-    If `path` has a slash and a side file ``libfoo.signatures`` exists next to ``libfoo.so``, its
-    signatures are passed to `Module.describe`.
+    A side file has signatures of functions: if `path` has a slash and ``libfoo.signatures`` exists
+    next to ``libfoo.so``, the signatures in it are passed to `Module.describe`.
     """
     file = os.fspath(path)
-    # The loader searches for a name without a slash again each time.
+    # Keep a name without a slash: the dynamic loader searches for it on each call.
     resolved = _absolute(file) if os.sep in file else file
-    # Read before loading: if the file is replaced during loading, the next call loads it again.
+    # Read the status before loading: if the file is replaced during loading, the next call loads
+    # it again.
     status = _status_of(file)
     if status is not None and keep_module_alive and resolved in _resident_libraries:
         known = _find_resident(resolved, status)
@@ -508,7 +516,7 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
 
 
 def _absolute(file: str) -> str:
-    """Return ``os.path.abspath(file)``; faster if the path is absolute and normalized."""
+    """Return ``os.path.abspath(file)``, but faster if the path is absolute and normalized."""
     is_plain = type(file) is str and file[0] == "/" and file[-1] != "/"
     if is_plain and "/." not in file and "//" not in file:
         return file
@@ -520,7 +528,8 @@ def _load_file(
 ) -> Module:
     if status is not None:
         _check_regular(file, status)
-    # Paths are bytes, which Python decodes with surrogates for invalid UTF-8.
+    # Pass a path that is not ASCII as bytes: Python's str may contain surrogates for bytes that
+    # are not UTF-8.
     name = file if file.isascii() else NativeText(os.fsencode(file))
     try:
         module: Module = _ffi_api.ModuleLoadFromFile(name)
@@ -537,15 +546,15 @@ def _load_file(
 
 
 def _check_regular(file: str, status: os.stat_result) -> None:
-    """Raise RuntimeError for a FIFO, device or socket, on which the loader could hang."""
+    """Raise RuntimeError if `file` is a FIFO, device or socket, on which the loader could hang."""
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise RuntimeError(f"{file} cannot be loaded: it is not a regular file")
 
 
 def _read_side_file(module: Module, path: str) -> None:
-    """Set the signatures in the side file of a library, if it exists."""
+    """Describe a module by the side file with signatures next to its library, if it exists."""
     side_file = path.rpartition(".")[0] + ".signatures"
-    if not os.access(side_file, os.F_OK):  # takes half the time of a caught exception
+    if not os.access(side_file, os.F_OK):  # twice as fast as catching the exception of `open`
         return
     from ._signatures import describe_from_file
 
@@ -558,7 +567,8 @@ def system_lib(symbol_prefix: str = "") -> Module:
     Parameters
     ----------
     symbol_prefix : str
-        Prefix of the symbols of the module.  Each prefix has one module.
+        Prefix of the symbols of the module's functions.  Calls with the same prefix return the
+        same module.
     """
     module: Module = _ffi_api.SystemLib(symbol_prefix)
     return _record_load(module, system_lib, symbol_prefix)
@@ -567,7 +577,7 @@ def system_lib(symbol_prefix: str = "") -> Module:
 def _register() -> FieldGetter:
     """Register `Module` for its native type; return the getter of its field ``imports_``."""
     index = type_key_to_index("ffi.Module")
-    assert index is not None  # one of the built-in types
+    assert index is not None  # the runtime registers built-in types at start
     register_class(index, Module)
     attach_lazy_type_info("ffi.Module", Module)
     getter: FieldGetter = next(

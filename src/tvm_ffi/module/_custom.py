@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Custom modules: module kinds that are implemented in Python (`CustomModule`).
 
-The native module owns a state: the class and the ``__dict__`` of its Python object.  The Python
-object owns the native module.  If the object has been destroyed when native code returns the module
-to Python, a new object is created from the state.  At most one object exists at a time.
+A custom module consists of a Python object and a native module.  The Python object owns a reference
+to the native module, which owns the Python state: the class and the ``__dict__`` of the object.  If
+the object has been destroyed when native code returns the module to Python, a new object is created
+from the state.  At most one object exists at a time.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from ._property_mask import ModulePropertyMask
 
 __all__ = ["CustomModule"]
 
-# By name of the C++ method: the Python method, and a function that C++ calls with the module and
-# the arguments of the C++ method.
+# For each C++ method of a module: the name of the Python method that overrides it, and the function
+# that C++ calls with the module and the arguments of the C++ method.
 _native_methods: dict[str, tuple[str, Callable[..., Any]]]
 
 
 class _OwnNames:
-    """Descriptor of `CustomModule.functions`; an attribute of the instance takes precedence."""
+    """Descriptor of `CustomModule.functions`; an attribute in the ``__dict__`` takes precedence."""
 
     def __get__(self, module: CustomModule | None, owner: type) -> Any:
         return self if module is None else module._function_names()
@@ -42,15 +43,15 @@ class _OwnNames:
 class CustomModule(Module, StateOwner):
     """Base class of modules that are implemented in Python.
 
-    A subclass has a kind and overrides methods, at least `find_function`.  Each instance is a
-    native module: other modules can import it, and native code can call its functions.  Native code
-    returns the same Python object.
+    A subclass declares a module kind and overrides methods, at least `find_function`.  Each
+    instance is a native module: other modules can import it, and native code can call its
+    functions.  When native code returns the module to Python, the result is the same object.
 
     Parameters of the class
     -----------------------
     kind : str
-        Name of the kind.  If omitted, the kind is inherited; a class without a kind cannot be
-        instantiated.
+        Name of the module kind.  If omitted, the kind is inherited; a class without a kind cannot
+        be instantiated.
     properties : ModulePropertyMask, optional
         Capabilities of the modules.  By default ``RUNNABLE`` if `find_function` is overridden, and
         ``BINARY_SERIALIZABLE`` if `save_to_bytes` is overridden.
@@ -60,8 +61,8 @@ class CustomModule(Module, StateOwner):
     Defining a class with a class method ``load_from_bytes(data)`` registers it as the loader of the
     kind, the global function ``ffi.Module.load_from_bytes.KIND``.
 
-    Methods may be called on any thread.  Callers in Python receive their exceptions unchanged.  All
-    state of an instance must be in its ``__dict__``: if native code keeps the module after the
+    Methods may be called on any thread.  Callers in Python receive exceptions of methods unchanged.
+    All state of an instance must be in its ``__dict__``: if native code keeps the module after the
     instance is destroyed, a new instance gets the ``__dict__`` and `__init__` is not called.
 
     Examples
@@ -82,7 +83,7 @@ class CustomModule(Module, StateOwner):
     'Hello, world!'
     """
 
-    __module__ = "tvm_ffi.module"  # its public module
+    __module__ = "tvm_ffi.module"  # the public path of the class
     __slots__ = ()
     _kind: ClassVar[str | None] = None
     _properties: ClassVar[int | None] = None
@@ -111,7 +112,8 @@ class CustomModule(Module, StateOwner):
             raise TypeError(f"{cls.__name__} has no kind; use class {cls.__name__}(..., kind=...)")
         self = super().__new__(cls)
         state = _State(self)
-        # Converting the result to Python moves its handle into `self`, see `_State.module_of`.
+        # `_new_native` returns the native module; its conversion to Python moves the handle into
+        # `self`, see `_State.module_of`.
         _new_native(cls._kind, _properties_of(cls), opaque_object(state), _methods_of(cls))
         set_module_state(self, state)
         return self
@@ -122,33 +124,34 @@ class CustomModule(Module, StateOwner):
     # ---- Methods to override ----------------------------------------------------------------
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the function of this name, or None.
+        """Return the function of this name; None if the module has no such function.
 
         `get_function` calls this method, then searches the imports if ``query_imports`` is true.
         """
         return None
 
     def function_names(self) -> Sequence[str]:
-        """Return the names of known functions, for `functions`, ``dir`` and completion."""
+        """Return the names of the functions, for `functions`, ``dir`` and tab completion."""
         return ()
 
     def find_function_doc(self, name: str) -> str | None:
-        """Return the documentation of the function of this name, or None."""
+        """Return the documentation of the function of this name; None if it has none."""
         return None
 
     def find_function_metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata of the function of this name, or None.
+        """Return the metadata of the function of this name; None if it has none.
 
-        The dict must be JSON serializable.  The key ``"type_schema"`` has the function's types.
+        The dict must be JSON serializable.  Its key ``"type_schema"`` has the parameter and result
+        types of the function.
         """
         return None
 
     def save_to_bytes(self) -> bytes:
-        """Serialize the module for ``load_from_bytes`` of the class."""
+        """Serialize the module to bytes that the class method ``load_from_bytes`` accepts."""
         raise _lacks(self, "SaveToBytes")
 
     def inspect_source(self, fmt: str = "") -> str:
-        """Return the source of the module in a format; an empty string if it has none."""
+        """Return the source text of the module in a format; an empty string if it has none."""
         return ""
 
     def get_write_formats(self) -> Sequence[str]:  # type: ignore[override]
@@ -156,10 +159,10 @@ class CustomModule(Module, StateOwner):
         return []
 
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
-        """Write the module to a file."""
+        """Write the module to a file in a format of `get_write_formats`."""
         raise _lacks(self, "WriteToFile")
 
-    # ---- Access from Python ------------------------------------------------------------------
+    # ---- Attributes and pickling -------------------------------------------------------------
 
     functions = _OwnNames()
 
@@ -170,14 +173,15 @@ class CustomModule(Module, StateOwner):
         return tuple(names)
 
     def __getitem__(self, name: str) -> Any:
-        # As in `__getattr__`, functions are not stored in the instance.
+        # Functions are not stored in the instance, as in `__getattr__`.
         if not isinstance(name, str):
             return super().__getitem__(name)
         return self.get_function(name)
 
     def __getattr__(self, name: str) -> Any:
-        # Functions are not stored in the instance, since they may refer to it.  A name that
-        # `find_function` itself looks up is a missing attribute, not a function.
+        # Functions are not stored in the instance: they may refer to it, which would be a reference
+        # cycle.  While `find_function` runs, a missing name is a missing attribute, not a function;
+        # otherwise `find_function` would call itself.
         if (name.startswith("__") and name.endswith("__")) or _searching.is_in(self):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return self.get_function(name)
@@ -190,7 +194,7 @@ class CustomModule(Module, StateOwner):
 
 
 class _State(ModuleState):
-    """Class and attributes of a custom module, owned by the native module."""
+    """Class and attributes of a custom module's Python object, owned by the native module."""
 
     __slots__ = ("attributes", "cls", "lock", "wrapper")
 
@@ -198,7 +202,7 @@ class _State(ModuleState):
         self.cls = type(module)
         self.attributes = module.__dict__
         self.wrapper = ref(module)
-        self.lock = RLock()  # reentrant: a finalizer may need the module during `module_of`
+        self.lock = RLock()  # reentrant: a finalizer that runs during `module_of` may call it again
 
     def module_of(self, obj: CObject) -> CustomModule:
         """Return the Python object of the native module that `obj` references."""
@@ -210,13 +214,13 @@ class _State(ModuleState):
                 module.__move_handle_from__(obj)
                 set_module_state(module, self)
                 self.wrapper = ref(module)
-            elif not module.__chandle__():  # emptied by a move
+            elif not module.__chandle__():  # the native module was moved out of the object
                 module.__move_handle_from__(obj)
             return module
 
 
 class _Searching:
-    """For each thread, the stack of modules whose `find_function` is running."""
+    """The modules whose `find_function` is running, as a stack per thread."""
 
     def __init__(self) -> None:
         from threading import local
@@ -244,7 +248,7 @@ class _Searching:
 _searching = _Searching()
 
 
-# ---- Classes -------------------------------------------------------------------------------------
+# ---- Class options and loaders -------------------------------------------------------------------
 
 
 def _lacks(module: CustomModule, ability: str) -> RuntimeError:
@@ -274,7 +278,7 @@ def _properties_of(cls: type[CustomModule]) -> int:
 
 
 def _methods_of(cls: type[CustomModule]) -> dict[str, Callable[..., Any]]:
-    """Return the functions that native code calls, for the methods that the class overrides."""
+    """Return the functions of `_native_methods` for the Python methods that a class overrides."""
     if cls._methods is None:
         cls._methods = {
             native: call
@@ -285,12 +289,12 @@ def _methods_of(cls: type[CustomModule]) -> dict[str, Callable[..., Any]]:
 
 
 def _register_loader(cls: type[CustomModule], kind: str) -> None:
-    """Register the class as loader of its kind if it has ``load_from_bytes``."""
+    """Register a class as the loader of its module kind if it has ``load_from_bytes``."""
     if not hasattr(cls, "load_from_bytes"):
         return
     name = f"ffi.Module.load_from_bytes.{kind}"
     known = _loaders.get(kind)
-    # The same class may be defined again, by a notebook cell or a reload.
+    # A notebook cell or `importlib.reload` may define the same class again.
     is_redefined = known is not None and _qualified_name(known) == _qualified_name(cls)
     register_global_func(name, lambda data: load_of_kind(cls, data), override=is_redefined)
     _loaders[kind] = cls

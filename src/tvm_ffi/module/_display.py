@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Function names, ``dir`` and ``repr`` of modules.  No function of the module is called."""
+"""Function names, ``dir`` and ``repr`` of modules, obtained without calling their functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _MAX_SHOWN = 5  # function names in the repr of a module
 def listed_function_names(module: Module) -> tuple[str, ...]:
     """Return the function names of a module according to its kind's listing function.
 
-    It is the global function ``pytvmffi.Module.function_names.KIND``; without one, return ``()``.
+    The listing function of the module kind KIND is the global function
+    ``pytvmffi.Module.function_names.KIND``.  Return ``()`` if the kind has none.
     """
     name = f"pytvmffi.Module.function_names.{module.kind}"
     list_names: Any = get_global_func(name, allow_missing=True)
@@ -29,16 +30,16 @@ def listed_function_names(module: Module) -> tuple[str, ...]:
 def known_functions(module: Module) -> tuple[str, ...]:
     """Return the function names of a module, or ``()`` if listing them raises.
 
-    Unlike `Module.functions`, an attribute of the instance cannot hide the result.
+    Unlike ``module.functions``, the result does not depend on attributes of the instance.
     """
     try:
         return module._function_names()
-    except Exception:  # third-party code may implement the kind
+    except Exception:  # the module kind may be third-party code
         return ()
 
 
 def dir_names(module: Module, attributes: list[str]) -> list[str]:
-    """Return the names for ``dir``: attributes, and functions whose names are identifiers."""
+    """Return the names for ``dir``: attributes, and function names that are identifiers."""
     functions = (name for name in known_functions(module) if name.isidentifier())
     return sorted({*attributes, *functions})
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures of a module's functions: of the library, of `Module.describe`, or of a side file.
+"""Signatures of a module's functions: from its library, from `Module.describe` or a side file.
 
-Signatures given by the user are stored in the native module and take precedence over those of the
-library, so that all readers find them: existing wrappers, importing modules, other languages.
+Signatures from the user (`Module.describe`, side file) take precedence over those in the library.
+They are stored in the native module, where existing function wrappers, importing modules and other
+languages find them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from . import Module
 
 __all__ = ["describe", "describe_from_file", "signature_of"]
 
-_MAX_BYTES = 1 << 24  # of a side file
+_MAX_BYTES = 1 << 24  # maximum size of a side file
 
 
 def signature_of(module: Module, name: str, query_imports: bool) -> Signature | None:
@@ -35,7 +36,7 @@ def signature_of(module: Module, name: str, query_imports: bool) -> Signature | 
 
 
 def display_name(module: Module) -> str:
-    """Return the name of a module in messages: its path, or its kind if it has none."""
+    """Return the name of a module for messages: its path, or its kind if it has no path."""
     record = get_object_metadata(module)
     return (
         str(record.argument) if record is not None and record.argument else f"Module[{module.kind}]"
@@ -49,7 +50,8 @@ def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
     """Set the signatures of functions, all of them or none; see `Module.describe`."""
     if not isinstance(signatures, Mapping):
         raise TypeError(
-            f"expected a mapping from function names to signatures, got {type(signatures).__name__}"
+            "Module.describe: expected a mapping from function names to signatures, got "
+            f"{type(signatures).__name__}"
         )
     described: dict[str, tuple[Signature, str]] = {}
     problems = []
@@ -67,7 +69,10 @@ def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
 
 
 def _validated(module: Module, name: str, description: Signature | str) -> tuple[Signature, str]:
-    """Check a signature against a function; return it with the combined metadata text."""
+    """Check the user's signature of a function against the metadata in the library.
+
+    Return the signature, and the text of the metadata that combines both.
+    """
     if not isinstance(name, str):
         raise TypeError(f"expected a str as function name, got {type(name).__name__}")
     if not module.implements_function(name):
@@ -80,9 +85,9 @@ def _validated(module: Module, name: str, description: Signature | str) -> tuple
 
 
 def _library_metadata(module: Module, name: str) -> dict[str, Any]:
-    """Return the metadata that the library has for a function; ``{}`` if they are damaged.
+    """Return the metadata in the library for a function; ``{}`` if they are damaged.
 
-    Users call `Module.describe` to replace damaged metadata, so damage must not raise here.
+    Do not raise an error for damaged metadata: `Module.describe` may be called to replace them.
     """
     get_metadata: Any = get_global_func("pytvmffi.ModuleGetOwnFunctionMetadata")
     try:
@@ -102,8 +107,8 @@ def describe_from_file(module: Module, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     ValueError
-        If the file is not UTF-8, or an entry is malformed or names no function of the module; the
-        message has the line numbers.
+        If the file is not UTF-8, or a signature in it is malformed or names no function of the
+        module; the message has the line numbers.
     OSError
         If the file cannot be read.
     """
@@ -135,9 +140,9 @@ def _check_entry(module: Module, signature: Signature, others: Mapping[str, Sign
 
 
 def _entries(text: str) -> list[tuple[int, str]]:
-    """Return the entries of a side file, each with the number of its first line.
+    """Return the signature texts in a side file, each with the number of its first line.
 
-    An entry begins in the first column.  Lines that begin with white space or a closing bracket
+    A signature begins in the first column.  Lines that begin with white space or a closing bracket
     continue it.
     """
     entries: list[tuple[int, list[str]]] = []

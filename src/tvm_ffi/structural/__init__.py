@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Structural equality, hash, traversal and rewriting of values by their reflected fields.
 
-Compilers represent programs as such values: trees and graphs of objects.  Variables are compared by
-the position of their definition, not by name.
+Compilers represent programs as trees and graphs of objects, to which these functions apply.
+Variables are compared by the position of their definition, not by name.
 """
 
 from ._comparison import (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callbacks of structural traversals, selected by the type of the value."""
+"""Callbacks of structural traversals, each for the values of a type."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from .._types.schema import TypeSchema
 from ._kinds import DefRegionKind, WalkOrder
 
 Callback = Callable[..., Any]
-# A callable for all values, or pairs of a type (or a tuple of types) and a callable.
+# Callbacks as users pass them: a callable for all values, or pairs of a type (or a tuple of types)
+# and a callable.
 Callbacks = Union[Callback, tuple[Any, ...], Sequence[Any]]
 
-# Pairs of a type index and a callable, the form of native traversals.
+# Callbacks as native traversals take them: pairs of a type index and a callable.
 IndexedCallbacks = list[tuple[int, Callback]]
 
 _ANY_INDEX = -1
@@ -24,12 +25,12 @@ _ORDERS = {"pre": WalkOrder.PREORDER, "post": WalkOrder.POSTORDER}
 def native_walk_arguments(
     function: str, callbacks: Callbacks, with_def_region_kind: Callbacks, order: str | WalkOrder
 ) -> tuple[IndexedCallbacks, IndexedCallbacks, int]:
-    """Return both lists of callbacks and the order as a number.
+    """Return the arguments of a native walk: two lists of callbacks, and the order as an int.
 
     Raises
     ------
     TypeError
-        For the reasons of `by_type_index`.
+        If callbacks are invalid, see `by_type_index`.
     ValueError
         If `order` is invalid.
     """
@@ -47,19 +48,19 @@ def _with_region_kind(callback: Callback) -> Callback:
 
 
 def by_type_index(function: str, callbacks: Callbacks) -> IndexedCallbacks:
-    """Return callbacks with the type indices of the values that they accept.
+    """Return pairs of a type index and the callback for values of this type.
 
     Parameters
     ----------
     function : str
-        Name of the public function, for messages.
+        Name of the public function, for error messages.
     callbacks : callable, pair or sequence of pairs
-        The argument of the user.
+        The callbacks that the user has passed.
 
     Raises
     ------
     TypeError
-        If `callbacks` has another form, or a type is not the type of a value.
+        If `callbacks` has another form, or contains a type that no value has.
     """
     if callable(callbacks):
         return [(_ANY_INDEX, callbacks)]

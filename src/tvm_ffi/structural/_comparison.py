@@ -33,7 +33,7 @@ def structural_equal(
     Raises
     ------
     TypeError
-        If a type does not support structural comparison, such as a function.
+        If a value has a type without structural comparison, such as a function.
     ValueError
         If the values are nested too deep or contain themselves.
 
@@ -51,7 +51,9 @@ def structural_equal(
 def structural_hash(
     value: Any, map_free_vars: bool = False, skip_tensor_content: bool = False
 ) -> int:
-    """Return the structural hash; values that are structurally equal have the same hash.
+    """Return the structural hash of a value.
+
+    Values that are structurally equal have the same hash.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ def structural_hash(
     Returns
     -------
     int
-        A number from 0 to 2**64-1; it does not depend on the process.
+        The hash, from 0 to 2**64-1.  It is the same in all processes.
 
     Raises
     ------
@@ -112,14 +114,14 @@ class StructuralKey(Object):
     Parameters
     ----------
     key : object
-        The value.
+        The value to compare and hash.
 
     Attributes
     ----------
     key : object
         The value.
     hash_i64 : int
-        Its structural hash as a signed 64-bit integer, computed at construction.
+        Structural hash of the value as a signed 64-bit integer, computed at construction.
 
     Raises
     ------

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enumerations of structural traversals: order, result of a callback, modes and regions."""
+"""Enumerations of structural traversals: order, callback results, in-place mode, regions."""
 
 from enum import IntEnum
 
 
 class WalkOrder(IntEnum):
-    """Order of a walk: a value before or after its children."""
+    """Order of a walk: callbacks are called for a value before or after its children."""
 
     PREORDER = 0
     POSTORDER = 1
 
 
 class WalkResult(IntEnum):
-    """Result of a callback; in pre-order, `SKIP` leaves out the children of the value."""
+    """Result of a callback; in pre-order, `SKIP` means not to visit the children of the value."""
 
     ADVANCE = 0
     SKIP = 1
@@ -26,10 +26,11 @@ class InplaceMode(IntEnum):
 
 
 class DefRegionKind(IntEnum):
-    """Kind of the field that contains a value: whether it defines variables.
+    """Kind of definition region: whether variables in a field are defined there.
 
-    In `DEF_PATTERN` all variables at any depth are definitions; in `DEF_SIMPLE` only variables that
-    are values of the field itself or elements of its containers.
+    In a field of kind `DEF_PATTERN`, all variables at any depth are definitions.  In a field of
+    kind `DEF_SIMPLE`, only variables that are the value of the field or elements of its containers
+    are definitions.  In all other fields (`NONE`), variables are uses.
     """
 
     NONE = 0

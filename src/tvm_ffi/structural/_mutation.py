@@ -18,15 +18,18 @@ class StructuralMutator(Object):
     """The mutator of a traversal in progress, an argument of `structural_mutate` callbacks."""
 
     def mutate(self, value: Any) -> Any:
-        """Return the replacement of a value: by its callback, or by mutation of its children."""
+        """Return the replacement of a value.
+
+        It is the result of the callback for the value or, without one, of `default_mutate`.
+        """
         return _ffi_api.StructuralMutatorMutate(self, value)
 
     def default_mutate(self, value: Any) -> Any:
-        """Return the value with mutated children; the value itself if no child changes."""
+        """Return a value with mutated children; the value itself if no child changes."""
         return _ffi_api.StructuralMutatorDefaultMutate(self, value)
 
     def var_remap_get(self, var: Object) -> Any | None:
-        """Return the replacement of a variable that `var_remap_set` has set, or None."""
+        """Return the replacement that `var_remap_set` has set for a variable; None without one."""
         return _ffi_api.StructuralMutatorVarRemapGet(self, var)
 
     def var_remap_set(self, var: Object, mapped_value: Any) -> None:
@@ -34,18 +37,18 @@ class StructuralMutator(Object):
         _ffi_api.StructuralMutatorVarRemapSet(self, var, mapped_value)
 
     def def_region_kind(self) -> DefRegionKind:
-        """Return the kind of region of the value that is being mutated."""
+        """Return the kind of definition region of the value that is being mutated."""
         return DefRegionKind(_ffi_api.StructuralMutatorDefRegionKind(self))
 
     def with_def_region_kind(self, kind: int, callback: Callable[[], Any]) -> Any:
-        """Call ``callback()`` with another kind of region, and return its result.
+        """Call ``callback()`` with another kind of definition region; return its result.
 
         Parameters
         ----------
         kind : DefRegionKind
-            The kind.  `DEF_PATTERN` cannot be changed within a pattern.
+            The kind during the call.  Within a `DEF_PATTERN` region it cannot be changed.
         callback : callable
-            Called without arguments; it mutates values.
+            Function without parameters that mutates values by methods of this mutator.
         """
         return _ffi_api.StructuralMutatorWithDefRegionKind(self, kind, callback)
 
@@ -56,23 +59,23 @@ def structural_map(
     with_def_region_kind: Callbacks = (),
     order: str | WalkOrder = "post",
 ) -> Any:
-    """Return a value in which callbacks have replaced the value and its children.
+    """Return a value in which callbacks have replaced the root or children at any depth.
 
     The result shares unchanged children with the original, which is not modified.  If the children
     of a variable change at its definition, all uses refer to the same new variable.  A callback
-    that returns another variable is called for each occurrence; `structural_mutate` can store the
-    replacement, see `StructuralMutator.var_remap_set`.
+    that replaces a variable is called for each of its occurrences; `structural_mutate` can store
+    the replacement, see `StructuralMutator.var_remap_set`.
 
     Parameters
     ----------
     root : object
-        The value.  If passed as ``root._move()``, containers without other owners are modified in
-        place.
+        The value to rewrite.  If passed as ``root._move()``, containers without other owners are
+        modified in place.
     callbacks : callable, pair or sequence of pairs
-        See `structural_walk`.  Called with a value; returns the replacement.
+        See `structural_walk`.  A callback is called with a value and returns the replacement.
     with_def_region_kind : callable, pair or sequence of pairs
-        Additional callbacks, tried after `callbacks`; called with the value and its
-        `DefRegionKind`.
+        Additional callbacks, used for values without a callback in `callbacks`.  They are called
+        with the value and its `DefRegionKind`.
     order : {"post", "pre"} or WalkOrder
         ``"post"``: callbacks receive a value whose children are replaced already.  ``"pre"``:
         callbacks receive the original value, and children of the replacement are replaced next.
@@ -99,17 +102,17 @@ def structural_map(
 
 
 def structural_mutate(root: Any, callbacks: Callbacks = ()) -> Any:
-    """Return a replaced value, where callbacks control which children are mutated.
+    """Return a rewritten value, where callbacks control which children are mutated.
 
     Parameters
     ----------
     root : object
-        The value.  If passed as ``root._move()``, containers without other owners are modified in
-        place.
+        The value to rewrite.  If passed as ``root._move()``, containers without other owners are
+        modified in place.
     callbacks : callable, pair or sequence of pairs
-        See `structural_walk`.  Called with the value, the `StructuralMutator` and, if the callback
-        takes a third argument, the `InplaceMode`; returns the replacement.  Children are mutated
-        only if the callback calls ``mutator.default_mutate(value)``.
+        See `structural_walk`.  A callback is called with the value, the `StructuralMutator` and, if
+        it takes a third argument, the `InplaceMode`.  It returns the replacement.  The children of
+        the value are mutated only if it calls ``mutator.default_mutate(value)``.
 
     Returns
     -------
@@ -128,7 +131,7 @@ def structural_mutate(root: Any, callbacks: Callbacks = ()) -> Any:
 
 
 def _native_callback(callback: Callback) -> tuple[Callback, bool]:
-    """Return the callback in its native form, and True if it takes the `InplaceMode`."""
+    """Return the callable for native code, and True if the callback takes the `InplaceMode`."""
     if not _takes_mode(callback):
         return callback, False
     return lambda value, mutator, mode: callback(value, mutator, InplaceMode(mode)), True

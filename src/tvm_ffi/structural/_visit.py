@@ -22,7 +22,7 @@ class VisitInterrupt(Object):
     Parameters
     ----------
     value : object, optional
-        A value for the caller of the traversal.
+        A value that the caller of the traversal reads from the interrupt.
     """
 
     value: Any
@@ -33,12 +33,14 @@ class VisitInterrupt(Object):
 
 @register_object("ffi.VisitErrorContext", init=False)
 class VisitErrorContext(Object):
-    """Position of a failed callback; ``error.__tvm_ffi_error__.extra_context`` of the exception.
+    """Path to the value whose callback failed, as context of the error.
+
+    It is ``error.__tvm_ffi_error__.extra_context`` of the exception that a traversal raises.
 
     Attributes
     ----------
     reverse_visit_pattern : List
-        The objects on the path, from the value whose callback failed to the root.
+        The objects on the path, from the value whose callback failed up to the root.
     prev_error_context : object
         The previous ``extra_context`` of the error.
     """
@@ -57,13 +59,14 @@ class StructuralVisitor(Object):
         Returns
         -------
         VisitInterrupt or None
-            The interrupt that ended the visit; the calling callback must return it.
+            The interrupt that ended the visit, which the calling callback must return; None if the
+            visit was not interrupted.
         """
         interrupt: VisitInterrupt | None = _ffi_api.StructuralVisitorVisit(self, value)
         return interrupt
 
     def default_visit(self, value: Any) -> VisitInterrupt | None:
-        """Visit the children of a value, but not the value.
+        """Visit the children of a value without calling the callback of the value.
 
         Returns
         -------
@@ -74,18 +77,18 @@ class StructuralVisitor(Object):
         return interrupt
 
     def def_region_kind(self) -> DefRegionKind:
-        """Return the kind of region of the value that is being visited."""
+        """Return the kind of definition region of the value that is being visited."""
         return DefRegionKind(_ffi_api.StructuralVisitorDefRegionKind(self))
 
     def with_def_region_kind(self, kind: int, callback: Callable[[], Any]) -> Any:
-        """Call ``callback()`` with another kind of region, and return its result.
+        """Call ``callback()`` with another kind of definition region; return its result.
 
         Parameters
         ----------
         kind : DefRegionKind
-            The kind.  `DEF_PATTERN` cannot be changed within a pattern.
+            The kind during the call.  Within a `DEF_PATTERN` region it cannot be changed.
         callback : callable
-            Called without arguments; it visits values.
+            Function without parameters that visits values by methods of this visitor.
         """
         return _ffi_api.StructuralVisitorWithDefRegionKind(self, kind, callback)
 
@@ -104,22 +107,22 @@ def structural_walk(
     Parameters
     ----------
     root : object
-        The value.
+        The value to walk.
     callbacks : callable, pair or sequence of pairs
-        One callable for all values; or pairs ``(type, callable)`` or ``((type, ...), callable)``,
-        of which the first is called whose type is the type of the value or a base of it.  Called
-        with the value.
+        One callable for all values, or pairs ``(type, callable)`` or ``((type, ...), callable)``.
+        For each value, the callable of the first pair is called whose type is the type of the
+        value or a base of it.  The argument is the value.
     with_def_region_kind : callable, pair or sequence of pairs
-        Additional callbacks, tried after `callbacks`; called with the value and its
-        `DefRegionKind`.
+        Additional callbacks, used for values without a callback in `callbacks`.  They are called
+        with the value and its `DefRegionKind`.
     order : {"post", "pre"} or WalkOrder
         Whether callbacks are called for a value after or before its children.
 
     Returns
     -------
     VisitInterrupt or None
-        The interrupt that a callback returned to end the walk.  Callbacks may also return a
-        `WalkResult`; None means `WalkResult.ADVANCE`.
+        The interrupt that a callback returned to end the walk; None if no callback did.  Callbacks
+        may also return a `WalkResult` or None, which means `WalkResult.ADVANCE`.
 
     Raises
     ------
@@ -146,15 +149,16 @@ def structural_visit(root: Any, callbacks: Callbacks = ()) -> VisitInterrupt | N
     Parameters
     ----------
     root : object
-        The value.
+        The value to visit.
     callbacks : callable, pair or sequence of pairs
-        See `structural_walk`.  Called with the value and the `StructuralVisitor`.  Children are
-        visited only if the callback does ``return visitor.default_visit(value)``.
+        See `structural_walk`.  A callback is called with the value and the `StructuralVisitor`.
+        The children of the value are visited only if it does
+        ``return visitor.default_visit(value)``.
 
     Returns
     -------
     VisitInterrupt or None
-        The interrupt that a callback returned to end the visit.
+        The interrupt that a callback returned to end the visit; None if no callback did.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 """Types and functions for tests of programs that use this package.
 
 Importing this package loads the library libtvm_ffi_testing, which registers the ``testing.*`` types
-and global functions.  Their names and results follow the specification, but may change between
-releases.
+and global functions.  Their names and results are those of apache-tvm-ffi, which may change them
+between releases.
 """
 
 from ._ffi_api import (

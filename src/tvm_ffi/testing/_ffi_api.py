@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Global functions ``testing.X`` as ``_ffi_api.X``; importing this module registers them."""
+"""Global functions ``testing.X`` as attributes ``X``; importing this module registers them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..registry import init_ffi_api
 if TYPE_CHECKING:
     from ..core import Function
 
-# Keeps the library loaded: its functions and types stay registered until the process ends.
+# A reference that keeps the library loaded, because its functions and types stay registered until
+# the process ends.
 _library = libinfo.load_lib_ctypes("pytvmffi", "tvm_ffi_testing", "RTLD_LOCAL")
 
 init_ffi_api("testing", __name__)

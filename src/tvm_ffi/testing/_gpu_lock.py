@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock that lets one process of the machine at a time run a test on the GPU."""
+"""Lock between processes, so that only one of them runs a test on the GPU at a time."""
 
 from __future__ import annotations
 

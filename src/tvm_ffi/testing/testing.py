@@ -52,7 +52,7 @@ def add_one(x: int) -> int:
 
 
 def create_object(type_key: str, **kwargs: Any) -> Object:
-    """Create an object of a type with the given field values.
+    """Create an object of a native type with the given field values.
 
     Parameters
     ----------
@@ -94,19 +94,19 @@ __getattr__ = late_attributes(
 )
 
 
-# ---- Declared constructors, inheritance, references ----------------------------------------------
+# ---- Types with declared constructors, inheritance, references -----------------------------------
 
 
 @c_class("testing.TestIntPair")
 class TestIntPair(Object):
-    """Two integers."""
+    """A pair of integers."""
 
     __test__: ClassVar[bool] = False
     a: int
     b: int
     if TYPE_CHECKING:
 
-        def sum(self) -> int: ...  # noqa: D102  (documented natively)
+        def sum(self) -> int: ...  # noqa: D102  (documented in native code)
 
 
 @c_class("testing.TestObjectBase")
@@ -120,12 +120,12 @@ class TestObjectBase(Object):
     if TYPE_CHECKING:
 
         def __init__(self, v_i64: int = ..., v_f64: float = ..., v_str: str = ...) -> None: ...
-        def add_i64(self, other: int, /) -> int: ...  # noqa: D102  (documented natively)
+        def add_i64(self, other: int, /) -> int: ...  # noqa: D102  (documented in native code)
 
 
 @c_class("testing.TestObjectDerived")
 class TestObjectDerived(TestObjectBase):
-    """A derived type with required fields; fields of its base have defaults."""
+    """A derived type with required fields; the fields of its base class have defaults."""
 
     v_map: Mapping[Any, Any]
     v_array: Sequence[Any]
@@ -143,7 +143,7 @@ class TestObjectDerived(TestObjectBase):
 
 @c_class("testing.TestObjectPtrHolder")
 class TestObjectPtrHolder(Object):
-    """A required and an optional reference to an object."""
+    """A type with a required and an optional reference to an object."""
 
     __test__: ClassVar[bool] = False
     value: TestObjectBase
@@ -157,7 +157,7 @@ class TestObjectPtrHolder(Object):
 
 @c_class("testing.TestNonCopyable")
 class TestNonCopyable(Object):
-    """An object that cannot be copied."""
+    """A type whose objects cannot be copied."""
 
     __test__: ClassVar[bool] = False
     value: int
@@ -175,7 +175,7 @@ class TestFrozenCxx(Object):
         def __init__(self, value: int, tag: str = ...) -> None: ...
 
 
-# ---- Comparison and hash -------------------------------------------------------------------------
+# ---- Types with rules for comparison and hash ----------------------------------------------------
 
 
 @c_class("testing.TestCompare")
@@ -225,7 +225,7 @@ class TestEqWithoutHash(Object):
     label: str
 
 
-# ---- Automatic constructors ----------------------------------------------------------------------
+# ---- Types with automatic constructors -----------------------------------------------------------
 
 
 @c_class("testing.TestCxxAutoInit")
@@ -291,7 +291,7 @@ class _TestCxxInitSubset(Object):
     note: str
 
 
-# ---- Fields, methods and class attributes --------------------------------------------------------
+# ---- Types for tests of fields, methods and class attributes -------------------------------------
 
 
 @c_class("testing.TestCxxClassBase")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools for third-party packages: locks, keyword arguments, dataclasses, embedded cubins."""
+"""Utilities for third-party packages: file locks, keyword arguments, dataclasses, cubins."""
 
 from __future__ import annotations
 

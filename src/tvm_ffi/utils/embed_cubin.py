@@ -21,7 +21,7 @@ from .._library.object_file import machine_of, write_object
 __all__ = ["embed_cubin", "main"]
 
 _SYMBOL_PREFIX = "__tvm_ffi__cubin_"
-_ALIGNMENT = 64  # bytes, as the macro documents
+_ALIGNMENT = 64  # bytes, the alignment that the documentation of TVM_FFI_EMBED_CUBIN promises
 
 
 def embed_cubin(
@@ -32,22 +32,22 @@ def embed_cubin(
     Parameters
     ----------
     cubin_path : path
-        The cubin.
+        The cubin file.
     input_obj_path : path
         Object file whose source contains ``TVM_FFI_EMBED_CUBIN(name)``.
     output_obj_path : path
-        The output; may be `input_obj_path`.  Not modified on failure.
+        The object file to write; may be `input_obj_path`.  It is not modified on failure.
     name : str
-        Name in the macro: letters, digits and underscores.
+        Argument of the macro; consists of letters, digits and underscores.
     verbose : bool
-        Whether to print the commands.
+        Whether to print the ``ld`` and ``objcopy`` commands.
 
     Raises
     ------
     FileNotFoundError
-        If an input is missing.
+        If the cubin or the input object file does not exist.
     ValueError
-        If the name contains other characters.
+        If `name` contains other characters.
     RuntimeError
         If ``ld`` or ``objcopy`` fails or is missing; the message has the command and its output.
 
@@ -70,7 +70,7 @@ def embed_cubin(
 
 
 def _make_object(cubin: Path, target: Path, name: str, machine: str | None) -> None:
-    """Write an object file with the cubin between two symbols."""
+    """Write an object file with a cubin between the symbols of its begin and end."""
     symbol = f"{_SYMBOL_PREFIX}{name}"
     with target.open("wb") as file:
         write_object(
@@ -84,7 +84,7 @@ def _make_object(cubin: Path, target: Path, name: str, machine: str | None) -> N
 
 
 def _merge(folder: Path, input_obj: Path, name: str, verbose: bool) -> None:
-    """Write merged.o: the input object linked with the cubin."""
+    """Write the file merged.o: the input object file linked with the cubin in bytes.o."""
     _run(["ld", "-r", "-o", "merged.o", str(input_obj), "bytes.o"], folder, verbose)
     symbol = f"{_SYMBOL_PREFIX}{name}"
     command = ["objcopy", "--localize-symbol", symbol, "--localize-symbol", f"{symbol}_end"]
@@ -106,7 +106,10 @@ def _run(command: list[str], folder: Path, verbose: bool) -> None:
 
 
 def main() -> int:
-    """Run the command line; return 0, or 1: missing file, 2: a tool failed, 3: other error."""
+    """Run the command line and return the exit status.
+
+    0: success, 1: a file is missing, 2: ``ld`` or ``objcopy`` failed, 3: other errors.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m tvm_ffi.utils.embed_cubin",
         description="Embed a cubin for TVM_FFI_EMBED_CUBIN(NAME) into an object file.",

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keyword arguments: Python wrappers with named parameters for positional functions.
 
-A wrapper is compiled from generated source, so that a call is as fast as a hand-written one.  Only
-parameter names are inserted into the source, after a check that they are identifiers; defaults and
-functions are globals of the wrapper with reserved names.
+A wrapper is compiled from generated Python source, so that it is as fast as a hand-written
+function.  Only parameter names and the literals None, True and False are inserted into the source,
+after a check that the names are identifiers; other defaults and functions are globals of the
+wrapper with reserved names.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from .unpack_dataclass import unpack_dataclass_to_tuple
 
 __all__ = ["MISSING", "make_kwargs_wrapper", "make_kwargs_wrapper_from_signature"]
 
-_RESERVED = "__i_"  # prefix of the wrapper's globals
-_LITERAL_DEFAULTS = (None, True, False)  # written into the source as literals
+_RESERVED = "__i_"  # prefix of the names of the wrapper's globals
+_LITERAL_DEFAULTS = (None, True, False)  # these defaults are literals in the source
 
 
 def make_kwargs_wrapper(
@@ -38,7 +39,7 @@ def make_kwargs_wrapper(
     Parameters
     ----------
     target_func : callable
-        Gets all arguments by position, the keyword-only ones last.
+        Function that is called with all arguments by position, the keyword-only arguments last.
     arg_names : list of str
         Names of the positional-or-keyword parameters.
     arg_defaults : tuple
@@ -55,16 +56,16 @@ def make_kwargs_wrapper(
     Returns
     -------
     callable
-        The wrapper.  Its signature shows a default of None, True or False, and ``MISSING`` for all
-        other defaults.  Passing ``MISSING`` selects the default.
+        The wrapper.  Its signature shows the defaults None, True and False, and ``MISSING`` instead
+        of all other defaults.  Passing ``MISSING`` as an argument selects the default.
 
     Raises
     ------
     ValueError
-        If a name is not an identifier, is a keyword, occurs twice or begins with ``__i_``, or if a
-        default has no parameter.
+        If a name is not an identifier, is a keyword, occurs twice or begins with ``__i_``, or if
+        there is a default without a parameter.
     TypeError
-        If an argument has the wrong type.
+        If an argument of this function has the wrong type.
 
     Examples
     --------
@@ -103,20 +104,20 @@ def make_kwargs_wrapper_from_signature(
     Parameters
     ----------
     target_func : callable
-        Gets all arguments by position, the keyword-only ones last.
+        Function that is called with all arguments by position, the keyword-only arguments last.
     signature : inspect.Signature
         Signature of the wrapper.  Its positional-only parameters become positional-or-keyword.
     prototype : callable, optional
         Function whose name, documentation and annotations the wrapper gets.
     exclude_arg_names : iterable of str, optional
-        Parameters that the wrapper does not have.
+        Names of parameters that the wrapper omits.
     map_dataclass_to_tuple : list of str, optional
         Parameters in which dataclasses are replaced by tuples, see `unpack_dataclass_to_tuple`.
 
     Raises
     ------
     ValueError
-        If the signature has ``*args`` or ``**kwargs``, or for the reasons of `make_kwargs_wrapper`.
+        If the signature has ``*args`` or ``**kwargs``, or as in `make_kwargs_wrapper`.
     """
     excluded = set(exclude_arg_names or ())
     names: list[str] = []
@@ -150,7 +151,7 @@ def make_kwargs_wrapper_from_signature(
     )
 
 
-# ---- checks ----------------------------------------------------------------------------------
+# ---- checks of the arguments -----------------------------------------------------------------
 
 
 def _check_functions(target_func: Any, prototype: Any) -> None:
@@ -188,7 +189,7 @@ def _normalized(name: str) -> str:
 def _defaults(
     names: list[str], arg_defaults: Any, kwonly: list[str], kwonly_defaults: Any
 ) -> dict[str, Any]:
-    """Return the defaults by name."""
+    """Return the defaults of all parameters, by parameter name."""
     if not isinstance(arg_defaults, tuple):
         raise TypeError(f"arg_defaults must be a tuple, got {type(arg_defaults).__name__}")
     if len(arg_defaults) > len(names):
@@ -207,7 +208,7 @@ def _defaults(
     return {**dict(zip(names[first:], arg_defaults)), **(kwonly_defaults or {})}
 
 
-# ---- source ----------------------------------------------------------------------------------
+# ---- generated source ------------------------------------------------------------------------
 
 
 def _compiled(
@@ -242,5 +243,6 @@ def _compiled(
         f"    return {_RESERVED}target({', '.join(arguments)})\n"
     )
     exec(text, namespace)
-    wrapper: Callable[..., Any] = namespace.pop("wrapper")  # avoids a reference cycle
+    # Remove the wrapper from its globals: they would form a reference cycle.
+    wrapper: Callable[..., Any] = namespace.pop("wrapper")
     return wrapper

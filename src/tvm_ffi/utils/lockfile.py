@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """File lock between processes; the operating system releases it when the process ends.
 
-The lock belongs to an open file.  The file is never removed: otherwise one process could lock the
-removed file while another locks a new file of the same name.
+The lock belongs to an open file.  The lock file is never removed: otherwise one process could lock
+the removed file while another process locks a new file of the same name.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if sys.platform == "win32":
         msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
 
     def _unlock(file: int) -> None:
-        os.lseek(file, 0, os.SEEK_SET)  # a lock is a byte range at the current position
+        os.lseek(file, 0, os.SEEK_SET)  # Windows locks a range of bytes at the current position
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
-    # Exceptions that the system raises if the lock is taken.
+    # Exceptions that the system raises if another process holds the lock.
     _HELD_ERRORS: tuple[type[OSError], ...] = (PermissionError,)
 
 else:
@@ -44,7 +44,7 @@ __all__ = ["FileLock"]
 
 
 class FileLock:
-    """A lock that one instance of one process can hold at a time.
+    """A lock that at most one `FileLock` in all processes holds at a time.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class FileLock:
 
     Notes
     -----
-    Threads of one process exclude each other if each uses a separate instance.  A process forked
-    while the lock is held does not hold the lock and cannot release it.
+    Threads of one process exclude each other if each thread uses its own instance.  A process that
+    is forked while the lock is held does not hold the lock and cannot release it.
 
     Examples
     --------
@@ -76,7 +76,8 @@ class FileLock:
         Returns
         -------
         bool
-            False if the lock is held, also by this instance, or the file cannot be locked.
+            True on success; False if this or another instance holds the lock, or if the file cannot
+            be locked.
         """
         return self._try_to_acquire() is None
 
@@ -86,14 +87,14 @@ class FileLock:
         Parameters
         ----------
         timeout : float, optional
-            Maximum time to wait, in seconds; at least one attempt is made.  None: no limit.
+            Maximum time to wait, in seconds; at least one attempt is made.  None means no limit.
         poll_interval : float
             Time between two attempts, in seconds.
 
         Returns
         -------
         bool
-            True.
+            Always True.
 
         Raises
         ------
@@ -137,7 +138,7 @@ class FileLock:
                 os.close(file)
 
     def _try_to_acquire(self) -> OSError | None:
-        """Try to acquire the lock; return None on success, or the error."""
+        """Try once to acquire the lock; return None on success, the error otherwise."""
         with self._guard:
             if self._file_descriptor is not None:
                 return BlockingIOError("held by this instance")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of dataclasses to tuples, the form in which native functions take them."""
+"""Conversion of dataclasses to tuples, which can be passed to native functions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["UNPACK", "unpack_dataclass_to_tuple"]
 
 UNPACK = "unpack"
 
-# Types without children.  A field declared as one of them is not searched.
+# Types whose values cannot contain dataclasses.  Fields of these types are not searched.
 _LEAVES = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
 class _Unpackers(threading.local):
-    """Per-thread cache of unpacking functions by class; it needs no lock."""
+    """Cache of unpacking functions by class; each thread has its own, so it needs no lock."""
 
     def __init__(self) -> None:
         self.by_class: weakref.WeakKeyDictionary[type, Callable[[Any], tuple[Any, ...]]] = (
@@ -36,12 +36,14 @@ def unpack_dataclass_to_tuple(x: Any) -> Any:
     Parameters
     ----------
     x : object
-        A value; lists, tuples, named tuples and values of dicts are searched at any depth.
+        Any value.  Dataclasses are also replaced in lists, tuples, named tuples and values of
+        dicts, at any depth.
 
     Returns
     -------
     object
-        A value with new containers; a dict subclass becomes a dict.  Other values are unchanged.
+        The value with new containers, where a dict subclass becomes a dict; values of other types
+        are returned unchanged.
 
     Examples
     --------
@@ -70,7 +72,7 @@ def unpack_dataclass_to_tuple(x: Any) -> Any:
 
 
 def _unpacker_of(cls: type) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that unpacks objects of a class; it skips fields of leaf types."""
+    """Return a function that unpacks objects of a dataclass; it skips fields of leaf types."""
     declared = _declared_types(cls)
     names = [field.name for field in dataclasses.fields(cls)]
     deep = [i for i, name in enumerate(names) if not _is_leaf(declared[name])]
@@ -91,7 +93,7 @@ def _unpacker_of(cls: type) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _declared_types(cls: type) -> dict[str, Any]:
-    """Return the types of fields; annotations that cannot be evaluated stay strings."""
+    """Return the declared types of fields; annotations that cannot be evaluated stay strings."""
     declared = {field.name: field.type for field in dataclasses.fields(cls)}
     try:
         resolved = typing.get_type_hints(cls)

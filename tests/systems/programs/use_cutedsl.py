@@ -54,8 +54,7 @@ runtime = find_runtime_libraries(enable_tvm_ffi=True)
 folders = {f"-Wl,-rpath,{Path(library).parent}" for library in runtime}
 subprocess.run(["cc", "-shared", "gpu.o", *runtime, *folders, "-o", "gpu.so"], check=True)
 
-# ---- Both, without cuteDSL
-# ------------------------------------------------------------------------
+# ---- Both, without cuteDSL -----------------------------------------------------------------------
 
 
 def refusal(call, *args):

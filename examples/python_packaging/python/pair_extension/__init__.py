@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions and a class in C++."""
+"""Python package whose functions and class are implemented in C++."""
 
 from ._library import LIBRARY, mirror
 from .pair import IntPair

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load the library, which registers its types and functions."""
+"""Loading of the C++ library, which registers its types and global functions."""
 
 # tvm-ffi-stubgen(begin): import-section
 # fmt: off

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python class of the C++ class IntPair; the code between the markers is generated."""
+"""Python class for the C++ class IntPair; code between ``tvm-ffi-stubgen`` marks is generated."""
 
 # tvm-ffi-stubgen(begin): import-section
 # fmt: off
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 # tvm-ffi-stubgen(end)
 import tvm_ffi
 
-from . import _library  # noqa: F401  (registers the type)
+from . import _library  # noqa: F401  (registers the native type)
 
 
 @tvm_ffi.register_object("pair_extension.IntPair")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* softmax(x, y, temperature) writes the softmax of each row of x to y, on the CPU. */
+/* The function softmax(x, y, temperature), which writes the softmax of each row of x to y. */
 #include <math.h>
 #include <stdint.h>
 #include <tvm/ffi/extra/c_signature.h>
@@ -9,15 +9,15 @@ static int fail(const char* kind, const char* message) {
   return -1;
 }
 
-/* Return the tensor of an argument, borrowed until the call returns: a DLTensor pointer or the
- * tensor of an object. */
+/* Return the tensor of an argument, a DLTensor pointer or a tensor object; NULL for other values.
+ * The tensor is borrowed until the call returns. */
 static const DLTensor* borrow_tensor(const TVMFFIAny* value) {
   if (value->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(value->v_obj);
   return value->type_index == kTVMFFIDLTensorPtr ? (const DLTensor*)value->v_ptr : NULL;
 }
 
-/* Return 1 for a compact float32 matrix in CPU memory.  Strides are in elements; the stride of a
- * dimension with an extent below 2 is ignored. */
+/* Return 1 if t is a compact float32 matrix in CPU memory, otherwise 0.  Strides are in elements;
+ * the stride of a dimension with an extent below 2 is ignored. */
 static int is_matrix(const DLTensor* t) {
   if (t == NULL || t->ndim != 2 || t->device.device_type != kDLCPU) return 0;
   if (t->dtype.code != kDLFloat || t->dtype.bits != 32 || t->dtype.lanes != 1) return 0;
@@ -28,7 +28,8 @@ static int is_matrix(const DLTensor* t) {
 
 static float* first_element(const DLTensor* t) { return (float*)((char*)t->data + t->byte_offset); }
 
-/* Subtracting the largest element changes no result and keeps expf from overflowing. */
+/* Write the softmax of a row.  Subtracting the largest element does not change the result and
+ * prevents an overflow in expf. */
 static void softmax_row(const float* x, float* y, int64_t size, float temperature) {
   float largest = -INFINITY, sum = 0;
   for (int64_t i = 0; i < size; ++i) largest = fmaxf(largest, x[i]);
@@ -38,7 +39,7 @@ static void softmax_row(const float* x, float* y, int64_t size, float temperatur
 
 TVM_FFI_DLL_EXPORT int __tvm_ffi_softmax(void* handle, const TVMFFIAny* args, int32_t num_args,
                                          TVMFFIAny* result) {
-  (void)handle, (void)result; /* the result stays None */
+  (void)handle, (void)result; /* the caller has set the result to None */
   if (num_args != 3) return fail("TypeError", "softmax: expected 3 arguments");
   const DLTensor* x = borrow_tensor(&args[0]);
   const DLTensor* y = borrow_tensor(&args[1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rust kernel; the archive contains the Rust standard library.
+//! Rust kernel, built as a static archive that contains the Rust standard library.
 
 use pytvmffi::export;
 
