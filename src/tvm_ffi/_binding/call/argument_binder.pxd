@@ -7,12 +7,12 @@ from cpython.ref cimport PyObject
 # The conversion of one argument to the declared type of its parameter, before it is packed.
 ctypedef struct Conversion:
     int index                     # index of the parameter
-    PyTypeObject* accepted_class  # class whose instances need no conversion; NULL: none
-    int kind                      # TO_FLOAT, TO_TEXT or TO_CONTAINER
+    PyTypeObject* accepted_class  # class whose instances need no conversion; NULL if there is none
+    int kind                      # target of the conversion: TO_FLOAT, TO_TEXT or TO_CONTAINER
 
 
 cdef class ArgumentBinder:
-    cdef readonly object signature  # the `Signature`
+    cdef readonly object signature  # the `Signature` of the function
     # One element per parameter, in order, without the variadic parameter:
     cdef tuple names       # parameter names, interned
     cdef tuple defaults    # default values; NO_DEFAULT: the argument is required
@@ -48,9 +48,9 @@ cdef int bind(
 # converted values; the caller owns one reference to each.  Fails: -1 with an exception set; the
 # caller then owns no references.
 cdef Py_ssize_t convert_bound(ArgumentBinder binder, PyObject** bound, PyObject** owned) noexcept
-# Return the name of the parameter that gets the argument at `index` of `num_args`; None if the
-# parameter is variadic or `binder` is None.
+# Return the name of the parameter that gets the argument at `index` in a call with `num_args`
+# arguments; None if the parameter is variadic or `binder` is None.
 cdef object name_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args)
 # Return the direction (an element of DIRECTIONS) of the parameter that gets the argument at `index`
-# of `num_args`; "unknown" if the parameter is variadic or `binder` is None.
+# in a call with `num_args` arguments; "unknown" if the parameter is variadic or `binder` is None.
 cdef object direction_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args)

@@ -7,8 +7,9 @@ from tvm_ffi._binding.object cimport CObject
 # Error context: adding the function and the argument of a call to the message of an exception.
 
 # Add the names of the function and of the argument at index `position` to the exception that is
-# set.  `names` is the tuple of keywords of the last arguments, or NULL; `declared_name` is the name
-# of the parameter in the signature, or None without a signature.  Returns -1.
+# set.  `names` is the tuple of the keywords of the arguments at the end, or NULL if all arguments
+# are positional.  `declared_name` is the name of the parameter in the signature, or None if the
+# function has no signature.  Returns -1.
 cdef int explain_argument(
     CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
 ) noexcept
@@ -17,7 +18,7 @@ cdef int explain_argument(
 # Returns -1.
 cdef int explain_conversion(object signature, object name) noexcept
 
-# Return a new TypeError: a function without a signature got a keyword argument.
+# Return a new TypeError for a keyword argument of a function that has no signature.
 cdef object keyword_error(CObject function, object keyword)
 
 # If a TypeError is set whose message contains `ffi.OpaquePyObject` (the native type of a Python

@@ -87,7 +87,7 @@ cdef object keyword_error(CObject function, object keyword):
 
 
 def add_error_context(error, str where not None, str note not None):
-    """Return an exception of the same class, with `where` as prefix of the message.
+    """Return an exception of the class of `error`, with `where` as prefix of the message.
 
     For a class whose instances have more data than the message, add `note` to `error` with
     ``add_note`` and return `error`.

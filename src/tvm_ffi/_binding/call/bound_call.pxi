@@ -28,7 +28,7 @@ cdef class BoundCall:
     cdef abi.TVMFFIAny* args   # the packed arguments; owned
     cdef int32_t num_args      # number of packed arguments
     cdef CallState state       # stream and exchange API that the arguments selected
-    cdef int32_t stream_index  # index of the argument that selected the stream, if any did
+    cdef int32_t stream_index  # index of the argument that selected the stream; unused without one
 
     def __cinit__(self):
         self.vectorcall = _call
@@ -124,7 +124,7 @@ cdef PyObject* _call(
 
 
 cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
-    """Write the framework's current stream to `state`; it may have changed since `bind`."""
+    """Write the framework's current stream, which may have changed since `bind`, to `state`."""
     if state.exchange_api == NULL:
         return refresh_stream(bound.values[bound.stream_index], state)
     if state.exchange_api.current_work_stream != NULL:
@@ -134,7 +134,7 @@ cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
 
 
 # `_renew_stream` as a C function that returns -1 with an exception set.  The pointer also prevents
-# the C compiler from inlining it, because most bound calls have no stream.
+# the C compiler from inlining the function, because most bound calls have no stream.
 cdef int (*_cold_renew_stream)(BoundCall bound, CallState* state) noexcept
 _cold_renew_stream = <int (*)(BoundCall, CallState*) noexcept>_renew_stream
 
@@ -164,7 +164,8 @@ cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _clear(PyObject* self) noexcept:
-    cdef int code = _clear_fields(self)  # first: a BoundCall without a function cannot be called
+    # Clear `function` before the arguments: a BoundCall without a function cannot be called.
+    cdef int code = _clear_fields(self)
     (<BoundCall>self)._release_args()
     return code
 

@@ -6,7 +6,7 @@ errors.  The array of the converted arguments is on the stack for up to MAX_CALL
 arguments, otherwise on the heap.
 
 The binding allocates the native function object itself instead of calling `TVMFFIFunctionCreate`.
-The packed call then needs no second indirect call, and the deleter in the object header identifies
+A call then needs no second indirect call, and the deleter in the object header identifies
 callbacks (`callable_of`).
 """
 
@@ -32,14 +32,14 @@ from tvm_ffi._binding.tensor cimport BorrowedTensor, borrow_tensor, end_borrowed
 from tvm_ffi._binding.values cimport text_of
 
 cdef enum:
-    MAX_CALLBACK_STACK_ARGS = 32  # the array of a call with more arguments is on the heap
+    MAX_CALLBACK_STACK_ARGS = 32  # maximum number of arguments whose array is on the stack
 
 
 # The native function object of a callback.
 cdef struct _CallbackObject:
     abi.TVMFFIObject header
     abi.TVMFFIFunctionCell cell
-    PyObject* callable      # owned
+    PyObject* callable      # owned; the Python callable
     PyObject* tensor_class  # owned; class of the tensors that the callable gets; NULL: `Tensor`
     const abi.DLPackExchangeAPI* exchange_api  # exchange API of tensor_class, or NULL
 
@@ -78,7 +78,7 @@ cdef object tensor_class_object(abi.TVMFFIObjectHandle function):
 cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
     """Return a new reference to the Python value of a borrowed native argument.
 
-    Tensors are created with the exchange API of `state`; if `state` is NULL, they are `Tensor`.
+    Tensors are created with the exchange API of `state`; if `state` is NULL, as `Tensor`.
     """
     cdef int32_t index = view.type_index
     cdef abi.TVMFFIAny owned = view[0]
@@ -174,7 +174,8 @@ cdef int _run_callback(
     """Convert the arguments, call the Python callable and convert its result.
 
     `values` is an uninitialized array of `num_args` elements for the converted arguments.  `names`
-    is the tuple of keywords of the last arguments, or NULL.  Writes an owned value to `result`.
+    is the tuple of the keywords of the arguments at the end, or NULL if all arguments are
+    positional.  Writes an owned value to `result`.
     """
     cdef int32_t num_positional = num_args
     cdef int32_t num_values = 0
@@ -240,7 +241,7 @@ cdef int _run_callback_on_heap(
 cdef int _callback(
     void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil:
-    """Call a callback: the C function in the cell of all callbacks.
+    """Call a callback; this is the field `cell.safe_call` of each `_CallbackObject`.
 
     Threads: runs on any thread; acquires the GIL.
     """
@@ -260,7 +261,7 @@ cdef int enter_callback(
 ) noexcept:
     cdef PyObject* callable = (<_CallbackObject*>callback).callable
     cdef const abi.DLPackExchangeAPI* exchange_api = (<_CallbackObject*>callback).exchange_api
-    # Owned during the call, because this class owns the exchange API.
+    # Keep a reference to the class during the call, because the class owns the exchange API.
     cdef PyObject* tensor_class = (<_CallbackObject*>callback).tensor_class
     cdef int code
     # The call may release the last reference to the callback: do not read `callback` after this.

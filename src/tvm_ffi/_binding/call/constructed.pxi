@@ -19,7 +19,7 @@ _move_reference = <int (*)(CObject, CObject) noexcept>move_reference
 
 cdef PyObject* store_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:
     cdef PyObject* wrapper
-    if result.type_index < abi.kTVMFFIDynObjectBegin:  # may become a str or an int
+    if result.type_index < abi.kTVMFFIDynObjectBegin:  # unpacking may return a str or an int
         wrapper = _unpack_owned(result, state)
         return NULL if wrapper == NULL else move_handle(wrapper, <PyObject*>target)
     if _replace_handle(target, result.v_obj) != 0:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Function documentation, signatures, ``repr`` and pickling; imported on first use.
 
-A function calls a Python callable (`pyfunc`), or it is native and may have an origin, which tells
-where it was found: the name of a global function, or a `ModuleOrigin`.
+A function calls a Python callable (`pyfunc`), or it is native.  A native function may have an
+origin.  The origin tells where Python code found the function: it is the name of a global function,
+or a `ModuleOrigin`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ _Origin = Union[str, ModuleOrigin, None]
 
 
 def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: _Origin) -> str | None:
-    """Return the documentation of a function, or None if it has neither text nor signature.
+    """Return the documentation of a function, or None if it has no text and no signature.
 
-    The last line is the signature of a native function, because ``inspect.signature`` does not show
-    which tensors the function writes, and ``help`` truncates signatures.
+    For a native function, the last line is the signature, because ``inspect.signature`` does not
+    show which tensors the function writes, and ``help`` truncates signatures.
     """
     if pyfunc is not None:
         return getattr(pyfunc, "__doc__", None)
@@ -65,7 +66,7 @@ def _signature_line(function: Function, origin: _Origin) -> str | None:
 def signature_of(
     function: Function, pyfunc: Callable[..., Any] | None, origin: _Origin
 ) -> Signature | None:
-    """Return the signature of a function for ``inspect``; None if it is unknown."""
+    """Return the signature of a function for ``inspect``; None if the signature is unknown."""
     if pyfunc is not None:
         return signature_of_callable(pyfunc)
     if origin is None:

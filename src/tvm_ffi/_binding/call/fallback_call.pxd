@@ -6,8 +6,8 @@ from tvm_ffi._binding.object cimport CObject
 
 # Fallback calls: a hook that executes calls with an argument that cannot be packed.
 
-# Return a new reference to the result of `hooks.fallback_call`.  The caller has set the exception
-# of the failed packing.  Fails: NULL with the exception of the hook set, or with that of the
-# packing if there is no hook or the hook returned NotImplemented.
+# Call `hooks.fallback_call` and return a new reference to its result.  The caller has set the
+# exception of the failed packing.  Fails: NULL with an exception set.  This is the exception of the
+# hook, or the exception of the packing if there is no hook or the hook returned NotImplemented.
 cdef PyObject* call_fallback(
     CObject function, PyObject* const* values, int32_t num_args) noexcept

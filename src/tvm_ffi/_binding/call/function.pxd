@@ -17,14 +17,15 @@ cdef class Function(CObject):
     # pointer without synchronization, so the pointer is constant: `_call_through_entry`, which
     # calls `entry`.  With the GIL, the interpreter reads `entry` directly.
     cdef Vectorcall vectorcall
-    # The C function that executes calls: _call_unresolved before the lookup of the signature, then
-    # _call_with_binder if there is a signature; call_by_position without origin or signature.
+    # The C function that executes calls: _call_unresolved if the function has an origin and its
+    # signature was not looked up yet; _call_with_binder if the function has a signature; otherwise
+    # call_by_position.
     cdef Vectorcall entry
     cdef bint releases_gil          # calls release the GIL
-    cdef bint release_gil_assigned  # Python code assigned `release_gil`: do not change it
+    cdef bint release_gil_assigned  # Python code assigned `release_gil`: keep its value
     cdef bint is_resolved           # the signature was looked up
-    # The argument binder; None: no signature.  `origin` keeps replaced binders alive, because calls
-    # on other threads may still use them.
+    # The argument binder of the signature; None if there is none.  `origin` keeps replaced binders
+    # alive, because calls on other threads may still use the binders.
     cdef ArgumentBinder binder
     # Where the function was found: the name of a global function, a `ModuleOrigin`, or None.
     cdef object origin
@@ -32,8 +33,8 @@ cdef class Function(CObject):
 
 
 cdef class Method(Function):
-    # The first receiver class whose instances are packed as their handle only; None before such a
-    # call.  Calls with a receiver of this class have a fast path, see `_call_method`.
+    # The first class of receivers that `_call_method` can pack as their handle only; None before a
+    # call with such a receiver.  Calls with a receiver of this class have a fast path.
     cdef object receiver_class
 
 cdef extern from *:
@@ -83,13 +84,14 @@ cdef int check_restriction(
 # Fails: NULL with an exception set.
 cdef PyObject* call_packed(
     Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state) noexcept
-# Return the origin of the function (see `Function.origin`), or None if it is unknown.
+# Return the origin of the function (see `Function.origin`), or None if the origin is unknown.
 cdef object origin_of(Function function)
 # Same as `origin_of`, but store and return `origin` if the function has no origin yet.
 cdef object set_default_origin(Function function, object origin)
 # Return a new reference to the Python object of a native function.  Consumes `owned`.
 cdef object wrap_function(abi.TVMFFIObjectHandle owned)
-# Return a new wrapper for a method of a native type: a Method, or a Function if it is static.
+# Return a new wrapper for a method of a native type: a Method, or a Function if the method is
+# static.
 # `function` is borrowed; the wrapper takes its own reference.
 cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static)
 

@@ -8,8 +8,8 @@ them.
 
 1. Pack the arguments into an array on the stack.  For the most frequent types, packing compares the
    exact type and is inline; for all others, a hash table contains the pack function.
-2. Call the native function through its pointer, with the GIL released unless it keeps the GIL.
-3. Unpack the result, for the most frequent types inline.
+2. Call the native function through its pointer, with the GIL released if `release_gil` is True.
+3. Unpack the result.  For the most frequent types, unpacking is inline.
 
 No function on this path adds a Cython traceback entry, so tracebacks contain only frames of the
 caller's Python code and of native code.
@@ -48,8 +48,8 @@ from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, 
 from tvm_ffi._binding.object import register_class
 
 cdef enum:
-    MAX_STACK_ARGS = 8   # arguments that `call_by_position` packs on the stack
-    MAX_MANY_ARGS = 32   # same for `_call_with_many_args`; larger arrays are on the heap
+    MAX_STACK_ARGS = 8   # maximum number of arguments that `call_by_position` packs on the stack
+    MAX_MANY_ARGS = 32   # the same for `_call_with_many_args`; larger arrays are on the heap
 
 cdef ArgumentViewFreeList* _free_views = view_free_list()
 cdef PackerTable** _packers = packer_table()
@@ -93,7 +93,7 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
     if cls == &PyUnicode_Type:
         return pack_str(value, out, state, NULL)
     if cls == &PyLong_Type:
-        return pack_int(value, out, state, NULL)  # as an object: it does not fit 64 bits
+        return pack_int(value, out, state, NULL)  # the int does not fit 64 bits: pack an object
     packer = find_packer(_packers, cls)
     if packer == NULL:
         packer = choose_packer(value)
@@ -178,11 +178,12 @@ cdef inline PyObject* _call_with_buffers(
     Function function, PyObject* const* values, int32_t num_args, PyObject* names,
     abi.TVMFFIAny* args, abi.TVMFFIObject** temporaries, PyObject* target,
 ) noexcept:
-    """Pack the arguments to the buffers of the caller, call the function and unpack the result.
+    """Pack the arguments into the buffers of the caller, call the function and unpack the result.
 
-    `names` is the tuple of keywords of the last arguments, or NULL.  `target` is NULL, or for a
-    constructor the CObject that gets the returned object.  Returns a new reference: the result, or
-    None if there is a target.  Fails: NULL with an exception set.
+    `names` is the tuple of the keywords of the arguments at the end, or NULL if all arguments are
+    positional.  `target` is the CObject that gets the result of a constructor, or NULL if the
+    function is not a constructor.  Returns a new reference: the result, or None if there is a
+    target.  Fails: NULL with an exception set.
     """
     cdef abi.TVMFFIObjectHandle handle = function.chandle
     cdef Borrowing borrowing
@@ -214,7 +215,7 @@ cdef inline PyObject* _call_with_buffers(
             release_after_failure(&state, _free_views)
             return NULL if names != NULL or target != NULL else call_fallback(
                 function, values, num_args)
-        # Numbers and short strings borrow nothing, so begin at the first object.
+        # Numbers and short strings borrow nothing, so borrowing begins at the first object.
         if args[i].type_index >= abi.kTVMFFIStaticObjectBegin and borrowings == NULL:
             borrowings = begin_borrowing(&borrowing, values, num_args)
     result.type_index = abi.kTVMFFINone
@@ -370,7 +371,7 @@ cdef PyObject* _call_method(
 
 
 cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
-    """Store the class of a receiver if its packer packs only the handle of the wrapper.
+    """Store the class of a receiver if values of the class are packed as only their handle.
 
     Later calls with a receiver of this class use the fast path of `_call_method`.
     """
@@ -408,7 +409,8 @@ cdef PyObject* _call_slow(
 cdef PyObject* _call_by_name(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    # A function that native code returned looks up its signature at the first keyword argument.
+    # The signature of a function that native code returned was not looked up, because calls by
+    # position do not need it.  The first call with a keyword argument looks the signature up.
     if not load_flag(&function.is_resolved) and type(function) is Function:
         if resolve_signature(function) != 0:
             return NULL
@@ -484,9 +486,9 @@ cdef class Function(CObject):
     -----
     `get_global_func`, `convert` and modules return functions.
 
-    The pickle of a function contains its global name, its module's file and its name in the module,
-    or its Python callable.  Other functions cannot be pickled.  Copying a function returns the
-    function itself.
+    The pickle of a function contains one of these: the global name; the file of the module and the
+    name in the module; the Python callable.  Other functions cannot be pickled.  Copying a function
+    returns the function itself.
     """
 
     def __cinit__(self):
@@ -517,7 +519,7 @@ cdef class Function(CObject):
             store_flag(&self.releases_gil, releases)
 
     def bind(self, *args, **kwargs):
-        """Return a callable without parameters that passes these arguments each time.
+        """Return a callable without parameters that calls the function with these arguments.
 
         Parameters
         ----------

@@ -10,6 +10,6 @@ from tvm_ffi._binding cimport abi
 cdef bint owns_python_values(abi.TVMFFIObjectHandle handle) noexcept
 # Visit the Python values that a native object owns; do nothing if it owns none.
 cdef int visit_values_of(abi.TVMFFIObjectHandle handle, visitproc visit, void* arg) noexcept
-# Same as `visit_values_of`, but do nothing if the object has other references than that of the
-# caller.  `handle` may be NULL.
+# Same as `visit_values_of`, but do nothing if the caller does not own the only reference to the
+# object.  `handle` may be NULL.
 cdef int visit_as_only_owner(abi.TVMFFIObjectHandle handle, visitproc visit, void* arg) noexcept

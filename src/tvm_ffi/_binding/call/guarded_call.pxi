@@ -2,7 +2,8 @@
 """Guarded calls: container locks instead of the GIL, on free-threaded Python.
 
 With the GIL, short functions of the runtime are called with the GIL held, so that no other thread
-changes the `List` and `Dict` arguments.  On free-threaded Python, locks on these arguments do that.
+changes the `List` and `Dict` arguments.  On free-threaded Python, locks on these
+arguments prevent such changes.
 """
 
 from cpython.ref cimport PyObject

@@ -33,7 +33,7 @@ cdef class ModuleOrigin(NativeReference):
     share the origin.
     """
 
-    cdef abi.TVMFFIObject* module  # owned weak reference
+    cdef abi.TVMFFIObject* module  # owned weak reference to the module
     cdef readonly str name
     cdef readonly bint query_imports  # the lookup included modules that `module` imports
     # Threads: the following fields need `_wrapper_lock`.
@@ -85,16 +85,17 @@ cdef class ModuleOrigin(NativeReference):
         return 0
 
     def cached_binder(self):
-        """Return the cached argument binder; False: no signature; None: not looked up yet."""
+        """Return the cached argument binder; False without a signature; None before the lookup."""
         with cython.critical_section(_wrapper_lock):
             return self.binder
 
     def store_binder(self, binder, Py_ssize_t version):
-        """Cache the argument binder of the function; False if it has no signature.
+        """Cache the argument binder of the function, and return the binder to use.
 
-        `version` is the signature version before the lookup of `binder`.  If it has changed since,
-        return `binder` without caching it.  Otherwise return the cached binder, which is not
-        `binder` if another thread cached its binder first.
+        `binder` is False if the function has no signature.  `version` is the signature version
+        before the lookup of `binder`.  If the version has changed since, return `binder` without
+        caching it.  Otherwise return the cached binder, which is not `binder` if another thread
+        cached its binder first.
         """
         with cython.critical_section(_wrapper_lock):
             if load_signature_version() != version:
@@ -162,7 +163,7 @@ def function_of_module(CObject module not None, name, bint query_imports):
     cdef object origin = get_object_metadata(function)
     if origin is None:
         set_module_origin(function, module, text, query_imports)
-    else:  # the function was found before, maybe in an imported module
+    else:  # an earlier lookup found the function, maybe in an imported module
         set_origin(function, origin)
     return function
 

@@ -5,6 +5,6 @@ from tvm_ffi._binding cimport abi
 # Return True if the function is a short function of the runtime, which must be called with the GIL
 # held: it may read Lists and Dicts, which other threads change only with the GIL held.
 cdef bint keeps_gil(abi.TVMFFIObjectHandle function) noexcept
-# Return True if the function is such a short function and stores its arguments in an object, like
-# `ffi.ListAppend`.
+# Return True if `keeps_gil` is True for the function, and the function stores its arguments in an
+# object, as `ffi.ListAppend` does.
 cdef bint stores_arguments(abi.TVMFFIObjectHandle function) noexcept

@@ -18,7 +18,7 @@ cdef enum:
     MAX_FUNCTIONS = 512  # half of the slots; the runtime has about 150 functions
 
 cdef abi.TVMFFIObjectHandle _slots[NUM_SLOTS]  # function objects, owned; NULL: empty slot
-cdef bint _stores_arguments[NUM_SLOTS]  # by slot: see `stores_arguments`
+cdef bint _stores_arguments[NUM_SLOTS]  # result of `stores_arguments` for the function in each slot
 
 # Name prefixes of the functions that are called with the GIL held.  Many of them read containers,
 # which other threads change only with the GIL held.

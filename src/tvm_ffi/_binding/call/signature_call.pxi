@@ -35,7 +35,7 @@ cdef enum:
     TO_FLOAT, TO_TEXT, TO_CONTAINER  # values of `Conversion.kind`
 
 cdef enum:
-    MAX_COMPARED = 16  # names that are compared with a keyword before the dict is used
+    MAX_COMPARED = 16  # number of names to compare with a keyword before the dict is used
 
 # Marks a required parameter in `ArgumentBinder.defaults`.
 NO_DEFAULT = object()
@@ -315,7 +315,7 @@ cdef int resolve_signature(Function function) noexcept:
         while True:
             version = load_signature_version()
             binder = None
-            if callable_of(function.chandle) == NULL:  # Python binds the arguments
+            if callable_of(function.chandle) == NULL:  # for callbacks, Python binds the arguments
                 binder = hooks.signature_lookup(function, origin_of(function))
             is_non_blocking = binder is not None and binder.signature.non_blocking
             if _store_binder(function, binder, is_non_blocking, version):
@@ -328,11 +328,11 @@ cdef int resolve_signature(Function function) noexcept:
 cdef bint _store_binder(
     Function function, ArgumentBinder binder, bint is_non_blocking, Py_ssize_t version
 ) except -1:
-    """Store the binder unless the signature version changed; return False if it did.
+    """Store the binder and return True; return False if the signature version changed.
 
     If another thread has stored its binder first, that binder stays, because calls may use it.
     """
-    cdef object _earlier = None  # released after the critical section: may run Python code
+    cdef object _earlier = None  # released after the critical section, as this may run Python code
     with cython.critical_section(_wrapper_lock):
         if _signature_version != version:
             return False

@@ -2,7 +2,8 @@
 """Signature lookup: create the argument binder of a function from its metadata on the first call.
 
 Most functions have no signature; for them, this module does not import `tvm_ffi.signature`.  The
-origin of a function tells where it was found: the name of a global function, or a `ModuleOrigin`.
+origin of a function tells where Python code found it: the name of a global function, or a
+`ModuleOrigin`.
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ _CONTAINERS = ("Array", "List", "Map", "Dict")
 def binder_of_wrapper(
     function: Function, origin: str | ModuleOrigin | None
 ) -> ArgumentBinder | None:
-    """Return `find_binder(...)`, and let `forget_binders` reset `function` on a new signature."""
+    """Return the result of `find_binder` for a wrapper that stores the binder.
+
+    `forget_binders` resets the wrapper when the signature is replaced.
+    """
     if isinstance(origin, ModuleOrigin):
-        origin.add_wrapper(function)  # first: another thread may replace the signature now
+        origin.add_wrapper(function)  # before the lookup: another thread may replace the signature
     return find_binder(function, origin)
 
 
@@ -60,7 +64,7 @@ def find_binder(function: Function, origin: str | ModuleOrigin | None) -> Argume
 def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
     """Return the metadata of a function as JSON text; None if it has none.
 
-    If the library fails to return them, warn and return None.
+    If the library fails to return the metadata, warn and return None.
     """
     if isinstance(origin, str):
         return _metadata_of_global(function, origin)

@@ -40,8 +40,8 @@ cdef extern from *:
     """
     enum:
         MAX_FREE_VIEWS "TVM_FFI_MAX_FREE_VIEWS"
-    # Return True if the view has only the reference of the call that packed it, so that the callee
-    # does not keep it.
+    # Return True if the view has only the reference of the call that packed it, which means that
+    # the callee does not keep the view.
     bint has_one_reference "tvm_ffi_has_one_reference"(abi.TVMFFIObject* arg_view) noexcept
 
 
@@ -62,7 +62,7 @@ ctypedef struct ArgumentView:
 ctypedef struct ArgumentViewFreeList:
     ArgumentView* first  # the unused views, linked by next_free
     int size             # number of unused views, 0 to MAX_FREE_VIEWS
-    void (*deleter)(void* self, int flags) noexcept  # deleter of all views; identifies them
+    void (*deleter)(void* self, int flags) noexcept  # deleter of all views; identifies views
 
 
 # Return the free list of the process; it is never freed.

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Conversion tables: packers by Python type, and unpackers by native type index.
 #
+# A packer converts values of a Python type to native values (TVMFFIAny); an unpacker converts
+# native values of a type index to Python values.
+#
 # When the first value of an exact Python type is passed, a rule chooses the packer of the type.
 # For later values of the type, finding the packer costs one hash table probe.  The other modules of
 # the binding add the packers, rules and unpackers; this module has none for a specific type.
@@ -42,16 +45,16 @@ cdef enum:
 # State of one call: data that packing the arguments collects for the call and for its result.
 ctypedef struct CallState:
     abi.TVMFFIObject** temporaries   # array on the stack of the call; the call owns its objects
-    Py_ssize_t num_temporaries       # 0 to max_temporaries
+    Py_ssize_t num_temporaries       # number of objects in `temporaries`, 0 to max_temporaries
     Py_ssize_t max_temporaries       # number of elements of the array `temporaries`
-    int32_t stream_device_type       # DLDeviceType of `stream`; 0: no stream chosen yet; or NO_CALL
+    int32_t stream_device_type       # DLDeviceType of `stream`; 0 without a stream; or NO_CALL
     int32_t stream_device_id         # device id of `stream`
     void* stream                     # framework's current stream for the first tensor on a device
-    const abi.DLPackExchangeAPI* exchange_api  # creates tensor results; NULL: `Tensor` results
+    const abi.DLPackExchangeAPI* exchange_api  # creates result tensors; NULL: they are `Tensor`
     const Packer* recent_packer      # packer of an earlier argument, whose type is often repeated
-    ArgumentRestriction restriction  # of the argument packed last; the caller resets it to NONE
+    ArgumentRestriction restriction  # restriction of the last argument; callers reset it to NONE
     bint outlives_call               # the packed values outlive the call: refuse borrowed tensors
-    PyObject* moved                  # for MOVED: the wrapper in the ObjectRValueRef, borrowed
+    PyObject* moved                  # wrapper in an ObjectRValueRef, borrowed; unset unless MOVED
 
 
 # Pack function: writes a borrowed native value for `value` to all 16 bytes of `out`.  Returns 0.
@@ -66,11 +69,11 @@ ctypedef int (*PackFunction)(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
 
 ctypedef struct Packer:
-    PyTypeObject* type    # borrowed until the type is destroyed; NULL in retired packers
+    PyTypeObject* type    # Python type of the values, borrowed; NULL after the type was destroyed
     PackFunction pack     # packs the values of the type
     void* context         # data about the type for the pack function, or NULL
     bint owns_context     # `context` is allocated with malloc and freed with the packer
-    Packer* next_retired  # in the list of packers whose type was destroyed; or NULL
+    Packer* next_retired  # next packer whose type was destroyed; NULL at the end of the list
 
 
 # Conversion rule: if it applies to the class, fill `packer` and return True.  `value` is an
@@ -85,7 +88,7 @@ ctypedef object (*UnpackFunction)(abi.TVMFFIAny* owned, CallState* state)
 ctypedef struct PackerTable:
     size_t num_slots  # a power of two, never 0
     int shift         # 64 - log2(num_slots)
-    Packer* slots[1]  # array of num_slots pointers: a packer, the tombstone, or NULL
+    Packer* slots[1]  # array of num_slots pointers to a packer or the tombstone; NULL if empty
 
 
 # Atomic loads and stores with acquire and release order, because threads read the packer table
@@ -225,7 +228,7 @@ cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_lis
 # Store the unpacker of a type index, which must be below 128 (a built-in type).
 cdef int add_unpacker(int32_t type_index, UnpackFunction unpack) except -1
 # Return a new reference to the Python value of a native value.  Consumes `owned`.  Tensors are
-# created with the exchange API of `state`; if `state` is NULL, they are `Tensor`.
+# created with the exchange API of `state`; if `state` is NULL, as `Tensor`.
 # Fails: raises ValueError for an unknown type index.
 cdef object unpack_object(abi.TVMFFIAny* owned, CallState* state)
 # Type of `unpack_object` as a C function that returns NULL with an exception set if it fails.

@@ -80,7 +80,7 @@ cdef int _rebuild(int log2_num_slots) noexcept:
                 _num_used_slots += 1
     store_table(&_table, table)
     if not GIL_IS_OPTIONAL:
-        free(old)  # without the GIL, it leaks: another thread may be reading it
+        free(old)  # without the GIL, the old table leaks: another thread may be reading it
     return 0
 
 
@@ -118,7 +118,7 @@ cdef Packer* _remove_packer(PyTypeObject* cls) noexcept:
 
 
 cdef void _clear_tombstones(size_t i) noexcept:
-    """Clear the tombstones that end at slot `i`, if the slot after it is empty.
+    """Clear the adjacent tombstones up to slot `i`, if the slot after `i` is empty.
 
     Searches that pass these tombstones end at the empty slot, so they find nothing after them.
     """
@@ -159,12 +159,12 @@ cdef Packer* _new_packer(type cls, const Packer* chosen) noexcept:
         free(new_packer.context)
     new_packer.pack, new_packer.context = chosen.pack, chosen.context
     new_packer.owns_context = chosen.owns_context
-    store_type(&new_packer.type, <PyTypeObject*>cls)  # last: other threads compare it first
+    store_type(&new_packer.type, <PyTypeObject*>cls)  # last: other threads compare the type first
     return new_packer
 
 
 cdef const Packer* _add_packer(type cls, Packer* packer) except NULL:
-    """Store a copy of the packer until the type is destroyed; return it, borrowed."""
+    """Store a copy of the packer until the type is destroyed; return it, or an earlier packer."""
     cdef size_t address = <uintptr_t><PyObject*>cls
     cdef const Packer* stored = NULL
     cdef Packer* new_packer = _new_packer(cls, packer)
@@ -173,7 +173,7 @@ cdef const Packer* _add_packer(type cls, Packer* packer) except NULL:
     _watched_types[address] = PyWeakref_NewRef(cls, lambda _: _forget_type(address))
     with _lock:
         stored = _insert(new_packer)
-    if stored != new_packer:  # another thread has stored one, or no memory is available
+    if stored != new_packer:  # another thread has stored a packer, or no memory is available
         with _lock:
             _retire(new_packer)
         if stored == NULL:
@@ -341,7 +341,7 @@ cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_lis
 
 # ---- unpackers by type index ----------------------------------------------------------------
 
-cdef UnpackFunction _unpackers[128]  # NULL: wrap objects, refuse other values
+cdef UnpackFunction _unpackers[128]  # NULL: `unpack_object` wraps objects, refuses other values
 
 
 cdef int add_unpacker(int32_t type_index, UnpackFunction unpack) except -1:

@@ -9,10 +9,10 @@ from cpython.ref cimport PyObject
 
 cdef extern from * nogil:
     """
-    /* One entry of the list; it is on the stack of the borrowing function. */
+    /* Entry of a borrowing list, for one call; the entry is on the stack of the caller. */
     typedef struct TVMFFIBorrowing {
       struct TVMFFIBorrowing* self;  /* address of this entry; NULL after end_borrowing */
-      PyObject* const* wrappers;     /* borrowed; may contain values that are not wrappers */
+      PyObject* const* wrappers;     /* arguments of the call, borrowed; some may not be wrappers */
       Py_ssize_t num_wrappers;
       struct TVMFFIBorrowing* outer; /* entry of the enclosing call, or NULL */
     } TVMFFIBorrowing;
@@ -32,10 +32,11 @@ cdef extern from * nogil:
     Borrowing** list_of_thread "tvm_ffi_list_of_thread"
 
 
-# Return the address of the pointer to this thread's innermost entry; valid until the thread ends.
+# Return the borrowing list of this thread: the address of the pointer to its innermost entry.  The
+# address is valid until the thread ends.
 cdef Borrowing** find_list() noexcept
 # Return True if a call in progress on any thread borrows from the wrapper.  On free-threaded Python
-# only the calling thread's list is searched.
+# and during interpreter shutdown, only the list of the calling thread is searched.
 cdef bint is_borrowed_from(PyObject* wrapper) noexcept
 
 

@@ -13,9 +13,9 @@ cdef extern from * nogil:
     /* The borrowing list of one thread.  Lists are chained and never freed, so the chain can be
      * traversed without a lock; a new thread reuses the list of a thread that has ended. */
     typedef struct TVMFFIThreadList {
-      TVMFFIBorrowing* innermost;
-      int is_in_use;
-      struct TVMFFIThreadList* next;
+      TVMFFIBorrowing* innermost;    /* entry of the innermost call, or NULL */
+      int is_in_use;                 /* 1 while a thread uses the list */
+      struct TVMFFIThreadList* next; /* next list of the chain, or NULL */
     } TVMFFIThreadList;
 
     static TVMFFIThreadList* tvm_ffi_first_list = NULL;

@@ -12,11 +12,11 @@ ctypedef PyObject* (*DetachState)(PyObject* wrapper) noexcept
 ctypedef void (*AttachState)(PyObject* wrapper) noexcept
 
 ctypedef struct CompiledClass:
-    PyTypeObject* cls
-    int32_t type_index        # type index that the methods can read, with derived types; 0: none
-    int32_t other_type_index  # second such type index; same as type_index if there is one only
+    PyTypeObject* cls         # the compiled class, borrowed
+    int32_t type_index        # index of the type that methods can read, with derived types; 0: none
+    int32_t other_type_index  # index of a second such type; equal to type_index if there is none
     DetachState detach        # NULL if wrappers of the class store no Python state
-    AttachState attach        # NULL if native objects of the class bring no Python state
+    AttachState attach        # NULL if native objects of the class store no Python state
 
 
 # Declare that the methods of a compiled class read the memory of objects of these two types and of

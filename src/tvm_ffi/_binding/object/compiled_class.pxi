@@ -3,7 +3,7 @@
 
 A method of a compiled class such as `Function` reads the native object's memory directly.  So a
 wrapper of the class, or of a subclass, must never hold an object of another type.  The table of
-registered classes does not guarantee that, because `register_class` can replace a type's class.
+registered classes does not guarantee this, because `register_class` can replace a type's class.
 
 Each compiled class that reads memory has a distinct instance layout.  A Python class can therefore
 have only one such base, and Python refuses an assignment to ``__class__`` that would change the
@@ -29,7 +29,7 @@ cdef enum:
     NUM_SLOTS = 64  # hash table size; about a dozen slots are used
 
 cdef CompiledClass _compiled_classes[NUM_SLOTS]  # hash table by the address of the class
-cdef const CompiledClass* _tensor_class = NULL   # the slot of Tensor
+cdef const CompiledClass* _tensor_class = NULL   # slot of Tensor; NULL before its declaration
 
 
 cdef inline CompiledClass* _slot_of(PyTypeObject* cls) noexcept:

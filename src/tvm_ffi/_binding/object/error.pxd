@@ -6,9 +6,9 @@ from tvm_ffi._binding cimport abi
 
 
 cdef class Error(CObject):
-    # The Python exception from which the native error was made, or None.  The wrapper takes it out
-    # of the native error, so that the garbage collector can see the reference: frames of the
-    # exception's traceback often refer to the wrapper.
+    # The Python exception from which the native error was made, or None.  The wrapper takes the
+    # exception out of the native error, so that the garbage collector can see the reference.
+    # Frames of the exception's traceback often refer to the wrapper.
     cdef object exception
 
 
@@ -22,14 +22,16 @@ cdef int raise_to_native() noexcept
 cdef void set_exception(object exception) noexcept
 # Add a note (PEP 678) to an exception.  Fails: silently, as in Python before 3.11.
 cdef void add_note(object exception, str note) noexcept
-# Raise the thread's pending error, or the Python exception that is set, if `code` is not 0.
+# If `code` is not 0, raise the pending native error of this thread, or the Python exception that is
+# set.  Otherwise return 0.
 cdef int check(int code) except -1
 # Return a new native error that owns a reference to the exception.
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL
-# Return a wrapper of a native error.  Consumes the handle, also on failure.
+# Return a new wrapper of the native error `owned`.  Consumes `owned`, also on failure.
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned)
-# Return the wrapper's handle for native code, after storing the wrapper's exception in the native
-# error again.  Borrowed until Python code runs.  Fails: ValueError if the wrapper is empty.
+# Return the handle of a wrapper, to pass it to native code.  Before, store the exception that the
+# wrapper owns in the native error.  The handle is borrowed until Python code runs.
+# Fails: ValueError if the wrapper is empty.
 cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL
 # Return True if a native error was made from a Python exception; False for NULL.
 cdef bint is_python_error(abi.TVMFFIObjectHandle handle) noexcept

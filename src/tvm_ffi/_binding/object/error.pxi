@@ -61,8 +61,9 @@ cdef struct _ErrorObject:
     abi.TVMFFIObject header
     abi.TVMFFIErrorCell cell
     PyObject* exception           # owned; NULL while a wrapper owns it or after it was raised
-    int64_t num_carriers          # wrappers that own the exception, or owned it when cleared by GC
-    size_t python_backtrace_size  # leading bytes of `backtrace` that list Python frames
+    # Number of wrappers that own `exception`, or owned it when the garbage collector cleared them.
+    int64_t num_carriers
+    size_t python_backtrace_size  # number of bytes at the start of `backtrace` for Python frames
     char* backtrace               # owned; cell.backtrace refers to it
 
 
@@ -100,7 +101,7 @@ cdef void _update_backtrace(
 
 
 cdef char* _copy_text(abi.TVMFFIByteArray* view, char* target, bytes text) noexcept:
-    """Copy a text and its NUL to `target`, set the view, and return the address after the copy."""
+    """Copy a text and a NUL to `target`, set the view, and return the address after the copy."""
     memcpy(target, <const char*>text, len(text) + 1)
     view.data = target
     view.size = len(text)
@@ -335,10 +336,10 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
 
 
 cdef object _take_cause(abi.TVMFFIObjectHandle handle):
-    """Take the exception out of the first error in a cause chain that has one; None if none has."""
+    """Remove and return the exception of the first error in a cause chain that has one, or None."""
     while handle != NULL and (<abi.TVMFFIObject*>handle).type_index == abi.kTVMFFIError:
         if is_python_error(handle):
-            # The caller makes it the `__cause__` of a Python exception, which the collector sees.
+            # The caller makes the exception a `__cause__`, which the garbage collector can see.
             return _take_or_none(exchange_pointer(&(<_ErrorObject*>handle).exception, NULL))
         handle = abi.TVMFFIErrorGetCellPtr(handle).cause_chain
     return None
@@ -357,7 +358,7 @@ cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
 
 
 cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
-    """Return the backtrace from an offset.  Takes a lock: another thread may replace the text."""
+    """Return the backtrace from an offset.  Takes a lock, because other threads may replace it."""
     cdef const abi.TVMFFIByteArray* text = &abi.TVMFFIErrorGetCellPtr(handle).backtrace
     cdef Guard guard
     begin_guard(&guard, object_locks(), handle)
@@ -387,14 +388,14 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     if cause is not None:
         Py_INCREF(cause)
         PyException_SetCause(<PyObject*>exception, <PyObject*>cause)
-    # Do not use `handle` below: the exception will refer to `error`, which any code can then empty.
+    # Do not use `handle` below: any code can get `error` from the exception and empty `error`.
     if PyObject_SetAttr(
         <PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE, <PyObject*>error
     ) != 0:
         PyErr_Clear()  # a class with __slots__ may refuse the attribute
     frames = frames_of_backtrace(backtrace)
     set_exception(exception)
-    for frame in frames:  # most recent call first; each call prepends a frame
+    for frame in frames:  # most recent call first; `add_frame` prepends
         add_frame(<PyObject*>frame)
     return 0
 
@@ -463,7 +464,7 @@ cdef class Error(CObject):
 
     Notes
     -----
-    This is not an exception and cannot be raised; `py_error` returns one.
+    An Error is not an exception and cannot be raised; `py_error` returns an exception.
     """
 
     def __init__(self, kind: str, message: str, backtrace: str):
@@ -482,8 +483,8 @@ cdef class Error(CObject):
         replace_handle(self, handle)
 
     def __dealloc__(self):
-        # Move the exception back into the native error if the error has other owners and no other
-        # wrapper owns the exception.
+        # If the native error has other owners, it outlives this wrapper.  Then move the exception
+        # back into the native error, unless another wrapper owns the exception.
         cdef object exception = _detach_exception(self)
         if (
             exception is not None and is_python_error(self.chandle)
@@ -553,7 +554,7 @@ cdef object _wrap_shared(abi.TVMFFIObjectHandle handle):
 
 
 def error_from_exception(error: BaseException) -> Error:
-    """Return a native error that owns a reference to the exception."""
+    """Return a new Error, which owns a reference to the exception."""
     return wrap_error(new_native_error(error))
 
 

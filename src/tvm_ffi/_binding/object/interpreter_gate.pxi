@@ -5,10 +5,11 @@ During interpreter shutdown, Python before 3.14 ends each thread that waits for 
 its stack; from 3.14 on such a thread hangs.  Unwinding a C++ destructor terminates the process.  So
 the gate is closed before the interpreter shuts down; see docs/design/exit.md.
 
-1. An entering thread first increments the count of threads inside, then checks if the gate is
-   closed.  The closing thread first closes the gate, then waits until the count is 0.
+1. An entering thread first increments the number of threads inside the gate, then checks if the
+   gate is closed.  The closing thread first closes the gate, then waits until the
+   number is 0.
 2. Once the gate is closed, native threads leak Python objects instead of releasing them, and their
-   callbacks fail.  Python threads may still call, until Python stops them.
+   callbacks fail.  Python threads may still call native code, until Python stops them.
 3. The closing thread waits for a limited time.  If Python later ends a thread that is still inside,
    the thread blocks until the process exits, instead of being unwound.
 4. The thread that shuts the interpreter down may enter as long as the interpreter exists, because
@@ -38,7 +39,7 @@ cdef extern from * nogil:
 
     static struct {
       int64_t num_inside; /* number of counted threads that have entered and not left */
-      int is_closed;
+      int is_closed;      /* 1 after tvm_ffi_close_gate has closed the gate */
       /* The thread that will shut the interpreter down, which is not counted in num_inside.  This
        * is the main thread if it is known; 0, which is no thread's id, if not. */
       pthread_t owner;
@@ -58,7 +59,7 @@ cdef extern from * nogil:
     #endif
     }
 
-    /* Reset the gate in a forked child, whose only thread is the calling one. */
+    /* Reset the gate in a forked child, whose only thread is the calling thread. */
     static void tvm_ffi_own_gate_of_child(void) {
       __atomic_store_n(&tvm_ffi_gate.num_inside, 0, __ATOMIC_SEQ_CST);
       tvm_ffi_own_gate();
@@ -85,7 +86,7 @@ cdef extern from * nogil:
 
     static inline tvm_ffi_entry_t tvm_ffi_enter(int is_call) {
       tvm_ffi_entry_t entry = TVM_FFI_COUNTED;
-      if (tvm_ffi_owns_gate()) { /* its thread state is deleted last */
+      if (tvm_ffi_owns_gate()) { /* this thread's state is deleted last */
         return Py_IsInitialized() || tvm_ffi_has_thread_state() ? TVM_FFI_UNCOUNTED
                                                                 : TVM_FFI_REFUSED;
       }

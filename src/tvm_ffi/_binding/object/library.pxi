@@ -17,9 +17,10 @@ cdef extern from "dlfcn.h":
 
 cdef extern from *:
     """
-    /* Object locks for the runtime's walks (recursive traversals of values) without a GIL.
-     * A section is a guard of object.pxd.  A thread that is not attached to the interpreter takes
-     * no lock, because attaching could block forever. */
+    /* Locks that the runtime takes on free-threaded Python, while it reads a native object during a
+     * walk (a recursive traversal of values).  A section is the period in which the runtime holds
+     * the lock of one object; `tvm_ffi_guard` of object.pxd implements the lock.  A thread that is
+     * not attached to the interpreter takes no lock, because attaching could block forever. */
     #ifdef Py_GIL_DISABLED
     typedef struct {
       tvm_ffi_guard guard;
@@ -60,9 +61,10 @@ def _find_library_path() -> str:
 def _refuse_another_implementation() -> None:
     """Raise ImportError if another implementation of the runtime provides the C ABI symbols.
 
-    The loader binds the symbols to the first loaded library that defines them, which may be another
-    implementation.  A copy of this project's runtime is accepted.  It is recognised by the type
-    attribute ``__native_stack_is_low__``, which only this project defines, for its C++ headers.
+    The loader binds the symbols to the first loaded library that defines them.  This library may be
+    another implementation.  A copy of this project's runtime is accepted.  The test for such a copy
+    is the type attribute ``__native_stack_is_low__``, which only this project defines, for its C++
+    headers.
     """
     cdef abi.TVMFFIByteArray name
     cdef bytes text = b"__native_stack_is_low__"
@@ -77,8 +79,8 @@ def _refuse_another_implementation() -> None:
 def _make_symbols_global() -> None:
     """Make the runtime's symbols visible to libraries that are not linked to libtvm_ffi.
 
-    Most libraries of generated code are not linked to it.  The runtime is loaded already; opening
-    it again with RTLD_GLOBAL only extends the scope of its symbols.
+    Most libraries of generated code are not linked to libtvm_ffi.  The runtime is loaded already,
+    so `dlopen` with RTLD_GLOBAL only extends the scope of its symbols.
     """
     cdef bytes name = library_path.encode("utf-8", "surrogateescape")
     if dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) == NULL:

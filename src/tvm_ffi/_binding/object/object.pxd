@@ -71,12 +71,12 @@ cdef class CObject:
 
 # A wrapper that supports garbage collection, because fields of its object may hold Python values.
 cdef class LinkedObject(CObject):
-    cdef object link  # _ReferenceLink of types/reference_link.pxi; NULL if no field needs it
+    cdef object link  # _ReferenceLink of types/reference_link.pxi; NULL if no field needs a link
 
 
-# Owner of one reference to a native object.  Unlike a wrapper, it cannot be emptied.
+# Owner of one reference to a native object.  Unlike a wrapper, a HandleOwner cannot be emptied.
 cdef class HandleOwner:
-    cdef abi.TVMFFIObjectHandle handle  # owned reference; NULL before it is set
+    cdef abi.TVMFFIObjectHandle handle  # owned reference; NULL in a new HandleOwner
 
 
 cdef class ObjectRValueRef:

@@ -46,7 +46,7 @@ cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
 # Values of `set_print_options`, in a dict because threads may read a dict while another writes it.
 cdef dict _print_options = {
-    "limits": (1000, 3),  # most elements shown in full; elements at each end if more
+    "limits": (1000, 3),  # most elements shown in full; number of elements at each end if more
     "layout": (6, 75),    # digits of tensor elements; characters per line
 }
 
@@ -476,12 +476,15 @@ cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1:
 
 
 def print_limits() -> tuple:
-    """Return how many elements ``repr`` shows in full, and how many at each end if not all."""
+    """Return the values ``(threshold, edge_items)`` of `set_print_options`.
+
+    ``repr`` shows up to `threshold` elements in full, otherwise `edge_items` elements at each end.
+    """
     return _print_options["limits"]
 
 
 def text_layout() -> tuple:
-    """Return the number of digits of printed tensor elements, and of characters per line."""
+    """Return the number of digits of printed tensor elements and the characters per line."""
     return _print_options["layout"]
 
 
@@ -568,7 +571,7 @@ def register_late_classes(modules: dict) -> None:
 
 
 def load_late_class(int32_t index) -> None:
-    """Import the module that `register_late_classes` has set for a type; do nothing if none is."""
+    """Import the module that `register_late_classes` has set for a type; do nothing without one."""
     cdef object module = _late_modules.get(index)
     if module is not None:
         from importlib import import_module
@@ -601,7 +604,7 @@ def type_key_to_index(str type_key):
 
 
 cdef object _class_of(int32_t index):
-    """Return the class of a type or of its nearest ancestor that has one, and cache it.
+    """Return the class of a type, or of its nearest ancestor with a class, and cache the class.
 
     Returns None if that class is in `_value_classes`, so it converts objects to Python values.
     """

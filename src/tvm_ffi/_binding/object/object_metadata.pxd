@@ -22,7 +22,7 @@ cdef NativeReference store_object_metadata(NativeReference reference)
 cdef abi.TVMFFIObject* weak_target(CObject obj) except NULL
 # Release a weak reference from `weak_target`, or do nothing for NULL.
 cdef void drop_target(abi.TVMFFIObject* target) noexcept
-# Return a new wrapper of a weakly referenced object; None for NULL or if the object is destroyed.
+# Return a new wrapper of a weakly referenced object; None if `target` is NULL or destroyed.
 cdef object wrap_target(abi.TVMFFIObject* target)
 
 # Python functions that other Cython modules call directly; documented in object_metadata.pxi.
