@@ -131,7 +131,7 @@ cdef str _report_outliving_views(PyObject** values, int32_t count, int code):
     """Return the error message if an array outlives the borrowed tensor it views, otherwise None.
 
     If the callback raised an exception (`code` is not 0), add the message to the exception as a
-    note and return None: the frames in its traceback may be what keeps the array alive.
+    note and return None, because a frame in the exception's traceback may own the array.
     """
     cdef PyObject* cls = NULL
     cdef PyObject* error = NULL

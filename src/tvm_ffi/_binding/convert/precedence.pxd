@@ -2,8 +2,8 @@
 # Conversion order: the precedence of the rules that choose the packer of a Python type.
 #
 # Rules are tried in the order of this enum, and the first rule that accepts the type chooses the
-# packer.  The order is observable; docs/concepts/conversion-order.md describes it.  Each precedence
-# has exactly one rule: `add_rule` fails for a second one.
+# packer.  Callers can observe the order; docs/concepts/conversion-order.md describes the order.
+# Each precedence has exactly one rule: `add_rule` fails for a second rule.
 
 cdef enum Precedence:
     # Native objects come first, so that they are passed unchanged even if their class also supports

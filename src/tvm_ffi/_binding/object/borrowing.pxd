@@ -13,7 +13,7 @@ cdef extern from * nogil:
     typedef struct TVMFFIBorrowing {
       struct TVMFFIBorrowing* self;  /* address of this entry; NULL after end_borrowing */
       PyObject* const* wrappers;     /* arguments of the call, borrowed; some may not be wrappers */
-      Py_ssize_t num_wrappers;
+      Py_ssize_t num_wrappers;       /* number of elements of `wrappers` */
       struct TVMFFIBorrowing* outer; /* entry of the enclosing call, or NULL */
     } TVMFFIBorrowing;
 

@@ -45,8 +45,8 @@ cdef tuple _ABOUT_TYPES = (
     "Mismatched ", "No matching ", "Cannot convert from type ", "Cannot treat type ",
 )
 
-# A native function that has set a Python exception itself reports it by this error kind or by this
-# return code.
+# A native function that has set a Python exception sets a native error of this kind, or returns
+# this code.
 cdef bytes _ALREADY_SET_KIND = b"EnvErrorAlreadySet"
 cdef int _ALREADY_SET_CODE = -2
 
@@ -358,7 +358,7 @@ cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
 
 
 cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
-    """Return the backtrace from an offset.  Takes a lock, because other threads may replace it."""
+    """Return the backtrace text from offset `start`.  Locks the error during the copy."""
     cdef const abi.TVMFFIByteArray* text = &abi.TVMFFIErrorGetCellPtr(handle).backtrace
     cdef Guard guard
     begin_guard(&guard, object_locks(), handle)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Interpreter gate: attaches native threads to the interpreter, and refuses them once
-# the interpreter shuts down.
+# Interpreter gate: attaches native threads to the interpreter, and refuses them once the
+# interpreter shuts down.
 # See docs/design/exit.md.
 from libc.stdint cimport int32_t
 

@@ -6,8 +6,7 @@ its stack; from 3.14 on such a thread hangs.  Unwinding a C++ destructor termina
 the gate is closed before the interpreter shuts down; see docs/design/exit.md.
 
 1. An entering thread first increments the number of threads inside the gate, then checks if the
-   gate is closed.  The closing thread first closes the gate, then waits until the
-   number is 0.
+   gate is closed.  The closing thread first closes the gate, then waits until the number is 0.
 2. Once the gate is closed, native threads leak Python objects instead of releasing them, and their
    callbacks fail.  Python threads may still call native code, until Python stops them.
 3. The closing thread waits for a limited time.  If Python later ends a thread that is still inside,

@@ -47,7 +47,7 @@ cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 # Values of `set_print_options`, in a dict because threads may read a dict while another writes it.
 cdef dict _print_options = {
     "limits": (1000, 3),  # most elements shown in full; number of elements at each end if more
-    "layout": (6, 75),    # digits of tensor elements; characters per line
+    "layout": (6, 75),    # number of digits of tensor elements; number of characters per line
 }
 
 
@@ -356,7 +356,7 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
         entry = _kept.get(address)
         if entry is None:
             entry = [PyWeakref_NewRef(wrapper, lambda _: _kept.pop(address, None))]
-            entry = _kept.setdefault(address, entry)  # a garbage collection may have added it
+            entry = _kept.setdefault(address, entry)  # a garbage collection may have added an entry
         if len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
             abi.TVMFFIObjectDecRef(handle)  # the last owner keeps the object already
             return

@@ -49,9 +49,9 @@ cdef extern from * nogil:
     void drop_weak "tvm_ffi_drop_weak"(abi.TVMFFIObject* object) noexcept
     void delete_object "tvm_ffi_delete"(abi.TVMFFIObject* object, int flags) noexcept
 
-# Return True if destroying the object runs only code of the runtime and of this binding, which
-# never waits for another thread.  Called after the last strong reference is released and before the
-# object is destroyed.
+# Return True if destroying the object runs only code of the runtime and of this binding.  Such
+# code never waits for another thread.  Called after the last strong reference is released and
+# before the object is destroyed.
 ctypedef bint (*IsNonblocking)(abi.TVMFFIObject* object) noexcept
 
 # Set the predicate of a built-in type.  An object for which it returns True is destroyed with the

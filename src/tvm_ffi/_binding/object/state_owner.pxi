@@ -6,8 +6,8 @@ The native module owns the state of its Python object, and the object owns the m
     Python object --> native module --> state
 
 If the state refers to the object, as bound methods do, this is a cycle that the garbage collector
-cannot see, because it does not traverse the native module.  While the Python object is the module's
-only owner, its `tp_traverse` therefore reports the module's reference to the state.
+cannot see, because it does not traverse the native module.  So the `tp_traverse` of the Python
+object reports the module's reference to the state, while this object is the module's only owner.
 """
 
 from cpython.object cimport PyTypeObject, traverseproc, visitproc
