@@ -20,11 +20,12 @@ _UNCHANGED = (
     *(int, float, str, bytes, type(None)),
 )
 
-# A reference to `sys.modules`: the name `sys` may be cleared already at interpreter exit.
+# A reference to `sys.modules`, needed because the name `sys` may be cleared before interpreter
+# exit.
 _modules = sys.modules
 
-# Protocol attributes: the binding passes instances of classes that have one of them as pointers,
-# devices or numbers.
+# Protocol attributes.  If a class has one of these attributes, the binding passes its instances as
+# pointers, devices or numbers.
 _PROTOCOLS = (
     "__cuda_stream__",
     "__tvm_ffi_opaque_ptr__",

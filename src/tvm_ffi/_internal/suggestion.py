@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MAX_NAME = 200  # characters; comparison time grows with the product of the two lengths
+# Characters; the comparison time grows with the product of the lengths of two names.
+_MAX_NAME = 200
 _MAX_NAMES = 20_000
-_MIN_ABBREVIATED = 3  # letters; shorter abbreviations match too many names
+_MIN_ABBREVIATED = 3  # characters; shorter abbreviations match too many names
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'softmax'?"``, or an empty string if no known name is similar.
+    """Return a suggestion, ``"; did you mean 'softmax'?"``; empty if no known name is similar.
 
     Parameters
     ----------

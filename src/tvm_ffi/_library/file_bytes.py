@@ -13,7 +13,8 @@ import os
 
 __all__ = ["FileBytes"]
 
-# A search reads few bytes first, as most strings are short, and twice as many on each further read.
+# The first read of a search is small, because most strings are short.  Each further read is twice
+# as large.
 _FIRST_PIECE, _LARGEST_PIECE = 1 << 8, 1 << 20
 
 

@@ -31,9 +31,10 @@ _C_LIBRARIES = ("libm.so.", "libpthread.so.", "libdl.so.", "libc.so.")
 _CXX_MARKS = (
     *("__gxx_personality_v0", "_ZTVN10__cxxabiv1"),
     *("_ZSt", "_ZNSt", "_ZNKSt"),
-    *("_Znw", "_Zna", "_Zdl", "_Zda"),  # operators new and delete
+    *("_Znw", "_Zna", "_Zdl", "_Zda"),  # mangled names of the operators new and delete
 )
-_LONG_COMMAND = 100_000  # bytes; a longer command may exceed a system limit: use a response file
+# Bytes; a longer command may exceed a system limit and needs a response file.
+_LONG_COMMAND = 100_000
 
 
 @dataclass
@@ -135,7 +136,7 @@ def _arguments(command: str | Sequence[str]) -> list[str]:
 
 
 def _shortened(command: list[str], target: Path) -> list[str]:
-    """Return the command; if it is very long, with a response file instead of its arguments.
+    """Return the linker command; a very long command gets its arguments from a response file.
 
     The response file is written next to the target.
     """
@@ -157,7 +158,8 @@ def _c_libraries() -> list[str]:
         return []
     files = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "/" in line}
     found = [file for file in files if Path(file).name.startswith(_C_LIBRARIES)]
-    found = [file for file in found if Path(file).is_file()]  # a system update may have deleted it
+    # A system update may have deleted the file.
+    found = [file for file in found if Path(file).is_file()]
     return ["--as-needed", *sorted(found)] if found else []
 
 

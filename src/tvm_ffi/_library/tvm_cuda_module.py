@@ -37,7 +37,7 @@ class TvmKernel:
 
 @dataclass(frozen=True)
 class TvmCudaModule:
-    """A device image, and the functions of the module by name."""
+    """A module of kind ``cuda``: its device image, and its functions by name."""
 
     image_format: str
     kernels: dict[str, TvmKernel]
@@ -118,11 +118,11 @@ class _Reader:
         return int(count)
 
     def bytes(self, name: str) -> bytes:
-        """Read a size and that many bytes."""
+        """Return bytes that are stored after their size."""
         return self.take(self.count(name, 1), name)
 
     def text(self, name: str) -> str:
-        """Read a size and a UTF-8 string of that many bytes."""
+        """Return a UTF-8 string that is stored after its size in bytes."""
         try:
             return self.bytes(name).decode()
         except UnicodeDecodeError as error:

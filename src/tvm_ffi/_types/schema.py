@@ -73,7 +73,8 @@ expected int, got str
 
     args: tuple[TypeSchema, ...] | None = None
     fallback: TypeSchema | None = None
-    # The ignored error: type checkers do not allow a narrower value type than in the base class.
+    # The error is ignored because type checkers do not allow a narrower value type than the base
+    # class has.
     named_args: dict[str, tuple[TypeSchema, ...]] | None = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:

@@ -42,7 +42,8 @@ __getattr__ = late_attributes(
     },
 )
 
-# Copies of members of `ModulePropertyMask`, to avoid importing `enum`; a test compares both.
+# Copies of members of `ModulePropertyMask`, to avoid importing `enum`.  A test compares the copies
+# with the enumeration.
 _BINARY_SERIALIZABLE, _RUNNABLE, _COMPILATION_EXPORTABLE = 1, 2, 4
 
 

@@ -51,7 +51,7 @@ _SMALL_FLOATS = {
     12: _SmallFloat(5, 15, "ieee"),
     13: _SmallFloat(5, 16, "fnuz"),
 }
-_E8M0 = 14  # an exponent without sign and fraction
+_E8M0 = 14  # e8m0 has an exponent, but neither sign nor fraction
 
 
 # ---- Numbers -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from tvm_ffi._binding.object cimport check
 
 
 cdef void _delete_scoped_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
-    """Free `managed`, but not the memory of the elements, which is borrowed.  Threads: any."""
+    """Free `managed`.  The memory of the elements is borrowed and not freed.  Threads: any."""
     free(managed)
 
 

@@ -19,7 +19,7 @@ from tvm_ffi._binding.object cimport (
 )
 
 cdef enum:
-    ALIGNMENT = 16  # in bytes; the alignment of malloc, enough for all element types
+    ALIGNMENT = 16  # bytes; the alignment of malloc is enough for all element types
 
 cdef const char* _NO_BYTES = b""
 
@@ -172,8 +172,8 @@ cdef object view_content(abi.TVMFFIObjectHandle handle, bint is_read_only):
 # The DLPack export from which the runtime creates a tensor over content.  The shape and the strides
 # follow this struct in the same allocation.
 cdef struct _ContentTensor:
-    abi.DLManagedTensorVersioned managed  # its manager_ctx is the address of this struct
-    PyObject* owner                       # owned: a _BufferOwner
+    abi.DLManagedTensorVersioned managed  # `managed.manager_ctx` is the address of this struct
+    PyObject* owner                       # owned reference to a _BufferOwner
 
 
 cdef void _delete_content_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:

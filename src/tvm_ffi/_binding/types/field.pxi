@@ -36,14 +36,15 @@ cdef extern from *:
     """
     PyTypeObject* recent_class "tvm_ffi_recent_class"(FFIProperty property_) noexcept
     int32_t recent_index "tvm_ffi_recent_index"(FFIProperty property_) noexcept
-    # Consumes the reference `cls`; returns the reference to the previous class.
+    # Set the recent class and its type index.  Consumes the reference `cls`; returns the reference
+    # to the previous class.
     PyObject* swap_recent "tvm_ffi_swap_recent"(
         FFIProperty property_, PyObject* cls, int32_t index) noexcept
 
 cdef PyObject** _locks = object_locks()
 
 cdef class _Field:
-    """Location of a field: the type that declares it, and the offset in its objects."""
+    """Location of a field: the type that declares the field, and its offset in objects."""
 
     cdef abi.TVMFFIObject* header_of(self, object obj) except NULL:
         cdef abi.TVMFFIObject* header
@@ -109,7 +110,7 @@ cdef class FieldSetter(_Field):
         cdef Borrowing** borrowings
         cdef CallState state
         cdef const Packer* packer
-        self.header_of(obj)  # check the object before converting the value
+        self.header_of(obj)  # check that `obj` has the field before converting the value
         packer = get_packer(<PyObject*>value)
         if packer == NULL:
             check(-2)
@@ -180,8 +181,8 @@ cdef class FFIProperty:
     cdef readonly bint frozen
     cdef public object __doc__
     cdef str name
-    # Exact class and type index of the object that was read last.  An object with the same class
-    # and index needs no other check.
+    # Exact class and type index of the object that the property read last.  An object with the same
+    # class and type index is read without further checks.
     cdef object recent_class
     cdef int32_t recent_index
 

@@ -78,7 +78,7 @@ cdef dict _field_metadata(const abi.TVMFFITypeInfo* owner, const abi.TVMFFIField
 
 
 cdef object _structural_eq(int64_t flags):
-    """Return the name of a field's structural equality flag, as in `Field`, or None if not set."""
+    """Return the name of a field's structural equality flag, as in `Field`; None without a flag."""
     if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashIgnore:
         return "ignore"
     if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashDefPattern:

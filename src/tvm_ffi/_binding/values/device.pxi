@@ -161,8 +161,8 @@ cdef inline tuple _pair(abi.DLDevice cdevice):
 
 
 _device_class = Device
-# Owns the device classes that `set_device_class` has replaced, because another thread may be about
-# to use one of them.
+# The device classes that `set_device_class` has replaced.  They are kept alive, because another
+# thread may be about to use one of them.
 cdef list _earlier_device_classes = []
 
 
@@ -231,7 +231,8 @@ cdef int _pack_device_protocol(
     cdef abi.DLDevice cdevice
     device_type, device_id = (<object>value).__dlpack_device__()
     cdevice.device_type = <abi.DLDeviceType><int>device_type
-    cdevice.device_id = 0 if device_id is None else device_id  # Paddle returns None for the CPU
+    # Paddle returns None as the index of the CPU
+    cdevice.device_id = 0 if device_id is None else device_id
     return _set_device(out, cdevice)
 
 
