@@ -20,8 +20,7 @@ _UNCHANGED = (
     *(int, float, str, bytes, type(None)),
 )
 
-# A reference to `sys.modules`, needed because the name `sys` may be cleared before interpreter
-# exit.
+# A reference to `sys.modules`, because the name `sys` may already be cleared at interpreter exit.
 _modules = sys.modules
 
 # Protocol attributes.  If a class has one of these attributes, the binding passes its instances as

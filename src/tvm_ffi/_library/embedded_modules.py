@@ -58,7 +58,7 @@ def encode(modules: Sequence[EmbeddedModule]) -> bytes:
 
 
 def encoded_parts(modules: Sequence[EmbeddedModule]) -> list[Payload]:
-    """Return the pieces of a library binary: payloads, not copied, and the bytes between them."""
+    """Return the pieces of a library binary: payloads (not copied) and the bytes between them."""
     rows = [0]
     for module in modules:
         rows.append(rows[-1] + len(module.imports))

@@ -44,7 +44,7 @@ class FileBytes:
         return b"".join(pieces)
 
     def find(self, pattern: bytes, start: int, end: int) -> int:
-        """Return the offset of the first occurrence of a pattern; -1 without one (`bytes.find`)."""
+        """Return the offset of a pattern's first occurrence; -1 if it does not occur."""
         end = min(end, self._size)
         size = _FIRST_PIECE
         while start < end:

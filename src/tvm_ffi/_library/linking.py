@@ -33,7 +33,8 @@ _CXX_MARKS = (
     *("_ZSt", "_ZNSt", "_ZNKSt"),
     *("_Znw", "_Zna", "_Zdl", "_Zda"),  # mangled names of the operators new and delete
 )
-# Bytes; a longer command may exceed a system limit and needs a response file.
+# Maximum length of a command, in bytes.  A longer command may exceed a system limit; its arguments
+# are written to a response file.
 _LONG_COMMAND = 100_000
 
 
@@ -151,7 +152,7 @@ def _shortened(command: list[str], target: Path) -> list[str]:
 
 
 def _c_libraries() -> list[str]:
-    """Return linker arguments for the C library files that this process has mapped."""
+    """Return linker arguments for the files of the C library that this process has mapped."""
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:

@@ -28,7 +28,7 @@ _ADDRESS = (3, 64, 1)
 
 @dataclass(frozen=True)
 class TvmKernel:
-    """A function of a module: the arguments of its `tvm_ffi.cuda.Kernel`."""
+    """A function of a ``cuda`` module, as the arguments of a `tvm_ffi.cuda.Kernel`."""
 
     symbol: str
     parameters: list[str]
@@ -93,7 +93,7 @@ def _type_name(function: str, code: int, bits: int, lanes: int) -> str:
 
 
 class _Reader:
-    """A cursor over an untrusted serialized module; methods raise ValueError at its end."""
+    """A cursor over an untrusted serialized module; methods raise ValueError at the end."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content

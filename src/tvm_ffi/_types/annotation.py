@@ -83,7 +83,7 @@ class _Reader(Generic[SchemaT]):
         return tuple(map(self.read, annotations))
 
     def _union(self, members: tuple[Any, ...]) -> SchemaT:
-        """Return a ``Union``, or ``Optional`` if None is a member.
+        """Return the schema of a union: a ``Union``, or an ``Optional`` if None is a member.
 
         `typing` has flattened nested unions and removed duplicates.  Tensor classes of several
         frameworks have the same schema, ``Tensor``, so duplicates of it are removed here.

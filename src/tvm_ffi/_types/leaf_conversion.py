@@ -126,7 +126,7 @@ def _protocol_method(value: Any) -> tuple[Callable[[Any], Any] | None, str]:
 
 
 def _moved_object(value: ObjectRValueRef) -> CObject:
-    """Return the referenced object; do not move it yet, because conversion may still fail."""
+    """Return the referenced object without moving it, because the conversion may fail later."""
     return value.obj
 
 

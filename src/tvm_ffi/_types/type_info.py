@@ -114,7 +114,7 @@ class TypeMethod:
     is_static: bool
 
     def as_callable(self, cls: type) -> Any:
-        """Return the method as a function or staticmethod, to be an attribute of `cls`."""
+        """Return the method as a function or staticmethod that can be an attribute of `cls`."""
         function: Any = self.func
         function.__name__ = self.name
         function.__qualname__ = f"{cls.__qualname__}.{self.name}"
@@ -126,7 +126,7 @@ class TypeMethod:
 
 @dataclass(eq=False)
 class TypeInfo:
-    """A native type: index, key, ancestors, and the fields and methods that it declares itself."""
+    """A native type: index, key, ancestors, and its own (not inherited) fields and methods."""
 
     __module__ = "tvm_ffi.core"  # the public path of the class
 
@@ -141,7 +141,7 @@ class TypeInfo:
     doc: str | None = None
 
     def all_fields(self) -> list[TypeField]:
-        """Return the fields of all ancestors, root first, followed by those of this type."""
+        """Return the fields of all ancestors, the root type first, then the fields of this type."""
         inherited = self.parent_type_info.all_fields() if self.parent_type_info else []
         return inherited + (self.fields or [])
 
@@ -273,7 +273,7 @@ def add_registered_fields(info: TypeInfo) -> None:
 
 
 def unregister_class(info: TypeInfo) -> None:
-    """Undo `register_class_before_fields`: the type has no class afterwards."""
+    """Undo `register_class_before_fields`; afterwards the type has no registered class."""
     _info_by_index.pop(info.type_index, None)
     remove_class(info.type_index)
     if info.type_cls is not None and "__tvm_ffi_type_info__" in vars(info.type_cls):

@@ -105,7 +105,7 @@ cdef class CContainerBase(CObject):
 cdef int _build(
     CObject constructor, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
 ) except -1:
-    """Call `constructor` with the items as arguments.
+    """Call the runtime function `constructor` with the items as arguments.
 
     Sets `result` to a new reference to the container.  Stores the stream and exchange API of the
     tensors among the items in `outer`, unless `outer` is NULL.
@@ -207,7 +207,8 @@ cdef int _build_sequence(
         and _convert_without_python(PySequence_Fast_ITEMS(items), len(<list>items))
     ):
         return _build(constructor, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
-    # Copy the items: conversions, or other threads in free-threaded Python, may change the list.
+    # Copy the items, because conversions, or other threads in free-threaded Python, may change the
+    # list.
     copied = PySequence_Tuple(items)
     return _build(constructor, PySequence_Fast_ITEMS(copied), len(copied), outer, result)
 
@@ -260,7 +261,7 @@ cdef tuple _flatten_mapping(object mapping):
     cdef list pairs = []
     if not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping):
         return _flatten_dict(mapping)
-    for first, second in list(mapping.items()):  # raises unless each item is a pair
+    for first, second in list(mapping.items()):  # raises an exception unless each item is a pair
         pairs += (first, second)
     return tuple(pairs)
 
@@ -338,7 +339,8 @@ cdef int _pack_container(
         if state.stream_device_type == 0 and _find_device(handle, &budget, &device):
             if choose_stream(state, container.exchange_api, device) != 0:
                 return -1
-            # Read the handle again: the framework may have run Python code.
+            # Read the handle again, because the framework may have run Python code that replaced
+            # it.
             handle = <abi.TVMFFIObject*>handle_of(container)
     return pack_object(out, handle.type_index, handle)
 
@@ -368,8 +370,8 @@ cdef bint _find_device(
     return is_found
 
 
-# In free-threaded Python, the container may change after each element, because the guard (lock) of
-# a nested container suspends the guard of the container that contains it.
+# In free-threaded Python, the container may change after each element, because beginning the guard
+# (lock) of a nested container suspends the guard of the outer container.
 
 cdef bint _find_device_in_sequence(
     const SeqCell* sequence, int64_t* budget, abi.DLDevice* out

@@ -114,7 +114,7 @@ cdef list _elements_in(SequenceBase self, object index):
         raise MemoryError()
     try:
         for i in range(count):
-            num_consumed = i + 1  # `unpack_element` consumes the element, also on failure
+            num_consumed = i + 1  # `unpack_element` consumes the element, even if it fails
             made.append(unpack_element(&elements[i], self))
     finally:
         for i in range(num_consumed, count):

@@ -402,10 +402,10 @@ cdef int _check_is_tensor(Tensor tensor) except -1:
 
 
 cdef Tensor _private_wrapper(Tensor tensor):
-    """Return a second wrapper of a tensor.  Python code cannot reach it, and so cannot empty it.
+    """Return a second wrapper of a tensor.  Python code cannot reach this wrapper or empty it.
 
     For a borrowed tensor, return `tensor` itself, because it is emptied when its callback returns,
-    before its memory is freed.
+    before the memory of the tensor is freed.
     """
     cdef Tensor wrapper = Tensor.__new__(Tensor)
     _dltensor_of(tensor)
@@ -529,7 +529,7 @@ cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
 
 
 cdef bint _is_read_only(Tensor tensor) except -1:
-    """Return True if the memory of a tensor must not be written; False for a borrowed tensor."""
+    """Return True if the memory of a tensor must not be written; never for a borrowed tensor."""
     _dltensor_of(tensor)
     return tensor.chandle != NULL and is_read_only_tensor(read_only_deleters(), tensor.chandle)
 

@@ -56,7 +56,7 @@ cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dty
 
 
 cdef bint is_compact(const abi.DLTensor* tensor) noexcept:
-    cdef uint64_t step = 1  # unsigned: the product may overflow if an extent is 0
+    cdef uint64_t step = 1  # unsigned, because the product may overflow if another extent is 0
     cdef bint is_compact_so_far = True
     cdef int dim
     if tensor.strides == NULL:
@@ -230,7 +230,8 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
     if tensor == NULL:
         raise MemoryError()
     try:
-        # Convert the extents only once, because `__index__` may return another number next time.
+        # Convert the extents only once, because a second call of `__index__` may return another
+        # number.
         _describe_compact(tensor, shape, ndim, dtype)
         owner = _usable_buffer(
             content, _size_bytes(tensor.managed.dl_tensor.shape, ndim, dtype), is_read_only)

@@ -130,7 +130,8 @@ cdef class FieldSetter(_Field):
         cdef const void* read = header
         cdef PairGuard guard
         cdef int code
-        # The setter may convert a List or Dict to an Array or Map, so lock the List or Dict too.
+        # The setter may convert a List or Dict to an Array or Map, so lock the List or Dict as well
+        # as the object.
         if view.type_index == abi.kTVMFFIList or view.type_index == abi.kTVMFFIDict:
             read = view.v_obj
         begin_pair_guard(&guard, _locks, header, read)
@@ -187,8 +188,9 @@ cdef class FFIProperty:
     cdef int32_t recent_index
 
     def __init__(self, fget, fset, bint frozen, fdel=None, doc=None):
-        # Keep the previous values alive until all attributes are set, because releasing them may
-        # run any code.  Clear `recent_class` first to disable the fast path.
+        # Keep the previous values alive until all attributes are set, because releasing the values
+        # may run any code.  Clear `recent_class` before the other attributes, to disable the fast
+        # path.
         _earlier = (self.recent_class, self.fget, self.fset, self.fdel, self.__doc__)
         self.recent_class = None
         self.fget = fget
@@ -220,7 +222,7 @@ cdef class FFIProperty:
         header = getter.header_of(obj)
         cls = type(obj)
         Py_INCREF(cls)
-        # Releasing the previous class may run any code, so read the header again.
+        # Read the header again, because releasing the previous class may run any code.
         Py_DECREF(<object>swap_recent(self, <PyObject*>cls, header.type_index))
         return _value_in(getter, getter.header_of(obj))
 

@@ -151,7 +151,7 @@ cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
 
 
 cdef bint _has_python_values(abi.TVMFFIObject* header, tuple getters) noexcept:
-    """Return True if a field of the object owns a Python value, which is rare."""
+    """Return True if a field of the object owns a Python value.  This case is rare."""
     cdef abi.TVMFFIObject** slot
     for getter in getters:
         slot = _reference_in(<FieldGetter>getter, header)
@@ -211,7 +211,7 @@ cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _clear(PyObject* self) noexcept:
-    """Break a reference cycle that the garbage collector has found unreachable."""
+    """Break a reference cycle that the garbage collector has found to be unreachable."""
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
     if link_of(<LinkedObject>self) != NULL:
         if header != NULL and has_one_owner(header):

@@ -82,7 +82,8 @@ cdef int _replace_content(_Storage storage, void* field, const abi.TVMFFIAny* ow
         target[0] = owned[0]
     elif storage == STORE_OBJECT:
         previous = (<abi.TVMFFIObject**>field)[0]
-        (<abi.TVMFFIObject**>field)[0] = owned.v_obj  # None has payload 0, so it is stored as NULL
+        # None has the payload 0, so the field stores NULL for None
+        (<abi.TVMFFIObject**>field)[0] = owned.v_obj
     elif storage == STORE_INT:
         (<int64_t*>field)[0] = owned.v_int64
     elif storage == STORE_FLOAT:
@@ -140,7 +141,7 @@ cdef int _enter_conversion(
 
 
 cdef class Refusal:
-    """Result of a conversion that refuses a value.
+    """Result of a conversion that refuses a value: the message of the error.
 
     A refusal is not an exception.  The native error would own an exception, and frames of its
     traceback may refer to the owner of the error.  The garbage collector cannot see this cycle.

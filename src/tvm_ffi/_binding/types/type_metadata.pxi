@@ -24,7 +24,7 @@ cdef str _text(const abi.TVMFFIByteArray* text):
 
 
 cdef object _owned_copy(const abi.TVMFFIAny* value):
-    """Return a value that the type table owns as a Python value."""
+    """Return a Python value for a native value that the type table owns."""
     cdef abi.TVMFFIAny owned
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
     return unpack_object(&owned, NULL)
@@ -105,7 +105,7 @@ def type_index_of(CObject obj not None) -> int:
 
 
 def type_metadata(int32_t index) -> dict:
-    """Return the type table's entry for a type, from which the caller creates a TypeInfo.
+    """Return a dict that describes a type; the caller creates a TypeInfo from the dict.
 
     The ``metadata`` string of each field and method is JSON, or empty.
     """

@@ -189,7 +189,7 @@ cdef object device_of(abi.DLDevice cdevice):
 # ---- streams -------------------------------------------------------------------------------
 
 def set_current_stream(int32_t device_type, int32_t device_id, stream) -> int:
-    """Set this thread's current stream of a device and return the previous one; 0 if none was set.
+    """Set this thread's current stream of a device; return the previous stream, or 0.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def set_current_stream(int32_t device_type, int32_t device_id, stream) -> int:
 
 
 def get_current_stream(int32_t device_type, int32_t device_id) -> int:
-    """Return this thread's current stream of a device; 0 if none was set."""
+    """Return the address of this thread's current stream of a device; 0 if no stream was set."""
     return <uintptr_t>abi.TVMFFIEnvGetStream(device_type, device_id)
 
 

@@ -25,7 +25,7 @@ class PyNativeObject:
     __slots__ = ()
 
     def __init_cached_object_by_constructor__(self, fconstructor, *args):
-        """Cache the native object that ``fconstructor(*args)`` returns."""
+        """Cache the native object that ``fconstructor(*args)`` returns in this value."""
         self._tvm_ffi_cached_object = _native_object_of(fconstructor(*args))
 
 
