@@ -20,11 +20,11 @@ _UNCHANGED = (
     *(int, float, str, bytes, type(None)),
 )
 
-# A reference to `sys.modules`: the name `sys` may be cleared already at interpreter exit.
+# A reference to `sys.modules`, because the name `sys` may already be cleared at interpreter exit.
 _modules = sys.modules
 
-# Protocol attributes: the binding passes instances of classes that have one of them as pointers,
-# devices or numbers.
+# Protocol attributes.  If a class has one of these attributes, the binding passes its instances as
+# pointers, devices or numbers.
 _PROTOCOLS = (
     "__cuda_stream__",
     "__tvm_ffi_opaque_ptr__",

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __getattr__ = late_attributes(globals(), {"DataTypeCode": "._internal.dlpack_codes:DataTypeCode"})
 
-# Copies of members of `DataTypeCode`, to avoid importing `enum`; a test compares both.
+# Copies of members of `DataTypeCode`, to avoid importing `enum`.  A test compares the copies with
+# the enumeration.
 _INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _BOOL, _FIRST_OF_FEW_BITS = 0, 1, 2, 3, 4, 6, 7
 
 # The dtypes whose names in torch or NumPy differ from their names in this package.
@@ -111,7 +112,7 @@ class dtype(str):  # noqa: N801  (the package contract requires this name)
 
     @staticmethod
     def is_dtype(arg: Any) -> builtins.bool:
-        """Return True if `arg` is a dtype or the name of one."""
+        """Return True if `arg` is a dtype or the name of a dtype."""
         try:
             dtype(arg)
         except (ValueError, TypeError):
@@ -119,7 +120,7 @@ class dtype(str):  # noqa: N801  (the package contract requires this name)
         return True
 
     def with_lanes(self, lanes: int) -> dtype:
-        """Return the dtype with the type code and bits of this one, and `lanes` lanes."""
+        """Return a dtype with `lanes` lanes and the type code and bits of this dtype."""
         return dtype.from_dlpack_data_type((self.type_code, self.bits, lanes))
 
     @property

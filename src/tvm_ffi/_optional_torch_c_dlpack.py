@@ -29,5 +29,5 @@ def patch_torch_cuda_stream_protocol() -> None:
         return
     stream_class: Any = torch.cuda.Stream
     if torch.cuda.is_available() and not hasattr(stream_class, "__cuda_stream__"):
-        # The protocol returns its version and the address.
+        # The protocol method returns the version of the protocol and the address of the stream.
         stream_class.__cuda_stream__ = lambda stream: (0, stream.cuda_stream)

@@ -77,7 +77,7 @@ class AccessPath(Object):
     step: AccessStep | None
     depth: int
 
-    if TYPE_CHECKING:  # methods of the native type, added by `register_object`
+    if TYPE_CHECKING:  # methods of the native type, which `register_object` adds to the class
 
         @staticmethod
         def _root() -> AccessPath: ...
@@ -127,11 +127,11 @@ class AccessPath(Object):
         return self._map_item(key)
 
     def map_item_missing(self, key: Any) -> AccessPath:
-        """Return this path with one more step, to a key that the mapping does not have."""
+        """Return this path with one more step, to a key that a mapping does not have."""
         return self._map_item_missing(key)
 
     def is_prefix_of(self, other: AccessPath) -> bool:
-        """Return True if `other` begins with all steps of this path; True for equal paths."""
+        """Return True if `other` begins with all steps of this path, or equals this path."""
         return self._is_prefix_of(other)
 
     def to_steps(self) -> Array[AccessStep]:
@@ -144,7 +144,7 @@ class AccessPath(Object):
         return self._path_equal(other)
 
     def __hash__(self) -> int:
-        # Hash only str and int keys: other keys may be equal in native code, but have different
-        # hashes as Python values.
+        # Hash only str and int keys, because other keys may be equal in native code, but have
+        # different hashes as Python values.
         steps = ((step.kind, step.key) for step in self._to_steps())
         return hash(tuple((k, key if isinstance(key, (str, int)) else None) for k, key in steps))

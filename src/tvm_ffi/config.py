@@ -16,7 +16,7 @@ from . import libinfo
 
 
 def _include_flags() -> str:
-    # Return two -I options even if both folders are equal: scripts expect two fields.
+    # Return two -I options even if both folders are equal, because scripts expect two fields.
     return f"-I{libinfo.find_include_path()} -I{libinfo.find_dlpack_include_path()}"
 
 
@@ -28,7 +28,7 @@ def _minimal_libraries() -> str:
     archive = Path(libinfo.find_libtvm_ffi()).with_name("libtvm_ffi_static.a")
     if not archive.is_file():
         raise RuntimeError(f"Cannot find {archive}")
-    # -lstdc++: a C compiler does not link the C++ standard library by default
+    # -lstdc++ is needed because a C compiler does not link the C++ standard library by default.
     return f"{archive} -lstdc++ -lm -lpthread -ldl"
 
 
@@ -36,7 +36,8 @@ def _static_libraries() -> str:
     return f"-Wl,-u,tvm_ffi_dynamic_loading {_minimal_libraries()}"
 
 
-# In the order of the output: option, help text, and the function that returns the output.
+# The options in the order of the output: option, help text, and the function that returns the
+# option's output.
 _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("includedir", "folder of the C and C++ headers", libinfo.find_include_path),
     ("dlpack-includedir", "folder of the DLPack header", libinfo.find_dlpack_include_path),

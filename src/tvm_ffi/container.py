@@ -9,8 +9,8 @@ True are three different keys.
 
 from __future__ import annotations
 
-# These private modules define the names of `collections.abc` and `operator`, and are imported 2 ms
-# faster.
+# These private modules define the names of `collections.abc` and `operator`.  Importing the private
+# modules is 2 ms faster.
 from _collections_abc import (
     ItemsView,
     Iterable,
@@ -156,7 +156,7 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (Array defines `
         if len(self) != len(other):
             return False
         same = all(_is_same(a, b) for a, b in zip(self, other))
-        # The lengths are compared again: `__eq__` of an element may change them.
+        # Compare the lengths again, because `__eq__` of an element may change them.
         return same and len(self) == len(other)
 
     def __ne__(self, other: object) -> bool:
@@ -175,7 +175,7 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (Array defines `
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Return True if two elements are equal by type and value, as in native comparison."""
+    """Return True if two elements have equal types and values, as in native comparison."""
     if a is b:
         return True
     if type(a) is not type(b) and (isinstance(a, _NUMBERS) or isinstance(b, _NUMBERS)):
@@ -216,7 +216,8 @@ class Array(ArrayBase, _SequenceMethods, Sequence[_T_co]):
         def __getitem__(self, index: Any, /) -> Any: ...
 
     def __hash__(self) -> int:
-        return hash(tuple(self))  # an Array has the hash of the tuple that it is equal to
+        # An Array equals a tuple of its elements, so both have the same hash.
+        return hash(tuple(self))
 
     def __reduce__(self) -> Any:
         return type(self), (list(self),)
@@ -272,10 +273,11 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
 
     def pop(self, index: SupportsIndex = -1) -> _T:
         """Remove and return the element at `index`; raise IndexError if it does not exist."""
-        position = _index_of(index)  # before the length is read: `__index__` may change the list
+        # Called before the length is read, because `__index__` may change the list.
+        position = _index_of(index)
         if len(self) == 0:
             raise IndexError("pop from empty list")
-        # The runtime resolves the index -1 itself, as other threads may change the length.
+        # The runtime resolves the index -1, because other threads may change the length.
         if position != -1:
             position = normalize_index(len(self), position)
         element: _T = _ffi_api.ListPop(self, position)
@@ -284,13 +286,13 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
     def remove(self, value: _T) -> None:
         """Remove the first element that equals `value`; raise ValueError if there is none."""
         position = self.index(value)
-        # Delete a slice: `__eq__` of an element may have shortened the list, so that `position` is
-        # out of range.
+        # Delete a slice instead of an element, because `__eq__` of an element may have shortened
+        # the list: deleting a slice out of range is not an error.
         del self[position : position + 1]
 
     def clear(self) -> None:
         """Remove all elements."""
-        del self[:]  # one native call: finalizers of elements may use the list
+        del self[:]  # one native call, because finalizers of elements may use the list
 
     def reverse(self) -> None:
         """Reverse the order of the elements in place."""
@@ -379,7 +381,7 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (Map defines `__ha
 
 
 def mapping_from(cls: Any, row: list[Any]) -> Any:
-    """Return a Map or Dict, the class `cls`, made from ``[key, value, key, value, ...]``.
+    """Return a `cls` (Map or Dict) made from ``[key, value, key, value, ...]``.
 
     The keys need not be hashable in Python.  Pickles contain the name of this function.
     """
@@ -475,7 +477,8 @@ class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
         """
         value = self.get(key, _ABSENT)
         if value is not _ABSENT:
-            _ffi_api.DictErase(self, key)  # no error if another thread has removed the key
+            # Remove the key without an error if another thread has removed it already.
+            _ffi_api.DictErase(self, key)
         elif default is _ABSENT:
             raise KeyError(key)
         else:

@@ -23,7 +23,8 @@ from .module import Module
 __all__ = ["export_library"]
 
 _FUNCTION_PREFIX = "__tvm_ffi_"
-# Names that a linker accepts as symbols; it parses other strings as expressions.
+# Pattern of names that a linker accepts as symbols.  The linker parses other strings as
+# expressions.
 _SYMBOL_NAME = re.compile(r"[A-Za-z_.$][\w.$]*", re.ASCII)
 
 
@@ -142,7 +143,7 @@ def _write_modules(tree: ModuleTree, inputs: Sequence[str], folder: Path) -> lis
 
 
 def _aliases(functions: Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return ``{exported symbol: symbol in the code}`` for functions where the two differ."""
+    """Return ``{exported symbol: symbol in the code}`` for functions whose two symbols differ."""
     if not isinstance(functions, Mapping):
         return {}
     for name in [*functions.values(), *(_FUNCTION_PREFIX + name for name in functions)]:

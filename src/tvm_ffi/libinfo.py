@@ -8,7 +8,7 @@ importing it imports no other module.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing.TYPE_CHECKING without importing typing
+TYPE_CHECKING = False  # replaces typing.TYPE_CHECKING without importing typing
 if TYPE_CHECKING:
     import ctypes
     from collections.abc import Iterable, Iterator
@@ -69,7 +69,8 @@ def include_paths() -> list[str]:
 
 def find_cmake_path() -> str:
     """Return the folder of the CMake package, the value for ``tvm_ffi_ROOT``."""
-    config = "tvm_ffi-config.cmake"  # its path in an installation, then in a build folder
+    # The path of the file in an installation, then its path in a build folder.
+    config = "tvm_ffi-config.cmake"
     return str(_find_file(f"share/cmake/tvm_ffi/{config}", config).parent)
 
 
@@ -102,7 +103,7 @@ def _find_file(*names: str) -> Path:
 
 
 def _paths(*names: str) -> Iterator[Path]:
-    """Return the absolute paths that files of this package may have, the most likely first."""
+    """Return the possible absolute paths of a file of this package, the most likely path first."""
     return (root / name for root in _roots() for name in names)
 
 
@@ -114,8 +115,8 @@ def _roots() -> Iterator[Path]:
     source_tree = package.parents[1]
     yield package
     yield source_tree
-    # In an editable installation, `package` is in the source tree; the metadata of the distribution
-    # list the compiled files and headers, which are in another folder.
+    # In an editable installation, `package` is in the source tree, but the compiled files and
+    # headers are in another folder.  The metadata of the distribution list these files.
     for header in _distribution_files(_DISTRIBUTION, "c_api.h"):
         yield header.parents[3]
     yield source_tree / "build"
@@ -237,7 +238,7 @@ def _find_library_by_basename(
 
 
 def _resolve_and_validate(paths: Iterable[Path], cond: Callable[[Path], bool | Path]) -> str | None:
-    """Return the first path, resolved, for which `cond` returns True; None without one.
+    """Return the first path for which `cond` returns True, resolved; None if there is no such path.
 
     If `cond` returns another path, return that path instead.
     """
@@ -252,7 +253,7 @@ def _resolve_and_validate(paths: Iterable[Path], cond: Callable[[Path], bool | P
 
 
 def _library_files(target_name: str, folder: str = "") -> list[str]:
-    """Return the file names that a library may have on this platform, the usual one first."""
+    """Return the file names that a library may have on this platform, the usual name first."""
     import sys
 
     if sys.platform == "win32":
@@ -288,9 +289,9 @@ def _distribution_files(package: str, name: str) -> Iterator[Path]:
 
 
 def _distribution_folders(package: str) -> tuple[str, list[Path]]:
-    """Return the folders that contain files of a distribution, preceded by a clause.
+    """Return a pair: a clause for error messages, and the folders with files of a distribution.
 
-    The clause, for error messages, says why there are no folders; it is empty if there are some.
+    The clause gives the reason if there are no folders; otherwise the clause is empty.
     """
     from importlib import metadata
 
@@ -298,7 +299,7 @@ def _distribution_folders(package: str) -> tuple[str, list[Path]]:
         files = _installed_files(metadata.distribution(package))
     except metadata.PackageNotFoundError:
         return ", which is not installed", []
-    except ValueError:  # `package` is an empty name
+    except ValueError:  # the name `package` is empty
         return "", []
     if not files:
         return ", which does not list its files", []

@@ -117,7 +117,7 @@ def _register(
 
 
 def _metadata_and_doc(name: str, description: Signature | str) -> tuple[str, str]:
-    """Return the metadata text and the documentation that a signature implies for a function."""
+    """Return a pair: the metadata text and the documentation that a signature implies."""
     from .signature import Signature
     from .signature._metadata import metadata_text
     from .signature._type_schema import check_name
@@ -128,7 +128,7 @@ def _metadata_and_doc(name: str, description: Signature | str) -> tuple[str, str
 
 
 def remove_global_func(name: str) -> None:
-    """Remove a global function; do nothing if no function has this name."""
+    """Remove the global function with this name; do nothing if there is none."""
     _call("ffi.FunctionRemoveGlobal", name)
 
 
@@ -139,7 +139,7 @@ def list_global_func_names() -> list[str]:
 
 
 def get_global_func_metadata(name: str) -> dict[str, Any]:
-    """Return the metadata of a global function; an empty dict if it has no metadata.
+    """Return the metadata of a global function; an empty dict if there are no metadata.
 
     Raises
     ------

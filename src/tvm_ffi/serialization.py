@@ -52,7 +52,7 @@ def to_json_graph_str(obj: Any, metadata: dict[str, Any] | None = None) -> str:
 
 
 def from_json_graph_str(json_str: str) -> Any:
-    """Deserialize a JSON graph that `to_json_graph_str` has returned.
+    """Return the value of a JSON graph that `to_json_graph_str` has returned.
 
     Raises
     ------

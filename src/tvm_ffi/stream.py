@@ -137,5 +137,5 @@ def use_torch_stream(context: Any = None) -> TorchStreamContext:
 
 
 def get_raw_stream(device: Device) -> int:
-    """Return the address of the device's current stream in this thread; 0 if none was set."""
+    """Return the address of the device's current stream in this thread; 0 if no stream was set."""
     return _env_get_current_stream(device.dlpack_device_type(), device.index)

@@ -18,7 +18,7 @@ REMEDY = "pip uninstall -y apache-tvm-ffi pytvmffi && pip install pytvmffi"
 
 
 def refuse_files_of_the_incumbent(folder: str) -> None:
-    """Raise ImportError if `folder` contains the incumbent's compiled module ``core``."""
+    """Raise ImportError if `folder` contains the compiled module ``core`` of apache-tvm-ffi."""
     for suffix in extension_suffixes():
         path = os.path.join(folder, f"core{suffix}")  # noqa: PTH118  (importing pathlib is slow)
         if os.path.exists(path):  # noqa: PTH110

@@ -143,7 +143,7 @@ def _as_csv(rows: list[list[str]]) -> str:
 
 
 def _replace_rows(record: Path, folder: str, rows: list[list[str]]) -> None:
-    """Replace the rows of files in `folder` in a RECORD file, atomically."""
+    """Replace the rows of a RECORD file that list files in `folder`, atomically."""
     text = record.read_text(encoding="utf-8")
     kept = [row for row in csv.reader(io.StringIO(text)) if not row[0].startswith(f"{folder}/")]
     changed = record.with_name(f"RECORD.{os.getpid()}")

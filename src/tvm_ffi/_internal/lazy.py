@@ -36,7 +36,7 @@ __all__ = ["TYPE_CHECKING", "Any", "Callable", "Mapping", "SupportsIndex", "late
 def late_attributes(
     namespace: dict[str, Any], sources: Mapping[str, str | Callable[[], Any]]
 ) -> Callable[[str], Any]:
-    """Return a function for use as the ``__getattr__`` of a module.
+    """Return a function that a module can use as its ``__getattr__``.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ def _checked(name: str, value: SupportsIndex, least: int) -> int:
 
 
 def shown_pairs(pairs: Iterable[tuple[Any, Any]], count: int) -> list[tuple[str, str]]:
-    """Return the ``repr`` of keys and values of a mapping with `count` pairs.
+    """Return the ``repr`` of the keys and values of a mapping with `count` pairs.
 
     If `count` is above the print option ``threshold``, return only the first and last pairs.
     """

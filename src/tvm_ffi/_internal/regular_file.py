@@ -16,7 +16,7 @@ __all__ = ["NotRegularError", "open_regular", "read_regular"]
 
 
 class NotRegularError(OSError):
-    """A path leads to a FIFO, a device or a socket instead of a regular file."""
+    """The path leads to a FIFO, a device or a socket instead of a regular file."""
 
 
 def open_regular(path: str | os.PathLike[str]) -> io.FileIO:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MAX_NAME = 200  # characters; comparison time grows with the product of the two lengths
+# Maximum length of a compared name, in characters.  The comparison time grows with the product of
+# the lengths of two names.
+_MAX_NAME = 200
 _MAX_NAMES = 20_000
-_MIN_ABBREVIATED = 3  # letters; shorter abbreviations match too many names
+_MIN_ABBREVIATED = 3  # characters; shorter abbreviations match too many names
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'softmax'?"``, or an empty string if no known name is similar.
+    """Return a suggestion, ``"; did you mean 'softmax'?"``; empty if no known name is similar.
 
     Parameters
     ----------
@@ -29,7 +31,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar to `name`; None if no name is similar enough."""
-    from difflib import get_close_matches  # imported here: only errors need it
+    from difflib import get_close_matches  # imported here, because only errors need the module
     from itertools import islice
 
     if len(name) > _MAX_NAME:

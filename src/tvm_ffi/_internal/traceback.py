@@ -22,13 +22,13 @@ class TracebackManager:
     """
 
     def __init__(self) -> None:
-        # Cache the frames of recent lines: the same line may raise many times.
+        # Cache the frames of recent lines, because the same line may raise many times.
         self._frame_of = lru_cache(maxsize=1024)(frame_of_line)
 
     def append_traceback(
         self, tb: TracebackType | None, filename: str, lineno: int, func: str
     ) -> TracebackType:
-        """Return a traceback whose first entry is a line of `func`, followed by `tb`.
+        """Return a traceback: an entry for a line of `func`, followed by the entries of `tb`.
 
         Parameters
         ----------

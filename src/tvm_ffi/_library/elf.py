@@ -23,21 +23,22 @@ from .file_bytes import FileBytes
 _MAX_TEXT = 1 << 20  # bytes per string in a data section, such as the documentation of a function
 _MAX_NAME = 1 << 16  # bytes per name in a string table
 _MAX_SYMBOLS = 1_000_000
-_MAX_ADDRESSES = 1_000_000  # per section that is an array of addresses
+_MAX_ADDRESSES = 1_000_000  # number of addresses in a section that is an array of addresses
 _MAX_RELOCATIONS = 10_000_000
-# Linkers let strings share suffixes, so the strings of a table may be longer than the table.  A
-# file whose strings are more than this many times longer is refused: reading it would take
-# quadratic time.
+# Limit of the total length of the strings of a table as a multiple of the table's size.  Linkers
+# let strings share suffixes, so the strings may be longer than the table.  A file beyond the limit
+# is refused, because reading the strings would take quadratic time.
 _MAX_OVERLAP = 16
-# Few sections overlap in real files.  A file is refused if the sizes of its sections add up to more
-# than this many times the file size.
+# Limit of the total size of the sections as a multiple of the file size.  A file beyond the limit
+# is refused, because few sections overlap in real files.
 _MAX_SHARED = 2
 
 _SHN_UNDEF = 0
 _SHN_LORESERVE = 0xFF00
 _STB_WEAK = 2
 _DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 14, 15, 29
-# Number of the relocation type R_*_RELATIVE, which adds the load address to an addend, by machine.
+# By machine, the number of the relocation type R_*_RELATIVE, which adds the load address to an
+# addend.
 _RELATIVE = {
     "x86_64": 8,
     "aarch64": 1027,
@@ -55,7 +56,7 @@ _WITHOUT_BYTES = (SHT_NULL, SHT_NOBITS)
 
 
 class LibraryFileError(ValueError):
-    """A file is not a well-formed shared library; the message has the path and the offset."""
+    """The file is not a well-formed shared library; the message has the path and the offset."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class Image:
         return LibraryFileError(f"{self.path}: byte {offset}: {problem}")
 
     def section(self, name: str) -> Section | None:
-        """Return the first section with this name; None if there is none."""
+        """Return the first section with this name; None if no section has the name."""
         return next((found for found in self.sections if found.name == name), None)
 
     def bytes_of(self, section: Section) -> bytes:
@@ -273,7 +274,7 @@ class Image:
         )
         found: dict[int, str] = {}
         offset = 0
-        # Entries do not overlap, so this is the maximum number of entries.
+        # The maximum number of entries, because entries do not overlap.
         left = table.size // version.size
         while True:
             _, count, _, first, step = self._unpack(library, table, offset)
@@ -290,7 +291,7 @@ class Image:
                 at += next_version
             if step == 0:
                 break
-            offset += step  # always positive, so the loop terminates
+            offset += step  # the step is always positive, so the loop terminates
         return list(found.values())
 
     def _unpack(self, layout: struct.Struct, section: Section, offset: int) -> tuple[Any, ...]:
@@ -343,7 +344,7 @@ class Image:
             return None
 
     def addresses_in(self, section: Section) -> list[int]:
-        """Return the addresses in a section that is an array of them, after relative relocation."""
+        """Return the addresses in a section, an array of addresses, after relative relocation."""
         if self.bits != 64:
             return []
         if section.size // 8 > _MAX_ADDRESSES:

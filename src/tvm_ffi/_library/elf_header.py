@@ -14,7 +14,7 @@ from .._internal.regular_file import open_regular
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
-HEADER_SIZE = 64  # bytes of a 64-bit file's header; 32-bit files have a shorter one
+HEADER_SIZE = 64  # bytes of the header of a 64-bit file; a 32-bit file has a shorter header
 _HEADER_SIZES = {32: 52, 64: HEADER_SIZE}
 # Names of machines by ELF machine number; other machines are named by their number.
 _MACHINES = {
@@ -55,7 +55,7 @@ class Header:
 
 
 def parse_header(start: bytes) -> Header | str:
-    """Parse the first 64 bytes of an ELF file; return the header, or an error message."""
+    """Return the header from the first 64 bytes of an ELF file, or an error message (str)."""
     if len(start) < 6:
         return f"it ends at byte {len(start)}"
     bits, order = {1: 32, 2: 64}.get(start[4]), {1: "<", 2: ">"}.get(start[5])

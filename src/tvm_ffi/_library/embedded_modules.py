@@ -46,7 +46,7 @@ class EmbeddedModule:
 
 
 def encode(modules: Sequence[EmbeddedModule]) -> bytes:
-    """Return the library binary of modules; loading the library returns the first module.
+    """Return the library binary of `modules`.  Loading the library returns the first module.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def encode(modules: Sequence[EmbeddedModule]) -> bytes:
 
 
 def encoded_parts(modules: Sequence[EmbeddedModule]) -> list[Payload]:
-    """Return the pieces of a library binary: payloads, not copied, and the bytes between them."""
+    """Return the pieces of a library binary: payloads (not copied) and the bytes between them."""
     rows = [0]
     for module in modules:
         rows.append(rows[-1] + len(module.imports))
@@ -136,7 +136,7 @@ def decode(data: Payload) -> list[EmbeddedModule]:
 
 
 class _Reader:
-    """A cursor over a library binary; methods raise ValueError instead of reading past its end."""
+    """A cursor over a library binary; methods raise ValueError instead of reading past the end."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -148,7 +148,7 @@ class _Reader:
             raise _error(0, f"{self._remaining}, the number of bytes that follow", total)
 
     def take_vector(self, name: str) -> tuple[tuple[int, ...], int]:
-        """Read a count and that many numbers; return the numbers and the offset of the first.
+        """Return a list of numbers, stored after their count, and the offset of the first number.
 
         The count is compared with the number of remaining bytes before memory is allocated.
         """
@@ -250,7 +250,8 @@ def find_cycle(imports: Sequence[Sequence[int]]) -> list[int] | None:
     exhaust the stack.
     """
     done = [False] * len(imports)
-    on_path: dict[int, Iterator[int]] = {}  # module of the current path: its remaining children
+    # Maps each module of the current path to its remaining children.
+    on_path: dict[int, Iterator[int]] = {}
     for start in range(len(imports)):
         pending = [] if done[start] else [start]
         while pending:

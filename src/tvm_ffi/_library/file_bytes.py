@@ -13,7 +13,8 @@ import os
 
 __all__ = ["FileBytes"]
 
-# A search reads few bytes first, as most strings are short, and twice as many on each further read.
+# The first read of a search is small, because most strings are short.  Each further read is twice
+# as large.
 _FIRST_PIECE, _LARGEST_PIECE = 1 << 8, 1 << 20
 
 
@@ -43,7 +44,7 @@ class FileBytes:
         return b"".join(pieces)
 
     def find(self, pattern: bytes, start: int, end: int) -> int:
-        """Return the offset of the first occurrence of a pattern; -1 without one (`bytes.find`)."""
+        """Return the offset of a pattern's first occurrence; -1 if it does not occur."""
         end = min(end, self._size)
         size = _FIRST_PIECE
         while start < end:

@@ -31,9 +31,11 @@ _C_LIBRARIES = ("libm.so.", "libpthread.so.", "libdl.so.", "libc.so.")
 _CXX_MARKS = (
     *("__gxx_personality_v0", "_ZTVN10__cxxabiv1"),
     *("_ZSt", "_ZNSt", "_ZNKSt"),
-    *("_Znw", "_Zna", "_Zdl", "_Zda"),  # operators new and delete
+    *("_Znw", "_Zna", "_Zdl", "_Zda"),  # mangled names of the operators new and delete
 )
-_LONG_COMMAND = 100_000  # bytes; a longer command may exceed a system limit: use a response file
+# Maximum length of a command, in bytes.  A longer command may exceed a system limit; its arguments
+# are written to a response file.
+_LONG_COMMAND = 100_000
 
 
 @dataclass
@@ -135,7 +137,7 @@ def _arguments(command: str | Sequence[str]) -> list[str]:
 
 
 def _shortened(command: list[str], target: Path) -> list[str]:
-    """Return the command; if it is very long, with a response file instead of its arguments.
+    """Return the linker command; a very long command gets its arguments from a response file.
 
     The response file is written next to the target.
     """
@@ -150,14 +152,15 @@ def _shortened(command: list[str], target: Path) -> list[str]:
 
 
 def _c_libraries() -> list[str]:
-    """Return linker arguments for the C library files that this process has mapped."""
+    """Return linker arguments for the files of the C library that this process has mapped."""
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return []
     files = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "/" in line}
     found = [file for file in files if Path(file).name.startswith(_C_LIBRARIES)]
-    found = [file for file in found if Path(file).is_file()]  # a system update may have deleted it
+    # A system update may have deleted the file.
+    found = [file for file in found if Path(file).is_file()]
     return ["--as-needed", *sorted(found)] if found else []
 
 

@@ -14,12 +14,16 @@ from .._binding.object import get_object_metadata
 from ..module import Module
 from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_cycle
 
-_CODE = 0  # key of the node for the code; keys of other nodes are addresses of modules
+_CODE = 0  # key of the node for all code; the key of another node is the address of its module
 
 
 @dataclass
 class ModuleTree:
-    """The nodes of a library and their imports; loading the library returns the first module."""
+    """The nodes of an exported library and their imports.
+
+    One node represents all code; every other node is a serialized module.  Loading the library
+    returns the module of the first node.
+    """
 
     code: list[Module]
     """Modules whose code is exported as object files."""
@@ -44,7 +48,7 @@ class ModuleTree:
 
 
 def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: bool) -> ModuleTree:
-    """Return the tree whose root is `module`, or the code if `module` is None.
+    """Return the module tree whose root is `module`, or the node for the code if `module` is None.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def plan_tree(module: Module | None, imports: Sequence[Module], *, has_objects: 
 def _number(
     code: list[Module], found: dict[int, Module], root: int, edges: dict[int, list[int]]
 ) -> ModuleTree:
-    """Return the tree, with its nodes numbered depth first from the root."""
+    """Return the module tree, with its nodes numbered depth first from the root."""
     index: dict[int, int] = {}
     pending = [root]
     while pending:
@@ -95,7 +99,7 @@ def _number(
 
 
 def _indices(children: list[int], index: dict[int, int]) -> tuple[int, ...]:
-    """Return the node indices of children; omit the code after its first occurrence."""
+    """Return the node indices of children; list the node for the code only once."""
     first_code = children.index(_CODE) if _CODE in children else -1
     return tuple(
         index[child]
@@ -119,7 +123,7 @@ def _reachable(starts: Sequence[Module]) -> dict[int, Module]:
 
 
 def _is_code(module: Module) -> bool:
-    """Return True if the module is exported as code, False if it is saved to bytes."""
+    """Return True if the module is exported as code, or False if it is saved to bytes."""
     if module.kind == "library":
         path = getattr(get_object_metadata(module), "argument", "")
         raise ValueError(

@@ -36,7 +36,8 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 _SHT_PROGBITS, _SHT_SYMTAB, _SHT_STRTAB, _SHT_NOTE = 1, 2, 3, 7
 _SHF_ALLOC = 2
 _STB_GLOBAL, _STT_NOTYPE, _STT_OBJECT = 1, 0, 1
-_IDENTITY = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")  # 64 bits, little-endian, version 1, System V
+# 64-bit file, little-endian, ELF version 1, System V ABI
+_IDENTITY = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
 
 
 def machine_of(path: str | os.PathLike[str]) -> str | None:
@@ -108,7 +109,7 @@ class _Symbol(NamedTuple):
 class _Tail:
     """The part of an object file after the data."""
 
-    begin: int  # offset in the object file
+    begin: int  # the offset of the tail in the object file
     content: bytes = b""
 
     def append(self, piece: bytes, alignment: int) -> int:

@@ -28,7 +28,7 @@ _ADDRESS = (3, 64, 1)
 
 @dataclass(frozen=True)
 class TvmKernel:
-    """A function of a module: the arguments of its `tvm_ffi.cuda.Kernel`."""
+    """A function of a ``cuda`` module, as the arguments of a `tvm_ffi.cuda.Kernel`."""
 
     symbol: str
     parameters: list[str]
@@ -37,7 +37,7 @@ class TvmKernel:
 
 @dataclass(frozen=True)
 class TvmCudaModule:
-    """A device image, and the functions of the module by name."""
+    """A module of kind ``cuda``: its device image, and its functions by name."""
 
     image_format: str
     kernels: dict[str, TvmKernel]
@@ -93,7 +93,7 @@ def _type_name(function: str, code: int, bits: int, lanes: int) -> str:
 
 
 class _Reader:
-    """A cursor over an untrusted serialized module; methods raise ValueError at its end."""
+    """A cursor over an untrusted serialized module; methods raise ValueError at the end."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -118,11 +118,11 @@ class _Reader:
         return int(count)
 
     def bytes(self, name: str) -> bytes:
-        """Read a size and that many bytes."""
+        """Return bytes that are stored after their size."""
         return self.take(self.count(name, 1), name)
 
     def text(self, name: str) -> str:
-        """Read a size and a UTF-8 string of that many bytes."""
+        """Return a UTF-8 string that is stored after its size in bytes."""
         try:
             return self.bytes(name).decode()
         except UnicodeDecodeError as error:

@@ -12,7 +12,8 @@ _CMAKE_TARGETS = {
     *("all", "clean", "edit_cache", "help", "install", "package", "package_source", "preinstall"),
     *("rebuild_cache", "test"),
 }
-# Modules that the generated files import; a new module of this name would hide them.
+# Modules that the generated files import.  A new module with one of these names would hide the
+# imported module.
 _USED_HERE = {"numpy", "pytest", "pytvmffi", "tests", "tvm_ffi"}
 # Python 3.9 lacks sys.stdlib_module_names.
 _STANDARD_LIBRARY = getattr(sys, "stdlib_module_names", sys.builtin_module_names)

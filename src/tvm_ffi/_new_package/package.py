@@ -114,7 +114,7 @@ def _filled(template: str, values: dict[str, str]) -> str:
 
 
 def _without_licence(text: str) -> str:
-    """Return a template file without its licence line: the package's author chooses a licence."""
+    """Return a template file without its licence line; the package's author chooses a licence."""
     return text.partition("\n")[2]
 
 

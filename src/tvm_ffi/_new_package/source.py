@@ -24,25 +24,27 @@ __all__ = ["LANGUAGES", "exported_signatures"]
 LANGUAGES = {".c": "C", ".cc": "CXX", ".cpp": "CXX", ".cxx": "CXX"}
 
 _MAX_BYTES = 1 << 24
-# In this pattern an unterminated comment or literal extends to the end of the line or text;
-# otherwise the search for its end would be repeated, in quadratic time.  Compilers refuse such
-# files.
+# Pattern of comments and literals.  An unterminated comment or literal, which compilers refuse,
+# extends to the end of the line or text.  Otherwise the search for its end would be repeated for
+# each start, which takes quadratic time.
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)|^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*)"
     r'|(?<!\w)(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\((?P<raw>(?:.|\n)*?)(?:\)(?P=mark)"|\Z)'
     r'|"(?P<quoted>(?:\\(?:.|\n)|[^"\\\n])*)(?:"|(?=\n)|\\?\Z)'
-    r"|(?<!\w)'(?:\\.|[^'\\\n])+(?:'|\\?(?=\n|\Z))",  # character, not 1'000
+    # A character literal, not a digit separator as in 1'000.
+    r"|(?<!\w)'(?:\\.|[^'\\\n])+(?:'|\\?(?=\n|\Z))",
     re.MULTILINE,
 )
-# The placeholder that `_without_literals` puts in place of a string literal, and a sequence of
-# adjacent placeholders that ends a macro call.
+# Patterns of the placeholder that `_without_literals` puts in place of a string literal, and of a
+# sequence of adjacent placeholders at the end of a macro call.
 _PLACEHOLDER = re.compile(r"\0(\d+)\0")
 _PLACEHOLDERS = r"((?:\0\d+\0\s*)+)\)"
 _MACRO = re.compile(r"\bTVM_FFI_DLL_EXPORT_(SIGNATURE|TYPED_FUNC_WITH_SIGNATURE)\s*\(\s*(\w+)\s*,")
 _TEXT = {
     "SIGNATURE": re.compile(r"\s*" + _PLACEHOLDERS),
     "TYPED_FUNC_WITH_SIGNATURE": re.compile(
-        r"[^\0]*?,\s*" + _PLACEHOLDERS  # after the argument that is the C++ function
+        # The string literals follow the argument that is the C++ function.
+        r"[^\0]*?,\s*" + _PLACEHOLDERS
     ),
 }
 _DOC = re.compile(r"\bTVM_FFI_DLL_EXPORT_(?:TYPED_FUNC_)?DOC\s*\(\s*(\w+)\s*,\s*" + _PLACEHOLDERS)
@@ -100,7 +102,7 @@ def exported_signatures(path: Path) -> list[Signature]:
 
 
 def _check_exports(path: Path, text: str, found: dict[str, Signature]) -> None:
-    """Raise ValueError if no function is exported, or one without a signature in `found`."""
+    """Raise ValueError if no function is exported, or an exported function is not in `found`."""
     for export in _exports(text):
         name = export[1] or export[2]
         if name not in found:
@@ -115,7 +117,10 @@ def _check_exports(path: Path, text: str, found: dict[str, Signature]) -> None:
 
 
 def _exports(text: str) -> Iterator[re.Match[str]]:
-    """Yield a match per exported function: an export macro or a definition of ``__tvm_ffi_*``."""
+    """Yield a match of `_EXPORT` per exported function.
+
+    A function is exported by an export macro or by a definition of ``__tvm_ffi_*``.
+    """
     body = _BODY_OR_NOT.search(text)
     for export in _EXPORT.finditer(text):
         while body is not None and body.start() < export.end():

@@ -47,13 +47,13 @@ _ORIGIN_OF_ANNOTATION: dict[Any, str] = {
     collections.abc.Callable: "Callable",
     **{cls: ORIGIN_OF_KEY.get(key, key) for cls, key in KEY_OF_CLASS.items()},
 }
-# Results of `typing.get_origin` for unions: from Python 3.10 on, `X | Y` has another origin than
-# `Union[X, Y]`.
+# Results of `typing.get_origin` for unions.  From Python 3.10 on, `X | Y` and `Union[X, Y]` have
+# different origins.
 _UNIONS: tuple[Any, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
 
 
 def schema_of_annotation(annotation: Any, make: type[SchemaT]) -> SchemaT:
-    """Return the schema of an annotation as an instance of the schema class `make`.
+    """Return the schema of an annotation, an instance of the schema class `make`.
 
     Raise TypeError if the annotation has no schema.
     """
@@ -83,7 +83,7 @@ class _Reader(Generic[SchemaT]):
         return tuple(map(self.read, annotations))
 
     def _union(self, members: tuple[Any, ...]) -> SchemaT:
-        """Return a ``Union``, or ``Optional`` if None is a member.
+        """Return the schema of a union: a ``Union``, or an ``Optional`` if None is a member.
 
         `typing` has flattened nested unions and removed duplicates.  Tensor classes of several
         frameworks have the same schema, ``Tensor``, so duplicates of it are removed here.
@@ -139,7 +139,7 @@ def _origin_of(annotation: Any) -> str:
     if not isinstance(annotation, type):
         raise _unsupported(annotation)
     if (annotation.__module__, annotation.__name__) == ("ctypes", "c_void_p"):
-        return "ctypes.c_void_p"  # compared by name: importing ctypes is slow
+        return "ctypes.c_void_p"  # compared by name, because importing ctypes is slow
     if issubclass(annotation, CObject):
         if "__tvm_ffi_type_info__" not in vars(annotation):
             raise TypeError(

@@ -135,7 +135,7 @@ def _to_mapping(cls: Any) -> Callable[[Schema, Any], Any]:
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise_mismatch(schema, value)
-        if not schema.args:  # a schema without type arguments, such as a type key
+        if not schema.args:  # a schema without type arguments, for example one made from a type key
             return value if isinstance(value, cls) else cls(value)
         row: list[Any] = []
         is_same = isinstance(value, cls)
@@ -215,7 +215,7 @@ def _to_class(schema: Schema, value: Any) -> Any:
 
 
 def _enum_member(index: int, value: Any) -> Any:
-    """Return the member of the enumeration type `index` whose payload is `value`.
+    """Return the member, with the payload `value`, of the enumeration type `index`.
 
     Return None if the type is not an enumeration or has no such member.
     """

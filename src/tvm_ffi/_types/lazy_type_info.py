@@ -9,7 +9,7 @@ from .builtin_classes import CLASS_OF_KEY
 
 
 def attach_lazy_type_info(type_key: str, cls: Any) -> None:
-    """Register `cls` for a built-in type; create its `TypeInfo` on first access."""
+    """Register `cls` for a built-in type; create the `TypeInfo` of the type on first access."""
     cls.__tvm_ffi_type_info__ = _LazyTypeInfo(type_key, cls)
     CLASS_OF_KEY[type_key] = cls
 

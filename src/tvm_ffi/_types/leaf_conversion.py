@@ -21,12 +21,13 @@ from .type_index import index_of_origin
 if TYPE_CHECKING:
     from .._schema.schema import Schema
 
-_MAX_NUM_STEPS = 64  # value protocols that may return one another's objects
+# Maximum number of nested value protocols; their methods may return each other's objects forever.
+_MAX_NUM_STEPS = 64
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 class MismatchError(Exception):
-    """A value does not match a schema.
+    """The value cannot be converted to the type of the schema.
 
     The message is formatted on demand: it is not needed if another alternative of a union accepts
     the value.
@@ -39,7 +40,7 @@ class MismatchError(Exception):
         self._steps: list[str] = []
 
     def add_step(self, step: str) -> None:
-        """Prepend a step, such as ``element [1]``, to the path in the message."""
+        """Prepend the position of a child, such as ``element [1]``, to the path in the message."""
         self._steps.append(f"{step}: ")
 
     def __str__(self) -> str:
@@ -84,7 +85,7 @@ def try_call(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception |
     try:
         return function(*args), None
     except (MemoryError, RecursionError):
-        raise  # not a property of the value: another attempt may succeed
+        raise  # these errors do not depend on the value: another attempt may succeed
     except Exception as error:
         return None, error
 
@@ -93,7 +94,7 @@ def try_call(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception |
 
 
 def resolve_value_protocol(schema: Schema, value: Any) -> Any:
-    """Return the value that the value protocols of `value` return for it, or `value` itself."""
+    """Return the value that the value protocols of `value` return; `value` itself without any."""
     for _ in range(_MAX_NUM_STEPS):
         method, name = _protocol_method(value)
         if method is None:
@@ -125,7 +126,7 @@ def _protocol_method(value: Any) -> tuple[Callable[[Any], Any] | None, str]:
 
 
 def _moved_object(value: ObjectRValueRef) -> CObject:
-    """Return the referenced object; do not move it yet, because conversion may still fail."""
+    """Return the referenced object without moving it, because the conversion may fail later."""
     return value.obj
 
 
@@ -207,7 +208,8 @@ def _to_bool(schema: Schema, value: Any) -> bool:
 def _to_str(schema: Schema, value: Any) -> str:
     if not isinstance(value, str):
         raise_mismatch(schema, value)
-    # Convert subclasses to str: the binding converts some of them, such as dtype, to other types.
+    # Convert instances of subclasses to str, because the binding converts some subclasses, such as
+    # dtype, to other types.
     return value if type(value) is str else str.__str__(value)
 
 
@@ -246,13 +248,14 @@ def _to_dtype(schema: Schema, value: Any) -> dtype:
 
 
 def _to_pointer(schema: Schema, value: Any) -> Any:
-    """Accept the values that the binding converts to pointers."""
+    """Convert a value to a pointer; accept the values that the binding converts to pointers."""
     from ctypes import c_void_p
 
     if value is None:
         return c_void_p()
     is_other = isinstance(value, (CObject, str, bytes, list, tuple, dict))
-    # A value that still has the protocol here was returned by its own protocol method.
+    # If the value still has the method `__tvm_ffi_value__` here, the method returned the value
+    # itself.
     if is_other or hasattr(type(value), "__tvm_ffi_value__"):
         raise_mismatch(schema, value)
     native, error = try_call(CAny, value)

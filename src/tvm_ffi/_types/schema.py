@@ -73,7 +73,8 @@ expected int, got str
 
     args: tuple[TypeSchema, ...] | None = None
     fallback: TypeSchema | None = None
-    # The ignored error: type checkers do not allow a narrower value type than in the base class.
+    # The error is ignored because type checkers do not allow a narrower value type than the base
+    # class has.
     named_args: dict[str, tuple[TypeSchema, ...]] | None = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -204,7 +205,7 @@ expected int, got str
             raise TypeError(f"{step} failed for {self!r}: {mismatch}") from mismatch.__cause__
 
     def is_subtype_of(self, target_cls: type) -> bool:
-        """Return True if the type is the native type of `target_cls` or derives from that type."""
+        """Return True if the type is, or derives from, the native type of `target_cls`."""
         from .annotation import index_of_class
 
         target = index_of_class(target_cls)
@@ -216,7 +217,7 @@ _PRINTER = TypePrinter(type_key_to_index)
 
 @functools.cache
 def _engine() -> Any:
-    """Import and return the conversion module; most programs do not need it."""
+    """Import and return the conversion module, which most programs do not need."""
     from . import conversion
 
     return conversion

@@ -11,7 +11,7 @@ from .._schema.names import INDEX_OF_WORD, NO_TYPE, key_of_origin
 
 
 def index_of_origin(origin: str) -> int:
-    """Return the type index of a schema origin, see `TypeSchema.origin_type_index`."""
+    """Return the type index of a schema origin; see `TypeSchema.origin_type_index`."""
     if origin in INDEX_OF_WORD:
         return INDEX_OF_WORD[origin]
     index = type_key_to_index(key_of_origin(origin))

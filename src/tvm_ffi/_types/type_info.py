@@ -27,7 +27,7 @@ __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register
 
 
 class _Sentinel(Object):
-    """A native object without content, such as `MISSING`, that is compared by identity."""
+    """A native object without content, such as `MISSING`, that is compared by its address."""
 
     __slots__ = ("_name",)
     _name: str
@@ -114,7 +114,7 @@ class TypeMethod:
     is_static: bool
 
     def as_callable(self, cls: type) -> Any:
-        """Return the method as a function or staticmethod, to be an attribute of `cls`."""
+        """Return the method as a function or staticmethod that can be an attribute of `cls`."""
         function: Any = self.func
         function.__name__ = self.name
         function.__qualname__ = f"{cls.__qualname__}.{self.name}"
@@ -126,7 +126,7 @@ class TypeMethod:
 
 @dataclass(eq=False)
 class TypeInfo:
-    """A native type: index, key, ancestors, and the fields and methods that it declares itself."""
+    """A native type: index, key, ancestors, and its own (not inherited) fields and methods."""
 
     __module__ = "tvm_ffi.core"  # the public path of the class
 
@@ -137,11 +137,11 @@ class TypeInfo:
     fields: list[TypeField]
     methods: list[TypeMethod]
     parent_type_info: TypeInfo | None
-    total_size: int = 0  # bytes per object; 0 if the type has not registered it
+    total_size: int = 0  # size of an object in bytes; 0 if the type has not registered the size
     doc: str | None = None
 
     def all_fields(self) -> list[TypeField]:
-        """Return the fields of all ancestors, root first, followed by those of this type."""
+        """Return the fields of all ancestors, the root type first, then the fields of this type."""
         inherited = self.parent_type_info.all_fields() if self.parent_type_info else []
         return inherited + (self.fields or [])
 
@@ -158,13 +158,13 @@ def _parsed_metadata(text: str) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
-# The `TypeInfo` of each type with a registered class.  For other types, `type_info_of` creates a
-# new one on each call.
+# The `TypeInfo` of each type with a registered class, by type index.  For other types,
+# `type_info_of` creates a new `TypeInfo` on each call.
 _info_by_index: dict[int, TypeInfo] = {}
 
 
 def type_info_of(index: int) -> TypeInfo:
-    """Return the `TypeInfo` of a type: the registered one, or else a new one without a class."""
+    """Return the registered `TypeInfo` of a type, or a new `TypeInfo` without a class."""
     if index in _info_by_index:
         return _info_by_index[index]
     facts = _read_registration(index)
@@ -211,8 +211,8 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
     """
     if not (isinstance(type_cls, type) and issubclass(type_cls, (CObject, PyNativeObject))):
         raise TypeError(f"{type_cls!r} must be a class that derives from Object")
-    # A module of this package may register a class for the type when it is imported.  Import it
-    # now, so that it does not replace `type_cls` later.
+    # A module of this package may register a class for the type when the module is imported.
+    # Import the module now, so that the module does not replace `type_cls` later.
     load_late_class(type_index)
     previous = _info_by_index.pop(type_index, None)
     try:
@@ -273,7 +273,7 @@ def add_registered_fields(info: TypeInfo) -> None:
 
 
 def unregister_class(info: TypeInfo) -> None:
-    """Undo `register_class_before_fields`: the type has no class afterwards."""
+    """Undo `register_class_before_fields`; afterwards the type has no registered class."""
     _info_by_index.pop(info.type_index, None)
     remove_class(info.type_index)
     if info.type_cls is not None and "__tvm_ffi_type_info__" in vars(info.type_cls):
@@ -291,7 +291,7 @@ def freeze_fields(info: TypeInfo) -> None:
 
 
 def add_constructor(info: TypeInfo, init: bool) -> None:
-    """Add ``__ffi_init__`` to the class of a type and, if `init` is true, ``__init__``."""
+    """Add ``__ffi_init__`` to the class of a type, and also ``__init__`` if `init` is true."""
     cls: Any = info.type_cls
     construct = _find_constructor(info)
     if construct is not None:
@@ -324,7 +324,8 @@ def add_py_class_constructor(
     """
     cls: Any = info.type_cls
     construct: Any = _find_constructor(info)
-    construct.release_gil = False  # it only stores field values, which takes little time
+    # Keep the GIL: the constructor only stores field values, which takes little time.
+    construct.release_gil = False
     facts = (construct, cls, info, KWARGS, MISSING)
     cls.__ffi_init__ = _as_init_method(Constructor(*facts, reference_fields=holders), info)
     if init:

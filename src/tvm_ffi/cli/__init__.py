@@ -61,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (ImportError, OSError, ValueError) as error:
         if isinstance(error, BrokenPipeError):
-            # The process that read the output has exited.  Discard the buffered output: flushing it
-            # at exit would raise the error again.
+            # The process that read the output has exited.  Discard the buffered output, because
+            # flushing it at exit would raise the error again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         print_error(error)

@@ -113,7 +113,7 @@ def _line(artifact: cache.Artifact) -> str:
 
 
 def _size(size_bytes: int) -> str:
-    """Return a size as text, in the largest unit in which the number is at least 1."""
+    """Return a size as text, in the largest unit that gives a number of at least 1."""
     size, unit = float(size_bytes), "B"
     for unit in ("B", "KiB", "MiB", "GiB"):  # noqa: B007
         if size < 1024:

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the report about a library or a comparison of two; return the exit status."""
+    """Print a report about a library or a comparison of two libraries; return the exit status."""
     expected = 2 if options.diff else 1
     if len(options.library) != expected:
         wanted = "two libraries to compare" if options.diff else "one library"

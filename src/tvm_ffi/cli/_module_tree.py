@@ -15,7 +15,7 @@ from ..inspection import ModuleReport
 
 __all__ = ["module_lines"]
 
-# Prefixes of lines: blank, vertical line, branch with later siblings, last branch.
+# Prefixes of tree lines: blank, vertical line, branch with later siblings, last branch.
 _GUIDES = ("    ", "│   ", "├── ", "└── ")
 _ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 _MAX_INDENT = 16 * len(_GUIDES[0])
@@ -27,7 +27,7 @@ def module_lines(modules: Sequence[ModuleReport], *, is_ascii: bool = False) -> 
     blank, line, branch, last = _ASCII_GUIDES if is_ascii else _GUIDES
     opened: set[int] = set()
     deferred = {0} if modules else set()
-    tops = deque(deferred)  # subtrees that begin at the left margin
+    tops = deque(deferred)  # indices of the modules whose subtrees begin at the left margin
     while tops:
         top = tops.popleft()
         deferred.remove(top)

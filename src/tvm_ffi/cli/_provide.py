@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write or remove the metadata; return the exit status, 1 if there is nothing to remove."""
+    """Write or remove the metadata; return 1 if there is nothing to remove, otherwise 0."""
     if not options.remove:
         print_line(f"wrote {provide(options.name, options.version)}")
         return 0

@@ -22,7 +22,8 @@ RELEASES = (
     "0.1.8", "0.1.9", "0.1.10", "0.1.11", "0.1.12", "0.1.13.post3", "0.1.14", "0.1.15.post1",
 )  # fmt: skip
 
-# The release that introduced each symbol; symbols that are not listed are in 0.1.8 or earlier.
+# For each symbol, the release that introduced it.  Symbols that are not listed are in 0.1.8 or an
+# earlier release.
 _SINCE = {
     "TVMFFIErrorCreateWithCauseAndExtraContext": "0.1.8",
     "TVMFFIHandleInitOnce": "0.1.8",
@@ -43,10 +44,10 @@ _SINCE = {
     "TVMFFIBigIntFromByteArray": "0.1.14",
     "TVMFFIBigIntGetContentByteArray": "0.1.14",
 }
-# The last release that has each symbol which a later release removed.
+# For each symbol that a later release removed, the last release that has the symbol.
 _UNTIL = {"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE": "0.1.12"}
-# Strings, names of type attributes, that only the headers of some releases compile into libraries:
-# the first and the last of these releases.
+# Names of type attributes (strings) that only the headers of some releases compile into libraries,
+# each with the first and the last of these releases.
 _STRINGS = {
     "__ffi_enum_entries__": ("0.1.11", "0.1.12"),
     "__ffi_enum_attrs__": ("0.1.11", "0.1.12"),
@@ -55,12 +56,12 @@ _STRINGS = {
 
 
 def is_abi_symbol(name: str) -> bool:
-    """Return True if a symbol is a C function of the ABI or in the namespace ``tvm::ffi``."""
+    """Return True if a symbol is a C function of the ABI or is in the namespace ``tvm::ffi``."""
     return name.startswith("TVMFFI") or _NAMESPACE.match(name) is not None
 
 
 def introduced_in(name: str) -> str | None:
-    """Return the release that introduced a symbol; None if it is unknown or before 0.1.8."""
+    """Return the release that introduced a symbol; None if unknown or earlier than 0.1.8."""
     return _SINCE.get(name)
 
 

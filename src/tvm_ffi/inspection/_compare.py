@@ -27,7 +27,7 @@ class LibraryDifference:
     functions_added: tuple[str, ...] = ()
     functions_removed: tuple[str, ...] = ()
     functions_changed: tuple[Change, ...] = ()
-    """Changed signatures; signatures that are unknown in either library are not compared."""
+    """Changed signatures; a signature that is unknown in one of the libraries is not compared."""
     symbols_newly_needed: tuple[str, ...] = ()
     """ABI symbols that only the second library needs."""
     floors_raised: tuple[Change, ...] = ()
@@ -41,7 +41,7 @@ class LibraryDifference:
     machine: Change | None = None
 
     def __bool__(self) -> bool:
-        """Return True if there is any difference."""
+        """Return True if the two libraries differ."""
         return any(getattr(self, part.name) for part in dataclasses.fields(self))
 
     @property

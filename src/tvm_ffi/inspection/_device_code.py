@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from .._library.elf import SHT_PROGBITS, Image, Section
 from ._report import DeviceCodeReport
 
-# Limits against malicious files, far above those of real libraries.
+# Limits against malicious files, far above the numbers in real libraries.
 _MAX_REPORTS = 10_000
 _MAX_BUNDLES, _MAX_TARGETS = 1000, 100
-_MAX_SECTION_NAME = 255  # characters; each report repeats the name of its section
+_MAX_SECTION_NAME = 255  # characters of a section name; each report repeats the name of its section
 
 _FATBIN_MAGIC = struct.pack("<I", 0xBA55ED50)
 _FATBIN = struct.Struct("<IHHQ")

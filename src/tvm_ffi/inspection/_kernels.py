@@ -27,10 +27,10 @@ Kernels = Mapping[str, "tuple[int, ...] | None"]
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _RECORD = struct.Struct("<BBH")
 _HAS_BYTES, _PARAMETER, _PARAMETER_SIZE, _ALL_PARAMETERS = 4, 0x17, 12, 0x19
-_MAX_PARAMETERS = 4096  # per kernel; the driver allows 32 KiB of parameters
-_MAX_DIGITS = 9  # digits of a size in PTX
-# Limits of the total size of all sections as a multiple of the file size, and of all section names
-# as a multiple of the string table; names may share suffixes.
+_MAX_PARAMETERS = 4096  # number of parameters of a kernel; the driver allows 32 KiB of parameters
+_MAX_DIGITS = 9  # number of digits of a size in PTX
+# Limit of the total size of all sections as a multiple of the file size, and limit of the total
+# length of all section names as a multiple of the string table's size.  Names may share suffixes.
 _MAX_SHARED, _MAX_OVERLAP = 2, 16
 _WITHOUT_BYTES = (0, 8)  # section types without bytes in the file: SHT_NULL, SHT_NOBITS
 
@@ -45,7 +45,7 @@ _PARAM = re.compile(
 
 
 def ptx_target(text: str) -> str | None:
-    """Return the target architecture of PTX; None if it has no ``.target``."""
+    """Return the target architecture of PTX; None if the PTX has no directive ``.target``."""
     found = _TARGET.search(_COMMENT.sub("", text))
     return found[1] if found else None
 
@@ -135,6 +135,6 @@ def _cubin_sizes(records: memoryview) -> tuple[int, ...] | None:
         at += size
     if len(sizes) > _MAX_PARAMETERS or sorted(sizes) != list(range(len(sizes))):
         return None
-    if in_all and not sizes:  # there are parameters, but their records have an unknown format
+    if in_all and not sizes:  # the kernel has parameters, but their records have an unknown format
         return None
     return tuple(sizes[index] for index in range(len(sizes)))

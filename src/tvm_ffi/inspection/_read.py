@@ -27,8 +27,8 @@ from ._signatures import (
 _PREFIX = "__tvm_ffi_"
 _METADATA_PREFIX, _DOC_PREFIX = "__tvm_ffi__metadata_", "__tvm_ffi__doc_"
 _SLOTS = ("__tvm_ffi__library_ctx", SYMBOL)
-# Limit of the total length of signatures as a multiple of the file size; strings of real libraries
-# do not overlap.
+# Limit of the total length of signatures as a multiple of the file size.  In real libraries, the
+# strings do not overlap, so the total is smaller.
 _MAX_SHARED = 2
 _VERSION = re.compile(r"^(\w+?)_(\d{1,9}(?:\.\d{1,9})*)$")
 
@@ -192,7 +192,7 @@ def _function(name: str, texts: dict[str, str], defined: set[str]) -> FunctionRe
 
 
 def _modules(image: Image, symbols: list[Symbol]) -> tuple[tuple[ModuleReport, ...], str | None]:
-    """Return the embedded modules, and a message if they cannot be read, otherwise None."""
+    """Return a pair: the embedded modules, and a message (None if the modules can be read)."""
     symbol = next((entry for entry in symbols if entry.name == SYMBOL and entry.is_defined), None)
     if symbol is None:
         return (), None

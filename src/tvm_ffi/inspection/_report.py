@@ -22,11 +22,11 @@ class FunctionReport:
     None if the file does not contain the types.
     """
     doc: str | None = None
-    """Documentation; None if the library has none or the file does not contain it as text."""
+    """Documentation; None if it is missing or not stored as text in the file."""
     metadata: dict[str, Any] | None = None
-    """Metadata; None if the file does not contain them as text."""
+    """Metadata; None if they are missing or not stored as text in the file."""
     unread: tuple[str, ...] = ()
-    """``"metadata"`` or ``"doc"`` if only a call of a function in the library would return them."""
+    """``"metadata"`` or ``"doc"`` if only a call of a library function would return this text."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SymbolReport:
     is_provided: bool
     """True if the runtime or a library in the argument `beside` defines the symbol."""
     since: str | None = None
-    """Release that introduced the symbol; None if it is unknown or before 0.1.8."""
+    """Release that introduced the symbol; None if unknown or earlier than 0.1.8."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class EraReport:
     """Range of ABI levels that a library may have been compiled against."""
 
     declared: str | None = None
-    """ABI level of the headers, if they recorded it in the library."""
+    """ABI level that the headers recorded in the library; None if they recorded none."""
     at_least: str | None = None
     """First release that the library may have been compiled against; None if unknown."""
     at_most: str | None = None
@@ -63,7 +63,7 @@ class ModuleReport:
     kind: str
     """Kind of the module; ``_lib`` for the code of the library."""
     size_bytes: int | None
-    """Size of the serialized module; None for ``_lib``."""
+    """Size of the serialized module, in bytes; None for ``_lib``."""
     imports: tuple[int, ...] = ()
     """Indices of the imported modules in `LibraryReport.modules`."""
 
@@ -77,7 +77,7 @@ class DeviceCodeReport:
     arch: str
     """Architecture, such as ``sm_90a`` or ``gfx942``."""
     size_bytes: int
-    """Size of the image in the file, where it may be compressed."""
+    """Size of the image in the file, in bytes; the image may be compressed."""
     place: str
     """Name of the section that contains the image."""
 
@@ -110,11 +110,11 @@ class LibraryReport:
     The keys are symbol families, such as ``GLIBC``, ``GLIBCXX`` and ``CXXABI``.
     """
     problems: tuple[str, ...] = ()
-    """Reasons why the installed runtime cannot load the library; empty if it can."""
+    """Reasons why the installed runtime cannot load the library; empty if it can load it."""
 
     @property
     def is_served(self) -> bool:
-        """True if the installed runtime can load the library, that is, without `problems`."""
+        """True if the installed runtime can load the library: `problems` is empty."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:

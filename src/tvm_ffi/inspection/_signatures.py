@@ -31,16 +31,17 @@ from ..signature._metadata import signature_in
 
 _SECTIONS = ("tvm_ffi_exports", "tvm_ffi_headers")
 _PRINTER = TypePrinter(type_key_to_index)
-_MAX_TYPE = 10_000  # characters; real C++ types are shorter
+_MAX_TYPE = 10_000  # maximum number of characters of a C++ type; real types are shorter
 _MAX_DECLARATION = 1_000_000
-_MAX_NESTING = 32  # levels of JSON values in metadata; the printer indents each level
-SIGNATURES = ("declaration", "signature", "metadata")  # kinds of rows that have a signature
+_MAX_NESTING = 32  # maximum nesting depth of JSON values in metadata
+# Kinds of export rows (lines of the section) that have a signature.
+SIGNATURES = ("declaration", "signature", "metadata")
 _KINDS = (*SIGNATURES, "doc", "abi")
 _LEVEL = re.compile(r"\d{1,5}(?:\.\d{1,5}){2}")
 _FTYPE = re.compile(r"\[(?:with )?FType = ")
 _OTHER_PARAMETER = re.compile(r"; \w+ = ")
-# Patterns and replacements that unify compilers' spellings of C++ types, so that signatures can be
-# compared.
+# Patterns and replacements that unify the spellings of C++ types by different compilers, so that
+# signatures can be compared.
 _SPELLINGS = (
     (re.compile(r"std::(?:__cxx11::|__1::)?basic_string<char>"), "std::string"),
     (re.compile(r"\btvm::ffi::"), ""),
@@ -55,7 +56,7 @@ _SPELLINGS = (
 
 
 def exported_texts(image: Image) -> dict[str, dict[str, str]]:
-    """Return the texts of all export rows of a library, by function name and kind."""
+    """Return the texts of the rows of the section ``tvm_ffi_exports``, by function and kind."""
     texts: dict[str, dict[str, str]] = {}
     for section in filter(None, map(image.section, _SECTIONS)):
         addresses = image.addresses_in(section)
@@ -152,7 +153,7 @@ def _function_type_in(text: str) -> str | None:
 
 
 def _start_of_parameters(function: str) -> int | None:
-    """Return the index of the ``(`` that matches the ``)`` at the end; None without a match."""
+    """Return the index of the ``(`` that belongs to the ``)`` at the end of a text, or None."""
     depth = 0
     for at in range(len(function) - 1, -1, -1):
         depth += {")": 1, "(": -1}.get(function[at], 0)

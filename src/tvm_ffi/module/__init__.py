@@ -42,7 +42,8 @@ __getattr__ = late_attributes(
     },
 )
 
-# Copies of members of `ModulePropertyMask`, to avoid importing `enum`; a test compares both.
+# Copies of members of `ModulePropertyMask`, to avoid importing `enum`.  A test compares the copies
+# with the enumeration.
 _BINARY_SERIALIZABLE, _RUNNABLE, _COMPILATION_EXPORTABLE = 1, 2, 4
 
 
@@ -130,7 +131,7 @@ class Module(Object):
         return function
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Return True if the module has a function of this name."""
+        """Return True if the module has a function with this name."""
         implemented: bool = _ffi_api.ModuleImplementsFunction(self, name, query_imports)
         return implemented
 
@@ -145,7 +146,7 @@ class Module(Object):
         return metadata
 
     def get_function_doc(self, name: str, query_imports: bool = False) -> str | None:
-        """Return the documentation of a function, or of its signature; None without either."""
+        """Return the documentation of a function or its signature; None if both have none."""
         doc: str | None = _ffi_api.ModuleGetFunctionDoc(self, name, query_imports)
         if doc is None:
             signature = self.get_function_signature(name, query_imports)
@@ -153,7 +154,7 @@ class Module(Object):
         return doc
 
     def get_function_signature(self, name: str, query_imports: bool = False) -> Signature | None:
-        """Return the signature of a function; None if it is unknown.
+        """Return the signature of a function; None if the signature is unknown.
 
         A signature that `describe` has set takes precedence over the side file of the library (see
         `load_module`), which takes precedence over the metadata in the library.
@@ -198,7 +199,7 @@ class Module(Object):
         describe(self, signatures)
 
     def import_module(self, module: Module) -> None:
-        """Add `module` to the imports, which `get_function` with ``query_imports=True`` searches.
+        """Add `module` to the imports; `get_function` with ``query_imports=True`` searches them.
 
         Raises
         ------
@@ -217,7 +218,7 @@ class Module(Object):
         _ffi_api.ModuleClearImports(self)
 
     def inspect_source(self, fmt: str = "") -> str:
-        """Return the source text of the module in a format; an empty string if it has none."""
+        """Return the source text of the module in a format; an empty string if there is none."""
         source: str = _ffi_api.ModuleInspectSource(self, fmt)
         return source
 
@@ -285,7 +286,8 @@ class Module(Object):
             # Do not store the function in the instance, where it would hide the class attribute.
             return self.get_function(name)
         known = self.__dict__.get(name)
-        if isinstance(known, Function) and known.__chandle__():  # has not been moved
+        # The native object has not been moved out of `known`.
+        if isinstance(known, Function) and known.__chandle__():
             return known
         function = self.get_function(name)
         if known is None or isinstance(known, Function):
@@ -331,7 +333,8 @@ class ModuleState:
         raise NotImplementedError
 
 
-# Returns the Python state of a custom module, None for modules that are not implemented in Python.
+# Native function that returns the Python state of a custom module; None for a module that is not
+# implemented in Python.
 _state_of: Any = get_global_func("pytvmffi.ModuleState")
 
 
@@ -354,7 +357,7 @@ _loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
 
 
 def _record_load(module: Module, load: Callable[[str], Module], argument: str) -> Module:
-    """Attach a load record to a module, unless it has one; return the module."""
+    """Attach a load record to a module, unless the module has one already; return the module."""
     if get_object_metadata(module) is None:
         reference = set_object_metadata(
             module, _LoadRecord(load, argument, _addresses(_get_imports(module)))
@@ -365,18 +368,18 @@ def _record_load(module: Module, load: Callable[[str], Module], argument: str) -
 
 
 def _imports_unchanged(module: Module) -> bool:
-    """Return True if a loaded module has the same imports as immediately after loading."""
+    """Return True if the imports of a loaded module have not changed since loading."""
     return bool(_addresses(module.imports) == get_object_metadata(module).imports)
 
 
 def _find_loaded(load: Callable[[str], Module], argument: str) -> Module | None:
-    """Return the module that ``load(argument)`` has loaded first; None if it is not alive."""
+    """Return the first module that ``load(argument)`` has loaded; None if it is not alive."""
     reference = _loaded.get((load, argument))
     return None if reference is None else reference()
 
 
-# Modules loaded with `keep_module_alive`, by path, each with the `os.stat` result of its file
-# before loading.
+# Modules loaded with `keep_module_alive`, by path.  Each value has a reference to the module and
+# the `os.stat` result of the file before loading.
 _resident_libraries: dict[str, tuple[NativeReference, os.stat_result]] = {}
 
 
@@ -386,12 +389,12 @@ def _status_of(file: str) -> os.stat_result | None:
         return None
     try:
         return os.stat(file)  # noqa: PTH116  (importing pathlib is slow)
-    except (OSError, ValueError):  # the dynamic loader will report the problem
+    except (OSError, ValueError):  # the dynamic loader will report the error when it loads the file
         return None
 
 
 def _find_resident(path: str, status: os.stat_result) -> Module | None:
-    """Return the module of a resident library if its file and imports are unchanged."""
+    """Return the module of a resident library; None if its file or imports have changed."""
     reference, before = _resident_libraries[path]
     is_same_file = all(getattr(status, name) == getattr(before, name) for name in _FILE_CHANGES)
     module: Module | None = reference() if is_same_file else None
@@ -409,7 +412,7 @@ def _addresses(modules: Array[Module]) -> list[int]:
 
 
 def file_of(module: Module) -> str | None:
-    """Return the path that a module was loaded from; None if it was not loaded from a file."""
+    """Return the path of the file from which a module was loaded; None for other modules."""
     record: _LoadRecord | None = get_object_metadata(module)
     return None if record is None or record.load is not load_module else record.argument
 
@@ -442,7 +445,8 @@ def find_again(
         if known is not None and _imports_unchanged(known):
             return known
         return load(argument)
-    # Load a new module, because its imports will differ from those of a module loaded already.
+    # Load a new module, because its imports will differ from those of the module that is already
+    # loaded.
     is_file = load is load_module
     module = (
         _load_file(argument, argument, True, _status_of(argument)) if is_file else load(argument)
@@ -500,10 +504,11 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     next to ``libfoo.so``, the signatures in it are passed to `Module.describe`.
     """
     file = os.fspath(path)
-    # Keep a name without a slash: the dynamic loader searches for it on each call.
+    # Keep a name without a slash unchanged, because the dynamic loader searches for the file on
+    # each call.
     resolved = _absolute(file) if os.sep in file else file
-    # Read the status before loading: if the file is replaced during loading, the next call loads
-    # it again.
+    # Read the status before loading.  If the file is replaced during loading, the status differs
+    # and the next call loads the file again.
     status = _status_of(file)
     if status is not None and keep_module_alive and resolved in _resident_libraries:
         known = _find_resident(resolved, status)
@@ -528,8 +533,8 @@ def _load_file(
 ) -> Module:
     if status is not None:
         _check_regular(file, status)
-    # Pass a path that is not ASCII as bytes: Python's str may contain surrogates for bytes that
-    # are not UTF-8.
+    # Pass a path that is not ASCII as bytes, because a Python str may contain surrogates for bytes
+    # that are not UTF-8.
     name = file if file.isascii() else NativeText(os.fsencode(file))
     try:
         module: Module = _ffi_api.ModuleLoadFromFile(name)
@@ -552,9 +557,10 @@ def _check_regular(file: str, status: os.stat_result) -> None:
 
 
 def _read_side_file(module: Module, path: str) -> None:
-    """Describe a module by the side file with signatures next to its library, if it exists."""
+    """Set the signatures of a module from the side file next to its library, if the file exists."""
     side_file = path.rpartition(".")[0] + ".signatures"
-    if not os.access(side_file, os.F_OK):  # twice as fast as catching the exception of `open`
+    # Testing for the file is twice as fast as catching the exception of `open`.
+    if not os.access(side_file, os.F_OK):
         return
     from ._signatures import describe_from_file
 

@@ -28,8 +28,8 @@ from ._property_mask import ModulePropertyMask
 
 __all__ = ["CustomModule"]
 
-# For each C++ method of a module: the name of the Python method that overrides it, and the function
-# that C++ calls with the module and the arguments of the C++ method.
+# For each C++ method of a module: the name of the Python method that overrides the C++ method, and
+# the function that C++ calls with the module and the arguments of the C++ method.
 _native_methods: dict[str, tuple[str, Callable[..., Any]]]
 
 
@@ -112,8 +112,8 @@ class CustomModule(Module, StateOwner):
             raise TypeError(f"{cls.__name__} has no kind; use class {cls.__name__}(..., kind=...)")
         self = super().__new__(cls)
         state = _State(self)
-        # `_new_native` returns the native module; its conversion to Python moves the handle into
-        # `self`, see `_State.module_of`.
+        # `_new_native` returns the native module.  The conversion of this result to Python moves
+        # the handle into `self`; see `_State.module_of`.
         _new_native(cls._kind, _properties_of(cls), opaque_object(state), _methods_of(cls))
         set_module_state(self, state)
         return self
@@ -124,7 +124,7 @@ class CustomModule(Module, StateOwner):
     # ---- Methods to override ----------------------------------------------------------------
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the function of this name; None if the module has no such function.
+        """Return the function with this name; None if the module has no such function.
 
         `get_function` calls this method, then searches the imports if ``query_imports`` is true.
         """
@@ -135,11 +135,11 @@ class CustomModule(Module, StateOwner):
         return ()
 
     def find_function_doc(self, name: str) -> str | None:
-        """Return the documentation of the function of this name; None if it has none."""
+        """Return the documentation of the function with this name; None if there is none."""
         return None
 
     def find_function_metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata of the function of this name; None if it has none.
+        """Return the metadata of the function with this name; None if there are none.
 
         The dict must be JSON serializable.  Its key ``"type_schema"`` has the parameter and result
         types of the function.
@@ -151,7 +151,7 @@ class CustomModule(Module, StateOwner):
         raise _lacks(self, "SaveToBytes")
 
     def inspect_source(self, fmt: str = "") -> str:
-        """Return the source text of the module in a format; an empty string if it has none."""
+        """Return the source text of the module in a format; an empty string if there is none."""
         return ""
 
     def get_write_formats(self) -> Sequence[str]:  # type: ignore[override]
@@ -173,15 +173,15 @@ class CustomModule(Module, StateOwner):
         return tuple(names)
 
     def __getitem__(self, name: str) -> Any:
-        # Functions are not stored in the instance, as in `__getattr__`.
+        # As in `__getattr__`, functions are not stored in the instance.
         if not isinstance(name, str):
             return super().__getitem__(name)
         return self.get_function(name)
 
     def __getattr__(self, name: str) -> Any:
-        # Functions are not stored in the instance: they may refer to it, which would be a reference
-        # cycle.  While `find_function` runs, a missing name is a missing attribute, not a function;
-        # otherwise `find_function` would call itself.
+        # Functions are not stored in the instance: a function may refer to the instance, and
+        # storing it would form a reference cycle.  While `find_function` runs, a missing name is a
+        # missing attribute, not a function; otherwise `find_function` would call itself.
         if (name.startswith("__") and name.endswith("__")) or _searching.is_in(self):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return self.get_function(name)
@@ -194,7 +194,10 @@ class CustomModule(Module, StateOwner):
 
 
 class _State(ModuleState):
-    """Class and attributes of a custom module's Python object, owned by the native module."""
+    """State of a custom module: class and attributes of its Python object.
+
+    The native module owns the state.
+    """
 
     __slots__ = ("attributes", "cls", "lock", "wrapper")
 
@@ -202,7 +205,8 @@ class _State(ModuleState):
         self.cls = type(module)
         self.attributes = module.__dict__
         self.wrapper = ref(module)
-        self.lock = RLock()  # reentrant: a finalizer that runs during `module_of` may call it again
+        # Reentrant, because a finalizer during `module_of` may call `module_of` again.
+        self.lock = RLock()
 
     def module_of(self, obj: CObject) -> CustomModule:
         """Return the Python object of the native module that `obj` references."""
@@ -289,7 +293,7 @@ def _methods_of(cls: type[CustomModule]) -> dict[str, Callable[..., Any]]:
 
 
 def _register_loader(cls: type[CustomModule], kind: str) -> None:
-    """Register a class as the loader of its module kind if it has ``load_from_bytes``."""
+    """Register a class with ``load_from_bytes`` as the loader of its module kind."""
     if not hasattr(cls, "load_from_bytes"):
         return
     name = f"ffi.Module.load_from_bytes.{kind}"

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["dir_names", "known_functions", "listed_function_names", "repr_text"]
 
-_MAX_SHOWN = 5  # function names in the repr of a module
+_MAX_SHOWN = 5  # maximum number of function names in the repr of a module
 
 
 def listed_function_names(module: Module) -> tuple[str, ...]:
-    """Return the function names of a module according to its kind's listing function.
+    """Return the function names that the listing function of the module's kind returns.
 
     The listing function of the module kind KIND is the global function
     ``pytvmffi.Module.function_names.KIND``.  Return ``()`` if the kind has none.
@@ -34,7 +34,7 @@ def known_functions(module: Module) -> tuple[str, ...]:
     """
     try:
         return module._function_names()
-    except Exception:  # the module kind may be third-party code
+    except Exception:  # third-party code may implement the module kind and raise any exception
         return ()
 
 

@@ -23,11 +23,12 @@ from . import Module
 
 __all__ = ["describe", "describe_from_file", "signature_of"]
 
-_MAX_BYTES = 1 << 24  # maximum size of a side file
+# Maximum size in bytes of a side file, a text file with signatures next to the library.
+_MAX_BYTES = 1 << 24
 
 
 def signature_of(module: Module, name: str, query_imports: bool) -> Signature | None:
-    """Return the signature of a function; None if it is unknown."""
+    """Return the signature of a function; None if the signature is unknown."""
     return read_signature(
         lambda: _ffi_api.ModuleGetFunctionMetadata(module, name, query_imports),
         name,
@@ -36,7 +37,7 @@ def signature_of(module: Module, name: str, query_imports: bool) -> Signature | 
 
 
 def display_name(module: Module) -> str:
-    """Return the name of a module for messages: its path, or its kind if it has no path."""
+    """Return the name of a module for messages: its path, or its kind if there is no path."""
     record = get_object_metadata(module)
     return (
         str(record.argument) if record is not None and record.argument else f"Module[{module.kind}]"
@@ -47,7 +48,7 @@ def display_name(module: Module) -> str:
 
 
 def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
-    """Set the signatures of functions, all of them or none; see `Module.describe`."""
+    """Set the signatures of functions, or none on failure; see `Module.describe`."""
     if not isinstance(signatures, Mapping):
         raise TypeError(
             "Module.describe: expected a mapping from function names to signatures, got "
@@ -85,7 +86,7 @@ def _validated(module: Module, name: str, description: Signature | str) -> tuple
 
 
 def _library_metadata(module: Module, name: str) -> dict[str, Any]:
-    """Return the metadata in the library for a function; ``{}`` if they are damaged.
+    """Return the metadata of a function in the library; ``{}`` if the metadata are damaged.
 
     Do not raise an error for damaged metadata: `Module.describe` may be called to replace them.
     """

@@ -10,11 +10,11 @@ from .._types.schema import TypeSchema
 from ._kinds import DefRegionKind, WalkOrder
 
 Callback = Callable[..., Any]
-# Callbacks as users pass them: a callable for all values, or pairs of a type (or a tuple of types)
+# The callbacks that users pass: a callable for all values, or pairs of a type (or a tuple of types)
 # and a callable.
 Callbacks = Union[Callback, tuple[Any, ...], Sequence[Any]]
 
-# Callbacks as native traversals take them: pairs of a type index and a callable.
+# The callbacks that native traversals take: pairs of a type index and a callable.
 IndexedCallbacks = list[tuple[int, Callback]]
 
 _ANY_INDEX = -1

@@ -12,21 +12,24 @@ class WalkOrder(IntEnum):
 
 
 class WalkResult(IntEnum):
-    """Result of a callback; in pre-order, `SKIP` means not to visit the children of the value."""
+    """Result of a callback: `ADVANCE` continues the walk, `SKIP` also omits the value's children.
+
+    `SKIP` has an effect only in pre-order.
+    """
 
     ADVANCE = 0
     SKIP = 1
 
 
 class InplaceMode(IntEnum):
-    """Whether a callback of `structural_mutate` may modify its argument in place."""
+    """Permission for a callback of `structural_mutate` to modify its argument in place."""
 
     DISALLOW = 0
     ALLOW = 1
 
 
 class DefRegionKind(IntEnum):
-    """Kind of definition region: whether variables in a field are defined there.
+    """Kind of definition region: which variables in a field are definitions, not uses.
 
     In a field of kind `DEF_PATTERN`, all variables at any depth are definitions.  In a field of
     kind `DEF_SIMPLE`, only variables that are the value of the field or elements of its containers

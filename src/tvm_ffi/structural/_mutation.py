@@ -25,11 +25,11 @@ class StructuralMutator(Object):
         return _ffi_api.StructuralMutatorMutate(self, value)
 
     def default_mutate(self, value: Any) -> Any:
-        """Return a value with mutated children; the value itself if no child changes."""
+        """Return a value with mutated children; the same value if no child changes."""
         return _ffi_api.StructuralMutatorDefaultMutate(self, value)
 
     def var_remap_get(self, var: Object) -> Any | None:
-        """Return the replacement that `var_remap_set` has set for a variable; None without one."""
+        """Return the replacement of a variable that `var_remap_set` has set; None if not set."""
         return _ffi_api.StructuralMutatorVarRemapGet(self, var)
 
     def var_remap_set(self, var: Object, mapped_value: Any) -> None:
@@ -131,7 +131,7 @@ def structural_mutate(root: Any, callbacks: Callbacks = ()) -> Any:
 
 
 def _native_callback(callback: Callback) -> tuple[Callback, bool]:
-    """Return the callable for native code, and True if the callback takes the `InplaceMode`."""
+    """Return the callable for native code, and True if the callable uses the `InplaceMode`."""
     if not _takes_mode(callback):
         return callback, False
     return lambda value, mutator, mode: callback(value, mutator, InplaceMode(mode)), True

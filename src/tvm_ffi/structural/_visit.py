@@ -33,7 +33,7 @@ class VisitInterrupt(Object):
 
 @register_object("ffi.VisitErrorContext", init=False)
 class VisitErrorContext(Object):
-    """Path to the value whose callback failed, as context of the error.
+    """Path to the value whose callback failed; the context of the callback's error.
 
     It is ``error.__tvm_ffi_error__.extra_context`` of the exception that a traversal raises.
 
@@ -54,7 +54,7 @@ class StructuralVisitor(Object):
     """The visitor of a traversal in progress, an argument of `structural_visit` callbacks."""
 
     def visit(self, value: Any) -> VisitInterrupt | None:
-        """Visit a value: call its callback or, without one, visit its children.
+        """Visit a value: call the callback for its type or, if there is none, visit its children.
 
         Returns
         -------

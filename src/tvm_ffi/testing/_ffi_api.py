@@ -11,8 +11,8 @@ from ..registry import init_ffi_api
 if TYPE_CHECKING:
     from ..core import Function
 
-# A reference that keeps the library loaded, because its functions and types stay registered until
-# the process ends.
+# A reference that keeps the library loaded, because the functions and types of the library stay
+# registered until the process ends.
 _library = libinfo.load_lib_ctypes("pytvmffi", "tvm_ffi_testing", "RTLD_LOCAL")
 
 init_ffi_api("testing", __name__)

@@ -218,7 +218,7 @@ class TestCustomCompare(Object):
 
 @c_class("testing.TestEqWithoutHash")
 class TestEqWithoutHash(Object):
-    """A type with a native equality hook but no hash hook, which cannot be hashed."""
+    """A type with a native equality hook but without a hash hook.  Its objects cannot be hashed."""
 
     __test__: ClassVar[bool] = False
     key: int

@@ -21,7 +21,7 @@ from .._library.object_file import machine_of, write_object
 __all__ = ["embed_cubin", "main"]
 
 _SYMBOL_PREFIX = "__tvm_ffi__cubin_"
-_ALIGNMENT = 64  # bytes, the alignment that the documentation of TVM_FFI_EMBED_CUBIN promises
+_ALIGNMENT = 64  # bytes; the documentation of TVM_FFI_EMBED_CUBIN promises this alignment
 
 
 def embed_cubin(
@@ -70,7 +70,7 @@ def embed_cubin(
 
 
 def _make_object(cubin: Path, target: Path, name: str, machine: str | None) -> None:
-    """Write an object file with a cubin between the symbols of its begin and end."""
+    """Write an object file with a cubin, and with symbols at the begin and the end of the cubin."""
     symbol = f"{_SYMBOL_PREFIX}{name}"
     with target.open("wb") as file:
         write_object(

@@ -21,8 +21,9 @@ from .unpack_dataclass import unpack_dataclass_to_tuple
 
 __all__ = ["MISSING", "make_kwargs_wrapper", "make_kwargs_wrapper_from_signature"]
 
-_RESERVED = "__i_"  # prefix of the names of the wrapper's globals
-_LITERAL_DEFAULTS = (None, True, False)  # these defaults are literals in the source
+_RESERVED = "__i_"  # prefix of the names of global variables in the generated wrapper
+# Default values that are written as literals in the generated source.
+_LITERAL_DEFAULTS = (None, True, False)
 
 
 def make_kwargs_wrapper(
@@ -243,6 +244,6 @@ def _compiled(
         f"    return {_RESERVED}target({', '.join(arguments)})\n"
     )
     exec(text, namespace)
-    # Remove the wrapper from its globals: they would form a reference cycle.
+    # Remove the wrapper from its globals, because both would form a reference cycle.
     wrapper: Callable[..., Any] = namespace.pop("wrapper")
     return wrapper

@@ -131,14 +131,15 @@ class FileLock:
             if file is None:
                 return
             try:
-                # A forked child shares the open file; unlocking it would release the parent's lock.
+                # A forked child process shares the open file: unlocking the file would release the
+                # parent's lock.
                 if self._holder_pid == os.getpid():
                     _unlock(file)
             finally:
                 os.close(file)
 
     def _try_to_acquire(self) -> OSError | None:
-        """Try once to acquire the lock; return None on success, the error otherwise."""
+        """Try once to acquire the lock; return None on success, otherwise the OSError."""
         with self._guard:
             if self._file_descriptor is not None:
                 return BlockingIOError("held by this instance")

@@ -14,7 +14,7 @@ __all__ = ["UNPACK", "unpack_dataclass_to_tuple"]
 
 UNPACK = "unpack"
 
-# Types whose values cannot contain dataclasses.  Fields of these types are not searched.
+# Leaf types: types whose values cannot contain dataclasses.  Fields of leaf types are not searched.
 _LEAVES = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 

@@ -75,7 +75,8 @@ cdef extern from *:
     """
     bint is_within_64_bits "tvm_ffi_is_within_64_bits"(PyObject* number) noexcept
     bint call_predicate "tvm_ffi_call_predicate"(abi.TVMFFIObjectHandle predicate) noexcept
-    # Count one more level of nesting.  Fails: -1 with RecursionError set if it is too deep.
+    # Count one more level of nested containers and return 0.  Fails: -1 with RecursionError set if
+    # the nesting is too deep.
     int enter_container "tvm_ffi_enter_container"(abi.TVMFFIObjectHandle stack_is_low) noexcept
     void leave_container "tvm_ffi_leave_container"() noexcept
 
@@ -85,9 +86,12 @@ cdef CObject _make_map = runtime_function("ffi.Map")
 cdef CObject _stack_is_low = runtime_function("pytvmffi.StackIsLow")
 
 cdef enum:
-    MAX_STACK_ITEMS = 16  # buffers for more items are on the heap
-    MAX_SEARCHED = 1024   # most containers searched for a device; a container may contain itself
-    # Most elements inspected to decide whether a container is destroyed with the GIL held.
+    # Maximum number of items whose buffers are on the stack; larger buffers are on the heap.
+    MAX_STACK_ITEMS = 16
+    # Maximum number of containers searched for a device; needed because a container may contain
+    # itself.
+    MAX_SEARCHED = 1024
+    # Maximum number of elements inspected to decide if a container is destroyed with the GIL held.
     # Inspecting more elements would cost as much as releasing the GIL.
     MAX_INSPECTED = 16
 
@@ -101,7 +105,7 @@ cdef class CContainerBase(CObject):
 cdef int _build(
     CObject constructor, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
 ) except -1:
-    """Call `constructor` with the items as arguments.
+    """Call the runtime function `constructor` with the items as arguments.
 
     Sets `result` to a new reference to the container.  Stores the stream and exchange API of the
     tensors among the items in `outer`, unless `outer` is NULL.
@@ -129,7 +133,7 @@ cdef int _build_in(
     CObject constructor, PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args,
     abi.TVMFFIObject** temporaries, CallState* outer, abi.TVMFFIAny* result,
 ) noexcept:
-    """Same as `_build`, but uses the caller's buffers.  Returns the code that `check` takes."""
+    """Same as `_build`, but with the caller's buffers.  Return an error code for `check`."""
     cdef Borrowing borrowing
     cdef Borrowing** borrowings
     cdef CallState state
@@ -154,13 +158,16 @@ cdef int _build_in(
 cdef int _pack_items(
     PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args, CallState* state
 ) noexcept:
-    """Convert Python items to an argument array.  Fails: -2 with a Python exception set."""
+    """Convert Python items to the argument array `args`; return 0.
+
+    Fails: -2 with a Python exception set.
+    """
     cdef const Packer* packer
     cdef Py_ssize_t i
     cdef int code = 0, overflow = 0
-    cdef bint is_guarded = False  # True once the nesting is counted; ints do not nest
+    cdef bint is_guarded = False  # True after enter_container; ints do not nest
     for i in range(count):
-        if Py_TYPE(items[i]) == &PyLong_Type:  # fast path for the most common type
+        if Py_TYPE(items[i]) == &PyLong_Type:  # fast path for int, the most common type
             args[i].type_index = abi.kTVMFFIInt
             args[i].zero_padding = 0
             args[i].v_int64 = PyLong_AsLongLongAndOverflow(items[i], &overflow)
@@ -200,7 +207,8 @@ cdef int _build_sequence(
         and _convert_without_python(PySequence_Fast_ITEMS(items), len(<list>items))
     ):
         return _build(constructor, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
-    # Copy the items: conversions, or other threads in free-threaded Python, may change the list.
+    # Copy the items, because conversions, or other threads in free-threaded Python, may change the
+    # list.
     copied = PySequence_Tuple(items)
     return _build(constructor, PySequence_Fast_ITEMS(copied), len(copied), outer, result)
 
@@ -253,7 +261,7 @@ cdef tuple _flatten_mapping(object mapping):
     cdef list pairs = []
     if not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping):
         return _flatten_dict(mapping)
-    for first, second in list(mapping.items()):  # raises unless each item is a pair
+    for first, second in list(mapping.items()):  # raises an exception unless each item is a pair
         pairs += (first, second)
     return tuple(pairs)
 
@@ -263,7 +271,8 @@ cdef tuple _flatten_dict(dict mapping):
     cdef PyObject* value = NULL
     cdef Py_ssize_t count = 0, position = 0
     cdef tuple items = ()
-    while len(items) != 2 * len(mapping):  # the allocation may run code that changes the dict
+    # The allocation may run Python code that changes the dict.
+    while len(items) != 2 * len(mapping):
         items = PyTuple_New(2 * len(mapping))
     while next_item(<PyObject*>mapping, &position, &key, &value):
         Py_INCREF(<object>key)  # PyTuple_SET_ITEM consumes both references
@@ -277,7 +286,7 @@ cdef tuple _flatten_dict(dict mapping):
 cdef int _set_container(
     CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state
 ) except -1:
-    """Set the new container of a wrapper, and its exchange API.  Consumes the handle."""
+    """Set the native container and the exchange API of a wrapper.  Consumes the handle."""
     replace_handle(self, made)
     self.exchange_api = state.exchange_api
     return 0
@@ -330,7 +339,8 @@ cdef int _pack_container(
         if state.stream_device_type == 0 and _find_device(handle, &budget, &device):
             if choose_stream(state, container.exchange_api, device) != 0:
                 return -1
-            # Read the handle again: the framework may have run Python code.
+            # Read the handle again, because the framework may have run Python code that replaced
+            # it.
             handle = <abi.TVMFFIObject*>handle_of(container)
     return pack_object(out, handle.type_index, handle)
 
@@ -338,7 +348,10 @@ cdef int _pack_container(
 cdef bint _find_device(
     abi.TVMFFIObjectHandle handle, int64_t* budget, abi.DLDevice* out
 ) noexcept:
-    """Find the device of the first tensor that is not on the CPU, also in nested containers."""
+    """Store the device of the first tensor that is not on the CPU; return False without one.
+
+    The search includes nested containers.
+    """
     cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
     cdef bint is_guarded = needs_guard(handle)
     cdef bint is_found = False
@@ -357,8 +370,8 @@ cdef bint _find_device(
     return is_found
 
 
-# In free-threaded Python, the container may change after each element: the guard of a nested
-# container suspends the guard of the container that contains it.
+# In free-threaded Python, the container may change after each element, because beginning the guard
+# (lock) of a nested container suspends the guard of the outer container.
 
 cdef bint _find_device_in_sequence(
     const SeqCell* sequence, int64_t* budget, abi.DLDevice* out

@@ -28,7 +28,8 @@ cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 cdef class MappingBase(CContainerBase):
     """Base of Map and Dict with the methods that read pairs."""
 
-    cdef void* _layout  # unused: makes the instance layout distinct, see object/compiled_class.pxi
+    # Unused; the field gives instances a distinct memory layout, see object/compiled_class.pxi.
+    cdef void* _layout
 
     def __bool__(self):
         return size_of(handle_of(self)) != 0
@@ -42,7 +43,7 @@ cdef class MappingBase(CContainerBase):
         return size_of(handle_of(self))
 
     cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
-        """Set `value` to a new reference to a key's value; return False if the key is missing."""
+        """Return True if the key exists; set `value` to a new reference to the value of the key."""
         cdef abi.TVMFFIObject* handle
         cdef CObject get
         cdef const Packer* packer = get_packer(<PyObject*>key)
@@ -63,7 +64,7 @@ cdef class MappingBase(CContainerBase):
         try:
             if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
                 check(-2)
-            # Read the handle only now: packing the key may run any code.
+            # Read the handle only after the key is packed, because packing may run any Python code.
             handle = <abi.TVMFFIObject*>handle_of(self)
             pack_object(&args[0], handle.type_index, handle)
             get = _map_get if handle.type_index == abi.kTVMFFIMap else _dict_get
@@ -146,8 +147,8 @@ cdef class MappingIterator:
 
     cdef MappingBase mapping
     cdef int part
-    cdef uint64_t index        # slot of the next pair
-    cdef Py_ssize_t remaining  # number of pairs left; read without the guard
+    cdef uint64_t index        # index in the memory of the mapping of the slot with the next pair
+    cdef Py_ssize_t remaining  # number of pairs left; `__length_hint__` reads it without the guard
     cdef uint64_t size         # number of pairs when the iteration began
     cdef char* data            # address of the pairs when the iteration began
 
@@ -171,11 +172,15 @@ cdef class MappingIterator:
         return load_count(&self.remaining)
 
     cdef int _take_next(self, abi.TVMFFIAny* key, abi.TVMFFIAny* value) except -1:
-        """Copy key, value or both of the next pair with new references; return 0 at the end."""
+        """Return 1 and copy key, value or both of the next pair; return 0 at the end.
+
+        The copies have new references.
+        """
         cdef abi.TVMFFIObjectHandle handle = handle_of(self.mapping)
         cdef Guard guard
         cdef int found
-        begin_guard(&guard, _locks, handle)  # also for `self`, which threads may share
+        # The guard also protects `self`, which threads may share.
+        begin_guard(&guard, _locks, handle)
         found = self._take_from(map_cell(handle), key, value)
         end_guard(&guard)
         if found < 0:
@@ -190,7 +195,8 @@ cdef class MappingIterator:
         if self.remaining == 0:
             return 0
         if cell.size == self.size and cell.data == self.data:
-            # NULL if the slot is empty: one pair was removed and another pair was added.
+            # `pair` is NULL if the slot is empty, because one pair was removed and another one was
+            # added.
             pair = next_pair(cell, &self.index)
         if pair == NULL:
             return -1

@@ -1,25 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # Memory layout of containers (seq_base.h, map_base.h), for reading elements in place.  The cell of
-# every container begins with the address and the number of its elements.
+# a container, its fields after the object header, begins with the address and the number of its
+# elements.
 from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from tvm_ffi._binding cimport abi
 
-# Content of an Array or List, after the object header.
+# Cell of an Array or List: the fields after the object header.
 ctypedef struct SeqCell:
     abi.TVMFFIAny* data
     int64_t size
 
-# Content of a Map or Dict, after the object header.  A small Map or Dict is an array of pairs.  A
-# large one is a hash table of blocks, whose entries form a linked list in insertion order.
+# Cell of a Map or Dict: the fields after the object header.  A small Map or Dict is an array of
+# pairs.  A large Map or Dict is a hash table of blocks.  The entries of the hash table form a
+# linked list in insertion order.
 ctypedef struct MapCell:
     char* data
     uint64_t size
-    uint64_t slots      # number of slots; bit 63 is set for the array of a small container
+    # Number of slots for pairs; bit 63 is set for the array of a small container.
+    uint64_t slots
     void* data_deleter
-    uint64_t fib_shift  # like the next two fields, only in a hash table
-    uint64_t first      # slot index of the first entry in insertion order
-    uint64_t last       # slot index of the last entry in insertion order
+    # Shift of the hash function; valid only for a hash table, as `first` and `last`.
+    uint64_t fib_shift
+    uint64_t first      # index of the slot with the first entry in insertion order
+    uint64_t last       # index of the slot with the last entry in insertion order
 
 ctypedef struct Pair:
     abi.TVMFFIAny key
@@ -27,9 +31,11 @@ ctypedef struct Pair:
 
 cdef enum:
     BLOCK_SLOTS = 16
-    BLOCK_BYTES = 784  # size of a block: 16 bytes of slot metadata, then 16 entries
-    ENTRY_BYTES = 48   # size of an entry: pair, then the slot indices of the previous and next one
-    NEXT_OFFSET = 40   # byte offset in an entry of the next entry's slot index
+    # Size of a block: one metadata byte for each of its 16 slots, then 16 entries.
+    BLOCK_BYTES = 784
+    # Size of an entry: the pair, then the slot indices of the previous and the next entry.
+    ENTRY_BYTES = 48
+    NEXT_OFFSET = 40   # offset in an entry, in bytes, of the slot index of the next entry
     EMPTY_SLOT = 0xFF  # metadata byte of an empty slot
 
 
@@ -50,7 +56,10 @@ cdef inline uint64_t first_slot(const MapCell* cell) noexcept:
 
 
 cdef inline Pair* next_pair(const MapCell* cell, uint64_t* slot) noexcept:
-    """Return the pair in `slot` and set `slot` to the next pair's; return NULL at the end."""
+    """Return the pair in `slot`, and set `slot` to the slot of the next pair.
+
+    Return NULL at the end and for an empty slot.
+    """
     cdef uint64_t i = slot[0]
     cdef char* block
     cdef char* entry

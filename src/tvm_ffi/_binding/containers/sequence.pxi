@@ -42,7 +42,7 @@ cdef CObject _replace_slice = runtime_function("ffi.ListReplaceSlice")
 cdef inline bint _take_at(
     abi.TVMFFIObjectHandle handle, int64_t position, abi.TVMFFIAny* owned
 ) noexcept:
-    """Copy the element at a position with a new reference; return False if out of range."""
+    """Return True if `position` is in range; copy its element to `owned` with a new reference."""
     cdef SeqCell* cell = seq_cell(handle)
     cdef Guard guard
     cdef bint exists
@@ -62,7 +62,8 @@ cdef inline bint _take_at(
 cdef class SequenceBase(CContainerBase):
     """Base of Array and List with the methods that read elements."""
 
-    cdef void* _layout  # unused: makes the instance layout distinct, see object/compiled_class.pxi
+    # Unused; the field gives instances a distinct memory layout, see object/compiled_class.pxi.
+    cdef void* _layout
 
     def __bool__(self):
         return size_of(handle_of(self)) != 0
@@ -80,7 +81,8 @@ cdef class SequenceBase(CContainerBase):
                 return _cold_elements_in(self, index)
             raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
         i = PyNumber_AsSsize_t(index, PyExc_IndexError)
-        # Read the handle only now: `__index__` may change this sequence or move it away.
+        # Read the handle only after the call of `__index__`, which may change this sequence or move
+        # its native object out of it.
         handle = handle_of(self)
         size = size_of(handle)
         if not _take_at(handle, i if i >= 0 else i + size, &element):
@@ -112,7 +114,7 @@ cdef list _elements_in(SequenceBase self, object index):
         raise MemoryError()
     try:
         for i in range(count):
-            num_consumed = i + 1  # `unpack_element` consumes the element, also on failure
+            num_consumed = i + 1  # `unpack_element` consumes the element, even if it fails
             made.append(unpack_element(&elements[i], self))
     finally:
         for i in range(num_consumed, count):
@@ -182,7 +184,7 @@ cdef inline void _pack_number(abi.TVMFFIAny* out, int64_t number) noexcept:
 
 
 cdef inline int _call_change(CObject function, abi.TVMFFIAny* args, int num_args) noexcept:
-    """Call a runtime function that changes a list.  Returns the code that `check` takes."""
+    """Call a runtime function that changes a list; return its error code for `check`."""
     cdef abi.TVMFFIAny result
     result.type_index = abi.kTVMFFINone
     result.zero_padding = 0
@@ -270,7 +272,7 @@ cdef int _erase(ListBase self, Py_ssize_t index) except -1:
 cdef int _replace(
     ListBase self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, ListBase new
 ) except -1:
-    """Replace the elements in a slice by the elements of `new`; remove them if `new` is None."""
+    """Replace the elements of a slice by those of `new`; if `new` is None, remove them."""
     cdef abi.TVMFFIObjectHandle handle = handle_of(self)
     cdef abi.TVMFFIObjectHandle replacement = NULL if new is None else handle_of(new)
     cdef PyObject* wrappers[2]
@@ -290,7 +292,7 @@ cdef int _replace(
     return check(code)
 
 
-# `_replace_range` and `_replace_steps` return the code that `check` takes.  The runtime releases
+# `_replace_range` and `_replace_steps` return an error code for `check`.  The runtime releases the
 # removed elements after it has changed the list, because their destructors may use the list.
 
 cdef int _replace_range(
@@ -317,7 +319,8 @@ cdef int _replace_steps(
     cdef Py_ssize_t size = <Py_ssize_t>cell.size
     cdef Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step)
     cdef Py_ssize_t num_new, num_left = 0, num_seen = 0, i
-    cdef abi.TVMFFIAny* elements  # borrowed from both lists until `made` owns references
+    # Elements borrowed from both lists until `made`, the new list, owns references.
+    cdef abi.TVMFFIAny* elements
     cdef abi.TVMFFIAny args[4]
     cdef abi.TVMFFIAny made
     cdef int code
@@ -336,7 +339,7 @@ cdef int _replace_steps(
         free(elements)
         PyErr_NoMemory()
         return -2
-    if step < 0:  # visit the same positions in ascending order
+    if step < 0:  # make `start` the smallest position, to visit the positions in ascending order
         start += (count - 1) * step
     for i in range(size):
         if num_seen == count or i != start:
@@ -375,7 +378,8 @@ cdef class _SequenceIterator:
 
     cdef SequenceBase sequence
     cdef int64_t position
-    cdef bint is_at_end  # set at the first end; never reset, even if the sequence grows
+    # Set when the iterator first reaches the end; never reset, even if the sequence grows.
+    cdef bint is_at_end
 
     def __cinit__(self, SequenceBase sequence not None):
         self.sequence = sequence

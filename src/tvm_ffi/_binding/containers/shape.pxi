@@ -54,7 +54,7 @@ class Shape(tuple, PyNativeObject):
 
 
 cdef list _integers(tuple extents):
-    """Return the extents as int.  Fails: ValueError if one is not an integer within 64 bits."""
+    """Return the extents as int.  Fails: ValueError if an extent is not a 64-bit integer."""
     cdef list checked = []
     cdef int overflow = 0
     for extent in extents:
@@ -92,7 +92,7 @@ cdef int _pack_shape(
     return pack_temporary(state, out, abi.kTVMFFIShape, result.v_obj)
 
 
-# The class in a C variable, because conversion rules must not use module names; see `add_rule`.
+# `Shape` in a C variable, because conversion rules must not read module globals; see `add_rule`.
 cdef type _shape_class = Shape
 
 

@@ -9,8 +9,8 @@ from tvm_ffi.signature import TensorLike
 
 class ReadOnlyArgument: ...
 
-# The result can only be passed to a function.  It is typed as a tensor so that type checkers accept
-# it as a tensor argument.
+# The result of `readonly` can only be passed to a function.  Its type is TensorLike so that type
+# checkers accept it as a tensor argument.
 def readonly(array: Any) -> TensorLike: ...
 
 dlpack_version: tuple[int, int]

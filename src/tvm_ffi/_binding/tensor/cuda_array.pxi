@@ -20,8 +20,8 @@ from tvm_ffi._binding.object cimport check, own_python_object, release_python_ob
 # The DLPack export of a CUDA array.  The shape and the strides follow this struct in the same
 # allocation.
 cdef struct _CudaExport:
-    abi.DLManagedTensorVersioned managed  # its manager_ctx is the address of this struct
-    PyObject* owner                       # the array, owned
+    abi.DLManagedTensorVersioned managed  # `managed.manager_ctx` is the address of this _CudaExport
+    PyObject* owner                       # owned reference to the CUDA array
 
 
 cdef void _delete_cuda_export(abi.DLManagedTensorVersioned* managed) noexcept nogil:
@@ -34,7 +34,7 @@ cdef void _delete_cuda_export(abi.DLManagedTensorVersioned* managed) noexcept no
 cdef abi.TVMFFIObjectHandle _new_cuda_tensor(
     object array, object description, int32_t device_id
 ) except NULL:
-    """Return an owned tensor over the memory of `array`, which the tensor keeps alive.
+    """Return an owned tensor over the memory of `array`; the tensor keeps `array` alive.
 
     `description` is the `CudaArray` of the array.  Fails: MemoryError, OverflowError if an extent
     or stride does not fit 64 bits, or an error of the runtime.
@@ -80,7 +80,7 @@ cdef abi.TVMFFIObjectHandle _new_cuda_tensor(
 
 
 cdef int _follow_stream(CallState* state, object stream, int32_t device_id) except -1:
-    """Let the call run after the work that is pending on the array's stream.
+    """Ensure that the call runs after the work that is pending on `stream`, the array's stream.
 
     Select this stream for the call, or wait for it if the call has another stream.  Fails:
     RuntimeError if the stream cannot be synchronized.

@@ -106,7 +106,7 @@ def _driver() -> Any:
 
 
 def device_of(address: int) -> int:
-    """Return the id of the CUDA device that owns an address; 0 if the driver does not know it."""
+    """Return the id of the CUDA device that owns an address; 0 if the address is unknown."""
     ordinal = ctypes.c_int(0)
     get_attribute = getattr(_driver(), "cuPointerGetAttribute", None)
     if get_attribute is None or not address:

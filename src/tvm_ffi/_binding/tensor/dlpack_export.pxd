@@ -21,13 +21,17 @@ cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor)
 cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor)
 
 
-# Deleters of read-only tensors: the deleter in the object header tells if a tensor is read-only.
+# Deleters (functions that free an object) of read-only tensors.  A tensor is read-only if the
+# deleter in its object header is one of them.
 ctypedef struct ReadOnlyDeleters:
     void* tensor_deleter              # deleter of the runtime's read-only tensors
-    void* view_deleter                # deleter of its views of read-only tensors
-    ArgumentViewFreeList* free_views  # has the deleter of argument views, which have a flag
+    void* view_deleter                # deleter of the runtime's views of read-only tensors
+    # Free list of argument views (tensors over arguments of a call); `deleter` is their deleter,
+    # and their flag `is_read_only` decides.
+    ArgumentViewFreeList* free_views
 
-# Return the deleters of read-only tensors, in static memory.  Fails: never.
+# Return the address of the deleters of read-only tensors; the struct is in static memory.  Fails:
+# never.
 cdef const ReadOnlyDeleters* read_only_deleters() noexcept
 
 

@@ -50,7 +50,7 @@ cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor):
 
 
 cdef inline object _consume_reference(PyObject* owned):
-    """Return the object as a Cython variable with its own reference.  Consumes `owned`."""
+    """Return the object `owned` as a Cython variable.  Consumes the reference `owned`."""
     value = <object>owned
     Py_DECREF(value)
     return value
@@ -121,7 +121,7 @@ _find_read_only_deleters()
 # ---- arguments of __dlpack__ ---------------------------------------------------------------
 
 cdef enum:
-    DL_DEVICE, COPY, MAX_VERSION, STREAM, NUM_KEYWORDS  # indices in _KEYWORDS
+    DL_DEVICE, COPY, MAX_VERSION, STREAM, NUM_KEYWORDS  # the indices of the keywords in `_KEYWORDS`
 
 # Keyword arguments of `__dlpack__`.  NumPy passes the first three in this order.
 cdef tuple _KEYWORDS = tuple(
@@ -140,7 +140,7 @@ cdef inline int _keyword_of(PyObject* name, Py_ssize_t position) except -1:
 
 
 cdef int _find_keyword(PyObject* name) except -1:
-    """Same as `_keyword_of`, but for keywords in any order."""
+    """Same as `_keyword_of`, but search all of `_KEYWORDS`, because the order may differ."""
     cdef int i
     for i in range(NUM_KEYWORDS):
         if name == PyTuple_GET_ITEM(<PyObject*>_KEYWORDS, i) or <object>name == _KEYWORDS[i]:

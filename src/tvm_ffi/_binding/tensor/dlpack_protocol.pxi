@@ -20,13 +20,17 @@ from tvm_ffi._binding.convert cimport (
 )
 from tvm_ffi._binding.values cimport address_of_stream
 
-# Properties of a class whose arrays have `__dlpack__`; the context of the packer of the class.
+# Properties of a class whose arrays have `__dlpack__`.  The packer of the class (converts arrays to
+# TVMFFIAny) stores the address of this struct as its context.
 cdef struct _Exporter:
-    bint accepts_stream  # has `__dlpack_device__`, and `__dlpack__` accepts a stream on a GPU
-    bint is_immutable    # arrays of the class are read-only, but their capsules lack the flag
+    # True if the class has `__dlpack_device__`, and its `__dlpack__` accepts a stream on a GPU
+    bint accepts_stream
+    # True if arrays of the class are read-only, although their capsules lack the read-only flag
+    bint is_immutable
     # Raises TypeError for an array that must not be exported.  NULL: all arrays can be exported.
     int (*check)(object array) except -1
-    # Returns the framework's current stream of a device.  NULL: the framework does not report it.
+    # Returns the framework's current stream of a device.  NULL: the framework does not report its
+    # current stream.
     object (*current_stream)(int32_t device_id)
 
 
@@ -39,7 +43,7 @@ cdef object _current_stream_of_cupy(int32_t device_id):
 
 
 cdef int _check_eager_tensor(object array) except -1:
-    """Raise TypeError for a dtype without numbers, because exporting one aborts the process.
+    """Raise TypeError for a non-numeric dtype: exporting such a tensor aborts the process.
 
     `array` is an eager tensor of TensorFlow.
     """
@@ -61,7 +65,7 @@ cdef int _describe_exporter(type cls, _Exporter* exporter) except -1:
             exporter.current_stream = _current_stream_of_cupy
         elif name == ("tensorflow.python.framework.ops", "_EagerTensorBase"):
             exporter.check = _check_eager_tensor
-            exporter.accepts_stream = False  # its `__dlpack__` accepts no stream
+            exporter.accepts_stream = False  # `__dlpack__` of TensorFlow accepts no stream
             exporter.is_immutable = True
         elif name == ("pyarrow.lib", "Array"):
             exporter.is_immutable = True
@@ -116,7 +120,10 @@ cdef object _stream_number_of_call(CallState* state, abi.DLDevice device):
 cdef int _pack_capsule(
     object capsule, abi.TVMFFIAny* out, CallState* state, bint is_immutable
 ) except -1:
-    """Pack the tensor of a capsule as a temporary.  Consumes the capsule on success."""
+    """Pack the tensor of a capsule as a temporary object of the call.
+
+    Consumes the capsule on success.
+    """
     cdef abi.TVMFFIObjectHandle tensor = consume_capsule(capsule, 0, False)
     if is_immutable or is_read_only_tensor(read_only_deleters(), tensor):
         state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
@@ -128,8 +135,8 @@ cdef int _pack_exporter(
 ) except -1:
     cdef const _Exporter* context = <const _Exporter*>packer.context
     cdef object array = <object>value
-    # A copy, because the methods of the class may run Python code that destroys the class and lets
-    # its packer be reused.
+    # Copy the context, because the methods of the class may run Python code that destroys the
+    # class.  Another class may then reuse its packer and context.
     cdef _Exporter exporter = context[0]
     cdef abi.DLDevice device
     if exporter.check != NULL:
@@ -150,7 +157,8 @@ cdef int _pack_env_stream_exporter(
 ) except -1:
     """Pack an array whose class has `__tvm_ffi_env_stream__`.
 
-    This method returns the framework's current stream, which the array may select for the call.
+    `__tvm_ffi_env_stream__` returns the framework's current stream.  The call uses this stream if
+    no earlier argument has selected a stream.
     """
     cdef abi.DLDevice device
     _pack_capsule(capsule_of(<object>value), out, state, False)

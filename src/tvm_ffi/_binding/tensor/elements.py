@@ -51,7 +51,7 @@ _SMALL_FLOATS = {
     12: _SmallFloat(5, 15, "ieee"),
     13: _SmallFloat(5, 16, "fnuz"),
 }
-_E8M0 = 14  # an exponent without sign and fraction
+_E8M0 = 14  # e8m0 has an exponent, but neither sign nor fraction
 
 
 # ---- Numbers -------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def has_numbers(dtype: Triple) -> bool:
 
 
 def numbers_of(content: bytes | bytearray, dtype: Triple) -> list[Number]:
-    """Return the elements as a flat list of numbers; raise TypeError for other dtypes."""
+    """Return the elements as a flat list of numbers; raise TypeError for a non-numeric dtype."""
     read = _reader_of(dtype)
     if read is None:
         code, bits, lanes = dtype
@@ -83,7 +83,8 @@ def nested(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
     step = 1
     for extent in shape[1:]:
         step *= extent
-    rows: list[Any] = [None] * shape[0]  # MemoryError for a huge extent instead of a long loop
+    # Raises MemoryError for a huge extent instead of running a long loop.
+    rows: list[Any] = [None] * shape[0]
     for i in range(shape[0]):
         rows[i] = nested(numbers[i * step : (i + 1) * step], shape[1:])
     return rows
@@ -111,7 +112,7 @@ def _unpack(format_char: str, content: bytes | bytearray) -> tuple[Any, ...]:
 
 
 def _read_bfloat16(content: bytes | bytearray) -> list[Number]:
-    """Read bfloat16 elements: each is the upper half of a 32-bit float."""
+    """Return bfloat16 elements as numbers; an element is the upper half of a 32-bit float."""
     return [struct.unpack("=f", struct.pack("=I", half << 16))[0] for half in _unpack("H", content)]
 
 
@@ -213,7 +214,7 @@ def _join_nested(rows: Any, separator: str, depth: int = 1) -> str:
 
 
 def _formatter_of(code: int, digits: int) -> Callable[[Any], str]:
-    """Return the function that formats elements of a type code, floats with `digits` digits."""
+    """Return a function that formats elements of a type code; floats get `digits` digits."""
     if code in (_INT, _UINT, _BOOL):
         return str
     if code == _COMPLEX:

@@ -4,8 +4,8 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport CallState
 
 cdef enum:
-    # Number of CUDA's legacy default stream in the array API standard; its address, 0, is not
-    # allowed.
+    # Number of CUDA's legacy default stream in the array API standard, which does not allow the
+    # stream's address, 0.
     LEGACY_DEFAULT_STREAM = 1
 
 # Return the exchange API of a tensor class, borrowed from the framework, which never frees it.
@@ -14,7 +14,7 @@ cdef enum:
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL
 # Return a new capsule from `array.__dlpack__`.  Fails: the exporter's exception.
 cdef object capsule_of(object array)
-# Same as `capsule_of`, but the exporter lets `stream` wait until the elements are ready.
+# Same as `capsule_of`, but the exporter makes `stream` wait until the elements are ready.
 cdef object capsule_on(object array, object stream)
 # Raise TypeError if the class is torch's FakeTensor, whose instances have no data.
 cdef int refuse_fake_tensor(type cls) except -1

@@ -31,16 +31,22 @@ from tvm_ffi._binding.values cimport address_of_stream
 import os
 
 cdef enum:
-    MAX_NDIM = 1024  # same limit as the runtime; no framework allows as many dimensions
-    NO_SYNCHRONIZATION = -1  # stream number in the array API standard
+    MAX_NDIM = 1024  # maximum number of dimensions, as in the runtime; no framework allows so many
+    # Stream number of the array API standard for an export without synchronization.
+    NO_SYNCHRONIZATION = -1
 
 
-# Data about a tensor class with an exchange API; the context of the packer of the class.
+# Data about a tensor class with an exchange API.  The packer of the class (converts tensors to
+# TVMFFIAny) stores the address of this struct as its context.
 cdef struct _ExchangeClass:
     const abi.DLPackExchangeAPI* api  # borrowed from the framework, which never frees it
-    bint has_lazy_views         # views may be conjugated or negated: memory differs from values
-    bint has_native_predicates  # `views` can test for lazy views; else only Python methods can
-    TorchViewPredicates views   # valid if has_native_predicates
+    # True if the class has lazy (conjugated or negated) views: their memory differs from their
+    # values
+    bint has_lazy_views
+    # True if `views` detects lazy views; otherwise Python methods detect them
+    bint has_native_predicates
+    # torch's functions that detect lazy views; valid only if has_native_predicates is True
+    TorchViewPredicates views
 
 
 ctypedef int (*_PackManaged)(
@@ -53,7 +59,8 @@ cdef _PackManaged _cold_pack_managed
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
     cdef object attribute = getattr(cls, "__dlpack_c_exchange_api__", None)
     if attribute is None:
-        attribute = getattr(cls, "__c_dlpack_exchange_api__", None)  # an earlier name
+        # An earlier name of the attribute.
+        attribute = getattr(cls, "__c_dlpack_exchange_api__", None)
     if attribute is None or os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API") == "1":
         return NULL
     cdef const abi.DLPackExchangeAPI* api
@@ -92,7 +99,7 @@ cdef int _raise_export_error(PyObject* value) except -1:
     If the cause is known, raise TypeError with the cause and the fix instead.  Fails: always.
     """
     try:
-        check(-2)  # raise the exception that is set
+        check(-2)  # raise the Python exception that is set
     except (BufferError, RuntimeError) as error:
         from tvm_ffi._binding.tensor.torch_errors import without_native_stack, message_for
 
@@ -125,7 +132,7 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     context.has_lazy_views = hasattr(cls, "is_neg") and hasattr(cls, "is_conj")
     if context.has_lazy_views:
         context.has_native_predicates = find_torch_view_predicates(value, &context.views)
-    # The exchange API of torch runs no Python code; other frameworks may run some.
+    # The exchange API of torch runs no Python code.  Exchange APIs of other frameworks may.
     packer.pack = _pack_exchange if context.has_native_predicates else _pack_exchange_with_python
     packer.context = context
     packer.owns_context = True
@@ -135,7 +142,10 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
 cdef int _check_lazy_view(
     PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context
 ) noexcept:
-    """Refuse a torch tensor that is a conjugated or negated view.  Fails: -1 with TypeError set."""
+    """Return 0 if a torch tensor is neither a conjugated nor a negated view.
+
+    Fails: -1 with TypeError set for such a view.
+    """
     cdef const void* tensor = native_tensor(value, &context.views)
     if arg_view.tensor.dtype.code == abi.kDLComplex and context.views.is_conj(tensor):
         return _cold_refuse_lazy_view(True)
@@ -231,7 +241,7 @@ _cold_raise_invalid_shape = <int (*)(ArgumentView*) noexcept>_raise_invalid_shap
 cdef int _complete_view(
     PyObject* value, ArgumentView* arg_view, const _ExchangeClass* context
 ) noexcept:
-    """Check an argument view that the exchange API has filled, and copy shape and strides.
+    """Check an argument view that the exchange API has filled, and copy its shape and strides.
 
     Fails: -1 with an exception set.
     """
@@ -248,7 +258,10 @@ cdef int _complete_view(
 cdef int _pack_exchange(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) noexcept:
-    """Pack a tensor as an argument view, which the exchange API fills."""
+    """Pack a tensor as an argument view (a tensor over borrowed memory of an argument).
+
+    The exchange API of the tensor's class fills the view.
+    """
     cdef const _ExchangeClass* context = <const _ExchangeClass*>packer.context
     cdef const abi.DLPackExchangeAPI* api = context.api
     cdef ArgumentView* arg_view
@@ -279,7 +292,7 @@ cdef int _pack_exchange_with_python(
 ) noexcept:
     """Same as `_pack_exchange`, but for frameworks that may run Python code.
 
-    Owns a reference to the class, because its packer may be reused when the class is destroyed.
+    Keeps the class alive during the call, because the packer of a destroyed class may be reused.
     """
     cdef PyObject* cls = <PyObject*>packer.type
     cdef int code = 0
@@ -312,7 +325,10 @@ cdef int _pack_versioned_export(
     abi.DLManagedTensorVersioned* managed, abi.TVMFFIAny* out, CallState* state,
     const abi.DLPackExchangeAPI* api,
 ) except -1:
-    """Pack a DLPack export as a temporary.  Consumes `managed`, also on failure."""
+    """Pack a DLPack export as a temporary object of the call.
+
+    Consumes `managed`, also on failure.
+    """
     cdef abi.TVMFFIObjectHandle tensor = NULL
     cdef abi.DLDevice device = managed.dl_tensor.device
     cdef bint is_read_only = (managed.flags & abi.DLPACK_FLAG_BITMASK_READ_ONLY) != 0
@@ -340,7 +356,7 @@ cdef tuple _VERSION = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
 
 
 cdef object capsule_of(object array):
-    """Request a versioned capsule; if the exporter lacks the keyword, a legacy capsule."""
+    """Return a versioned capsule, or a legacy one if `array.__dlpack__` lacks `max_version`."""
     try:
         return array.__dlpack__(max_version=_VERSION)
     except TypeError:
@@ -357,7 +373,8 @@ cdef object capsule_on(object array, object stream):
     except TypeError:
         if stream != LEGACY_DEFAULT_STREAM:
             raise
-    return array.__dlpack__()  # without the keyword, the stream is the legacy default stream
+    # An exporter without the keyword `stream` uses the legacy default stream.
+    return array.__dlpack__()
 
 
 cdef abi.TVMFFIObjectHandle consume_capsule(
@@ -397,8 +414,8 @@ cdef int _raise_invalid_capsule(object capsule) except -1:
         f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
 
 
-# The class that `_check_exporter` accepted last, borrowed; NULL: none.  Only static types are
-# stored, because they are never destroyed.
+# The class that `_check_exporter` accepted last, borrowed; NULL before the first one.  Only static
+# types are stored, because they are never destroyed.
 cdef PyTypeObject* _recent_exporter = NULL
 
 
@@ -470,9 +487,9 @@ def from_dlpack(
 cdef int _own_scoped_tensor(object array, abi.TVMFFIAny* packed) except -1:
     """Replace a packed `DLTensor*` by an owned reference to the scoped tensor of `array`.
 
-    `packed` is the packed form of `array`, but not a tensor object.  Fails: BufferError if it is a
-    `DLTensor*` and `array` is not a borrowed tensor; TypeError if it is not a tensor at all, after
-    releasing the packed value.
+    `packed` is the packed form of `array`, but not a tensor object.  Fails: BufferError if `packed`
+    is a `DLTensor*` and `array` is not a borrowed tensor; TypeError if `packed` is not a tensor at
+    all, after releasing the packed value.
     """
     if packed.type_index == abi.kTVMFFIDLTensorPtr:
         if not isinstance(array, Tensor):
@@ -499,9 +516,9 @@ cdef object _capsule_for_stream(object array, object stream):
 cdef int _check_requirements(
     Tensor tensor, int require_alignment, bint require_contiguous
 ) except -1:
-    """Check alignment and compactness of a tensor; the runtime does it when it imports an export.
+    """Check the alignment and compactness of a tensor by exporting and importing it.
 
-    Fails: the runtime's error.
+    The runtime checks both when it imports an export.  Fails: the runtime's error.
     """
     cdef abi.DLManagedTensorVersioned* managed = NULL
     cdef abi.TVMFFIObjectHandle imported = NULL
@@ -520,7 +537,7 @@ cdef int _check_requirements(
 cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
     """Return a tensor result in the framework of `state`, or as `Tensor`.  Consumes `owned`.
 
-    It is a `Tensor` if no argument has a framework, or if the framework cannot import the result.
+    The result is a `Tensor` if no argument has a framework, or if the framework cannot import it.
     """
     cdef const abi.DLPackExchangeAPI* api = NULL
     cdef ArgumentView* arg_view
@@ -531,7 +548,7 @@ cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
         return wrap_tensor(owned.v_obj)
     arg_view = as_argument_view(_free_views, owned.v_obj)
     if arg_view != NULL and arg_view.exchange_api == api:
-        result = <object>arg_view.owner  # the callee returned this argument
+        result = <object>arg_view.owner  # the result is the argument that the view represents
         abi.TVMFFIObjectDecRef(owned.v_obj)
         return result
     result = _to_framework(owned.v_obj, api)
@@ -542,9 +559,9 @@ cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
 
 
 cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchangeAPI* api):
-    """Return a new tensor of the framework of an exchange API, which shares the memory.
+    """Return a new tensor of an exchange API's framework; it shares the memory of `tensor`.
 
-    Returns None if the exchange API cannot import tensors or fails to import this one.
+    Returns None if the exchange API cannot import tensors or fails to import `tensor`.
     Fails: raises the runtime's error and consumes `tensor`; otherwise `tensor` is borrowed.
     """
     cdef abi.DLManagedTensorVersioned* managed = NULL

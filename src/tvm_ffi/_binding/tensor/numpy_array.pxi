@@ -44,24 +44,26 @@ cdef extern from "numpy/arrayobject.h":
         NPY_ULONG, NPY_LONGLONG, NPY_ULONGLONG, NPY_FLOAT, NPY_DOUBLE, NPY_LONGDOUBLE
         NPY_CFLOAT, NPY_CDOUBLE, NPY_OBJECT, NPY_HALF, NPY_USERDEF
 
-# `sys.modules` as a C variable, because rules must not read module globals; see `add_rule`.
+# `sys.modules` as a C variable, because conversion rules must not read module globals; see
+# `add_rule`.
 cdef dict _modules = sys.modules
 
 # The DLPack dtype that corresponds to a NumPy dtype.
 cdef struct _NumpyType:
-    abi.DLDataType dtype  # if its bits are 0, DLPack has no such dtype
+    abi.DLDataType dtype  # the DLPack dtype; its `bits` are 0 if DLPack has no such dtype
     int log2_itemsize     # base-2 logarithm of the item size in bytes
 
 cdef enum:
-    NUM_NUMPY_TYPES = 32  # more than NumPy's built-in types
+    NUM_NUMPY_TYPES = 32  # an upper bound of the number of NumPy's built-in types
 
-cdef _NumpyType _numpy_types[NUM_NUMPY_TYPES]  # index: NumPy's type number
+cdef _NumpyType _numpy_types[NUM_NUMPY_TYPES]  # indexed by NumPy's type number
 # (type code, bits) of the dtypes that extension packages such as ml_dtypes define, by NumPy dtype.
 # An entry is added when the first array of the dtype is passed.
 cdef dict _extension_dtypes = {}
 
 # (type code, bits) of the dtypes of ml_dtypes that have the same memory layout in DLPack.  Dtypes
-# with fewer than 8 bits do not: ml_dtypes stores each element in one byte, DLPack without padding.
+# with fewer than 8 bits are missing because their layouts differ: ml_dtypes stores each element in
+# one byte, DLPack without padding.
 _ML_DTYPES = {
     "bfloat16": (abi.kDLBfloat, 16),
     "float8_e3m4": (abi.kDLFloat8_e3m4, 8),
@@ -133,7 +135,7 @@ cdef int _find_extension_dtype(PyObject* array, _NumpyType* out) except -1:
         raise TypeError(f"NumPy dtype {dtype} has no DLPack form (shape={_shape_of(array)})")
     out.dtype.code, out.dtype.bits = code_and_bits
     out.dtype.lanes = 1
-    out.log2_itemsize = out.dtype.bits // 16  # 8 or 16 bits
+    out.log2_itemsize = out.dtype.bits // 16  # 0 for 8 bits, 1 for 16 bits
     return 0
 
 
@@ -193,7 +195,8 @@ cdef inline int _copy_array_extents(
     for dim in range(ndim):
         stride_bits |= strides[dim]
         extents[dim] = shape[dim]
-        extents[ndim + dim] = strides[dim] >> log2_itemsize  # arithmetic: keeps the sign
+        # Arithmetic shift: keeps the sign of the stride.
+        extents[ndim + dim] = strides[dim] >> log2_itemsize
     arg_view.tensor.ndim = ndim
     arg_view.tensor.shape = extents
     arg_view.tensor.strides = extents + ndim
@@ -201,7 +204,9 @@ cdef inline int _copy_array_extents(
 
 
 cdef inline int _fill_view(PyObject* value, ArgumentView* arg_view) noexcept:
-    """Fill an argument view with the description of an array, whose memory the view borrows.
+    """Fill an argument view with dtype, shape, strides and address of an array.
+
+    The view borrows the memory of the array.
 
     Fails: -1 with an exception set.
     """
@@ -240,16 +245,17 @@ cdef int _pack_array(
 
 
 cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
-    """Choose the packer of NumPy arrays.
+    """Set the packer for NumPy arrays; return False if the class is not an array class.
 
-    Subclasses with their own `__dlpack__` are left to the DLPack rule; masked arrays are refused.
+    Also returns False for subclasses with their own `__dlpack__`, which the DLPack rule handles.
+    Fails: TypeError for masked arrays.
     """
     for base in cls.__mro__:
         if base.__name__ == "MaskedArray" and base.__module__ in _MASKED_ARRAY_MODULES:
             raise TypeError(
                 "expected an array without a mask, got a masked array; pass array.filled(value), "
                 "or array.data and numpy.ma.getmaskarray(array) as two arguments")
-        # Compare names before `bind_numpy`, because NumPy need not be installed.
+        # Compare the class name before calling `bind_numpy`, because NumPy may not be installed.
         if base.__module__ == "numpy" and base.__name__ == "ndarray" and "numpy" in _modules:
             bind_numpy()
             if PyArray_Check(value):

@@ -62,7 +62,7 @@ cdef object _inner_array(object argument):
 
 
 cdef int _restrict_to_reading(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
-    """Mark a packed argument as read-only.  Fails: TypeError if it is not a tensor."""
+    """Mark a packed argument as read-only.  Fails: TypeError if `packed` is not a tensor."""
     cdef ArgumentView* arg_view
     if packed.type_index == abi.kTVMFFIDLTensorPtr:
         state.restriction = ArgumentRestriction.BORROWED_READ_ONLY
@@ -73,7 +73,8 @@ cdef int _restrict_to_reading(object array, abi.TVMFFIAny* packed, CallState* st
             f"got {type(array).__name__}")
     arg_view = as_argument_view(view_free_list(), packed.v_obj)
     # Set the flag only if the view was created for this call.  A view with a second reference
-    # belongs to an earlier call, whose callee has kept it and may write its memory.
+    # belongs to an earlier call: the callee of that call has kept the view and may write its
+    # memory.
     if arg_view != NULL and has_one_reference(&arg_view.header):
         arg_view.is_read_only = True
     state.restriction = ArgumentRestriction.DECLARED_READ_ONLY

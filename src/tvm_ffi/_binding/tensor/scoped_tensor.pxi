@@ -9,7 +9,7 @@ from tvm_ffi._binding.object cimport check
 
 
 cdef void _delete_scoped_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
-    """Free `managed`, but not the memory of the elements, which is borrowed.  Threads: any."""
+    """Free `managed`.  The memory of the elements is borrowed and not freed.  Threads: any."""
     free(managed)
 
 
@@ -38,7 +38,7 @@ cdef void _copy_extents(
 ) noexcept:
     """Copy shape and strides of `source` to `extents`; compute the strides if they are NULL."""
     cdef int dim
-    cdef uint64_t step = 1  # unsigned: the product may overflow if an extent is 0
+    cdef uint64_t step = 1  # unsigned, because the product may overflow if another extent is 0
     out.shape = extents
     out.strides = extents + max(source.ndim, 0)
     for dim in range(source.ndim - 1, -1, -1):

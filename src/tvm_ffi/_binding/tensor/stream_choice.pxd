@@ -11,7 +11,11 @@ from tvm_ffi._binding.values cimport address_of_stream
 
 
 cdef inline bint has_stream(const CallState* state) noexcept:
-    """Return True if an argument has selected the stream, or for a conversion without a call."""
+    """Return True if the call state has a stream, which excludes a further choice.
+
+    Either an argument has selected the stream, or the state belongs to a conversion without a call,
+    where no argument selects a stream.
+    """
     return state.stream_device_type != 0
 
 
@@ -21,8 +25,8 @@ cdef inline void set_stream(CallState* state, abi.DLDevice device, void* stream)
     state.stream = stream
 
 
-# Select the current stream that an exchange API reports.  Returns 0.  Fails: -1 with an exception
-# set.
+# Select the current stream that an exchange API reports for `device`.  Returns 0.  Fails: -1 with
+# an exception set.
 cdef inline int choose_stream(
     CallState* state, const abi.DLPackExchangeAPI* api, abi.DLDevice device
 ) noexcept:
@@ -35,7 +39,7 @@ cdef inline int choose_stream(
     return 0
 
 
-# Select a stream that Python code returned: an address, or an object with `__cuda_stream__`.
+# Select `stream`, which Python code returned as an address or as an object with `__cuda_stream__`.
 cdef inline int choose_python_stream(
     CallState* state, abi.DLDevice device, object stream
 ) except -1:

@@ -5,13 +5,14 @@ from tvm_ffi._binding.object cimport CObject, HandleOwner
 
 
 cdef class Tensor(CObject):
-    pass  # no fields, so that instances can use the free list of wrappers
+    pass  # the class has no fields, so that its instances can use the free list of wrappers
 
 
-# A tensor that a callback receives as `DLTensor*`.  It has no handle, so `chandle` is NULL.
+# A tensor that a callback receives as `DLTensor*`.  It has no native object: `chandle` is NULL.
 cdef class BorrowedTensor(Tensor):
     cdef abi.DLTensor* dltensor  # borrowed until the callback returns, then NULL
-    # Owner of the scoped tensor to which all exports refer.  None: the tensor was not exported.
+    # Owner of the scoped tensor (an object over the borrowed memory) to which all exports refer.
+    # None: the tensor was not exported.
     cdef HandleOwner scoped_owner
 
 
@@ -21,11 +22,13 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned)
 # Return a new borrowed tensor.  `dltensor` is borrowed until `end_borrowed_tensor`.
 # Fails: MemoryError.
 cdef BorrowedTensor borrow_tensor(abi.DLTensor* dltensor)
-# Return the handle of a tensor, or of the scoped tensor of a borrowed tensor, for exports.  The
-# handle is borrowed until Python code runs, which may empty the wrapper. Fails: ValueError for an
-# empty tensor, MemoryError.
+# Return the handle to export: that of the tensor, or for a borrowed tensor that of its scoped
+# tensor.  The handle is borrowed until Python code runs, because Python code may empty the wrapper
+# (move the native object out of it).
+# Fails: ValueError for an empty tensor, MemoryError.
 cdef abi.TVMFFIObjectHandle exported_handle(Tensor tensor) except NULL
-# Empty a borrowed tensor.  Return True if exports of it are still alive.  Fails: never.
+# Empty a borrowed tensor: set its `dltensor` to NULL.  Return True if exports of the tensor are
+# still alive.  Fails: never.
 cdef bint end_borrowed_tensor(BorrowedTensor tensor) noexcept
 # Return True if exports of a borrowed tensor are still alive; otherwise release its scoped tensor
 # and return False.  Fails: never.

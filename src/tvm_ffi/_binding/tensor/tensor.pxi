@@ -107,7 +107,8 @@ cdef class Tensor(CObject):
         return tensor.shape[0]
 
     def __bool__(self):
-        # Always True, not by length, because code uses `if tensor` to test for None.
+        # Return True for every tensor, whatever its length, because code uses `if tensor` to test
+        # for None.
         return True
 
     def item(self):
@@ -208,7 +209,8 @@ cdef class Tensor(CObject):
     def __reduce_ex__(self, protocol):
         cdef Tensor wrapper = _private_wrapper(self)
         cdef abi.DLDataType dtype = _dltensor_of(wrapper).dtype
-        # Copy the memory of a borrowed tensor, which may be freed before the pickle is written.
+        # Copy the memory of a borrowed tensor, because it may be freed before the pickle is
+        # written.
         if wrapper.chandle != NULL and is_compact(_dltensor_of(wrapper)):
             content = view_content(wrapper.chandle, _is_read_only(wrapper))
         else:
@@ -251,7 +253,7 @@ cdef class Tensor(CObject):
         summary = _summary(self)
         try:
             values = _values_text(self)
-        except Exception:  # Python code may have emptied the tensor
+        except Exception:  # Python code may have moved the native object out of the tensor
             values = None
         if values is None:
             return summary
@@ -298,7 +300,7 @@ cdef class _ArrayInterface(HandleOwner):
 
 
 cdef _ArrayInterface _array_interface(Tensor tensor):
-    """Return the array interface of a tensor, whose wrapper must be from `_exported_wrapper`.
+    """Return the array interface of a tensor.  `tensor` must be from `_exported_wrapper`.
 
     Python code cannot empty such a wrapper, so the owner and the address belong to one tensor.
     """
@@ -342,8 +344,8 @@ def _numpy_dtype(dtype):
 
 
 _tensor_class = Tensor
-# Owns the tensor classes that `set_tensor_class` has replaced, because another thread may be about
-# to use one of them.
+# The tensor classes that `set_tensor_class` has replaced.  They are kept alive, because another
+# thread may be about to use one of them.
 cdef list _earlier_classes = []
 
 
@@ -356,19 +358,21 @@ def set_tensor_class(cls):
     _tensor_class = cls
 
 
-@no_gc  # its fields cannot be part of a reference cycle
+@no_gc  # the fields of the class cannot be part of a reference cycle
 cdef class BorrowedTensor(Tensor):
     """A tensor whose memory a Python callback borrows from its native caller; see `Tensor`."""
 
 
 cdef bint _has_dltensor(Tensor tensor):
-    """Return True if the wrapper has a handle or a borrowed `DLTensor`: it is not empty."""
+    """Return True if the wrapper is not empty: it has a handle or a borrowed `DLTensor`."""
     return tensor.chandle != NULL or (
         isinstance(tensor, BorrowedTensor) and (<BorrowedTensor>tensor).dltensor != NULL)
 
 
 cdef abi.DLTensor* _dltensor_of(Tensor tensor) except NULL:
-    """Return the DLTensor of a wrapper, borrowed until Python code runs and may empty the wrapper.
+    """Return the DLTensor of a wrapper, borrowed until Python code runs.
+
+    Python code may empty the wrapper, that is, move its native object out of it.
 
     Fails: ValueError for an empty wrapper, TypeError if its object is not a tensor.
     """
@@ -398,10 +402,10 @@ cdef int _check_is_tensor(Tensor tensor) except -1:
 
 
 cdef Tensor _private_wrapper(Tensor tensor):
-    """Return a second wrapper of a tensor, which Python code cannot reach and so cannot empty.
+    """Return a second wrapper of a tensor.  Python code cannot reach this wrapper or empty it.
 
-    For a borrowed tensor, return `tensor` itself: it is emptied when its callback returns, before
-    its memory is freed.
+    For a borrowed tensor, return `tensor` itself, because it is emptied when its callback returns,
+    before the memory of the tensor is freed.
     """
     cdef Tensor wrapper = Tensor.__new__(Tensor)
     _dltensor_of(tensor)
@@ -450,7 +454,7 @@ cdef object _values_text(Tensor tensor):
 
 
 cdef bint _shows_values(Tensor wrapper) except -1:
-    """Return True if `repr` shows the elements: those of small CPU tensors of numbers."""
+    """Return True if `repr` shows the elements: the tensor is small, numeric and on the CPU."""
     cdef abi.DLTensor* dltensor = _dltensor_of(wrapper)
     if dltensor.device.device_type != abi.kDLCPU or dltensor.data == NULL:
         return False
@@ -506,16 +510,18 @@ cdef abi.TVMFFIObjectHandle exported_handle(Tensor tensor) except NULL:
 
 
 cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
-    """Return the scoped tensor of a borrowed tensor, borrowed; create it for the first export.
+    """Return the handle of the scoped tensor of a borrowed tensor; create it for the first export.
 
-    When the callback returns, its reference count shows if exports are still alive.
+    The handle is borrowed from `tensor`.  When the callback returns, the reference count of the
+    scoped tensor shows if exports are still alive.
     """
     cdef HandleOwner owner
     cdef Guard guard
     if tensor.scoped_owner is None:
         owner = HandleOwner.__new__(HandleOwner)
         owner.handle = new_scoped_tensor(tensor.dltensor)
-        begin_guard(&guard, object_locks(), <void*>tensor)  # another thread may create one, too
+        # Another thread may create a scoped tensor, too.
+        begin_guard(&guard, object_locks(), <void*>tensor)
         if tensor.scoped_owner is None:
             tensor.scoped_owner = owner
         end_guard(&guard)
@@ -523,7 +529,7 @@ cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
 
 
 cdef bint _is_read_only(Tensor tensor) except -1:
-    """Return True if the memory of a tensor must not be written; False for a borrowed tensor."""
+    """Return True if the memory of a tensor must not be written; never for a borrowed tensor."""
     _dltensor_of(tensor)
     return tensor.chandle != NULL and is_read_only_tensor(read_only_deleters(), tensor.chandle)
 

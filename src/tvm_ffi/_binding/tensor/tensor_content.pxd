@@ -16,8 +16,9 @@ cdef bytearray copy_content(const abi.DLTensor* tensor, bint releases_gil)
 # Return a Python buffer over the memory of a compact tensor.  The buffer owns a reference to the
 # tensor. Fails: see `content_size_bytes`.
 cdef object view_content(abi.TVMFFIObjectHandle tensor, bint is_read_only)
-# Return an owned tensor over the memory of the buffer `content`, which the tensor keeps alive.  If
-# the memory is unaligned, or read-only although `is_read_only` is False, the tensor uses a copy.
-# Fails: ValueError if the size of `content` does not match, MemoryError.
+# Return an owned tensor over the memory of the buffer `content`; the tensor keeps the buffer alive.
+# The tensor uses a copy if the memory is unaligned, or if it is read-only although `is_read_only`
+# is False.
+# Fails: ValueError if the size of `content` does not match the shape and dtype, MemoryError.
 cdef abi.TVMFFIObjectHandle new_tensor_of_content(
     object content, tuple shape, abi.DLDataType dtype, bint is_read_only) except NULL

@@ -19,7 +19,7 @@ from tvm_ffi._binding.object cimport (
 )
 
 cdef enum:
-    ALIGNMENT = 16  # in bytes; the alignment of malloc, enough for all element types
+    ALIGNMENT = 16  # bytes; the alignment of malloc is enough for all element types
 
 cdef const char* _NO_BYTES = b""
 
@@ -56,7 +56,7 @@ cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dty
 
 
 cdef bint is_compact(const abi.DLTensor* tensor) noexcept:
-    cdef uint64_t step = 1  # unsigned: the product may overflow if an extent is 0
+    cdef uint64_t step = 1  # unsigned, because the product may overflow if another extent is 0
     cdef bint is_compact_so_far = True
     cdef int dim
     if tensor.strides == NULL:
@@ -172,8 +172,8 @@ cdef object view_content(abi.TVMFFIObjectHandle handle, bint is_read_only):
 # The DLPack export from which the runtime creates a tensor over content.  The shape and the strides
 # follow this struct in the same allocation.
 cdef struct _ContentTensor:
-    abi.DLManagedTensorVersioned managed  # its manager_ctx is the address of this struct
-    PyObject* owner                       # owned: a _BufferOwner
+    abi.DLManagedTensorVersioned managed  # `managed.manager_ctx` is the address of this struct
+    PyObject* owner                       # owned reference to a _BufferOwner
 
 
 cdef void _delete_content_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
@@ -230,7 +230,8 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
     if tensor == NULL:
         raise MemoryError()
     try:
-        # Convert the extents only once, because `__index__` may return another number next time.
+        # Convert the extents only once, because a second call of `__index__` may return another
+        # number.
         _describe_compact(tensor, shape, ndim, dtype)
         owner = _usable_buffer(
             content, _size_bytes(tensor.managed.dl_tensor.shape, ndim, dtype), is_read_only)

@@ -22,7 +22,7 @@ _STACK = "\nException raised from "
 
 
 def message_for(tensor: Any) -> str | None:
-    """Return the message for a tensor that torch cannot export; None if the cause is unknown."""
+    """Return the error message for a tensor that torch cannot export; None for an unknown cause."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, torch.Tensor):
         return None
@@ -54,7 +54,7 @@ def message_for(tensor: Any) -> str | None:
 
 
 def _message_for_transform(torch: Any, tensor: Any) -> str | None:
-    """Return the message for a tensor inside a torch.func transform; None for other tensors."""
+    """Return the error message for a tensor inside a torch.func transform, otherwise None."""
     functorch = getattr(torch._C, "_functorch", None)
     if functorch is None or not functorch.is_functorch_wrapped_tensor(tensor):
         return None

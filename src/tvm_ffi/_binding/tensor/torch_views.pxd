@@ -6,12 +6,13 @@ from cpython.ref cimport PyObject
 # torch functions that detect lazy views: tensors whose memory differs from their values.
 ctypedef struct TorchViewPredicates:
     bint (*is_neg)(const void* tensor) noexcept   # at::native::is_neg(const at::Tensor&)
-    bint (*is_conj)(const void* tensor) noexcept  # at::native::is_conj
-    size_t tensor_offset                          # at::Tensor in the Python object, in bytes
+    bint (*is_conj)(const void* tensor) noexcept  # at::native::is_conj(const at::Tensor&)
+    # The offset of the at::Tensor in the Python object, in bytes.
+    size_t tensor_offset
 
 
-# Fill `views`; `tensor` is a sample.  Return False if a function or the offset cannot be found;
-# callers then use torch's Python methods.
+# Fill `views` by means of a sample, the torch tensor `tensor`.  Return True on success.  Return
+# False if a function or the offset cannot be found; callers then use torch's Python methods.
 cdef bint find_torch_view_predicates(object tensor, TorchViewPredicates* views) except -1
 
 

@@ -26,7 +26,7 @@ cdef extern from "dlfcn.h":
 
 
 cdef uintptr_t _impl_address(object tensor) except? 0:
-    """Return the value of the `at::Tensor`, the address of torch's TensorImpl.
+    """Return the address of torch's TensorImpl, which is the value of the `at::Tensor`.
 
     Returns 0 if `tensor` is not a torch tensor.
     """

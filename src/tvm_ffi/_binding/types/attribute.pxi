@@ -12,7 +12,7 @@ from tvm_ffi._binding.object cimport check
 
 
 def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
-    """Return the value of a type attribute, or None if the type has no value.
+    """Return the value of a type attribute; None if the type has no value of the attribute.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
 
 
 def register_type_attr(int32_t type_index, str attr_key, value) -> None:
-    """Set an attribute of a type; raise RuntimeError if the type has a value already."""
+    """Set a type attribute; raise RuntimeError if the type already has a value of the attribute."""
     cdef bytes text = attr_key.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     cdef const Packer* packer = get_packer(<PyObject*>value)

@@ -56,7 +56,8 @@ cdef class Constructor:
         self.reference_fields = reference_fields
 
     def __call__(self, *args, **kwargs):
-        # Exists so that `callable` returns True; calls use the vectorcall pointer instead.
+        # The method exists so that `callable` returns True; calls use the vectorcall pointer
+        # instead.
         return PyVectorcall_Call(self, args, <PyObject*>kwargs)
 
     def __get__(self, obj, owner):
@@ -66,7 +67,7 @@ cdef class Constructor:
 cdef PyObject* _construct(
     PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """Vectorcall function of Constructor.  Errors get no traceback entry, as in Function."""
+    """Vectorcall function of Constructor.  As in Function, errors get no traceback entry."""
     cdef Constructor constructor = <Constructor>callable
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef int code
@@ -120,7 +121,10 @@ cdef inline PyObject* _none() noexcept:
 
 
 cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
-    """Return 0 to create the object, 1 to keep the existing one.  Fails: -1, an exception set."""
+    """Return 0 to create the object, or 1 to keep the existing object.
+
+    Fails: -1 with an exception set.
+    """
     try:
         info = getattr(type(<object>receiver), "__tvm_ffi_type_info__", None)
         if info is constructor.info and isinstance(<object>receiver, CObject):
@@ -144,7 +148,7 @@ cdef bint _is_constructed(Constructor constructor, receiver) except -1:
 cdef PyObject* _construct_with_names(
     Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    """Call the native constructor with positional values, the marker, then names and values."""
+    """Call the native constructor: positional values, the marker KWARGS, then names and values."""
     cdef list arguments = []
     cdef Py_ssize_t i
     cdef tuple all_args

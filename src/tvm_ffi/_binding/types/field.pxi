@@ -36,14 +36,15 @@ cdef extern from *:
     """
     PyTypeObject* recent_class "tvm_ffi_recent_class"(FFIProperty property_) noexcept
     int32_t recent_index "tvm_ffi_recent_index"(FFIProperty property_) noexcept
-    # Consumes the reference `cls`; returns the reference to the previous class.
+    # Set the recent class and its type index.  Consumes the reference `cls`; returns the reference
+    # to the previous class.
     PyObject* swap_recent "tvm_ffi_swap_recent"(
         FFIProperty property_, PyObject* cls, int32_t index) noexcept
 
 cdef PyObject** _locks = object_locks()
 
 cdef class _Field:
-    """Location of a field: the type that declares it, and the offset in its objects."""
+    """Location of a field: the type that declares the field, and its offset in objects."""
 
     cdef abi.TVMFFIObject* header_of(self, object obj) except NULL:
         cdef abi.TVMFFIObject* header
@@ -109,7 +110,7 @@ cdef class FieldSetter(_Field):
         cdef Borrowing** borrowings
         cdef CallState state
         cdef const Packer* packer
-        self.header_of(obj)  # check the object before converting the value
+        self.header_of(obj)  # check that `obj` has the field before converting the value
         packer = get_packer(<PyObject*>value)
         if packer == NULL:
             check(-2)
@@ -129,7 +130,8 @@ cdef class FieldSetter(_Field):
         cdef const void* read = header
         cdef PairGuard guard
         cdef int code
-        # The setter may convert a List or Dict to an Array or Map, so lock the List or Dict too.
+        # The setter may convert a List or Dict to an Array or Map, so lock the List or Dict as well
+        # as the object.
         if view.type_index == abi.kTVMFFIList or view.type_index == abi.kTVMFFIDict:
             read = view.v_obj
         begin_pair_guard(&guard, _locks, header, read)
@@ -180,14 +182,15 @@ cdef class FFIProperty:
     cdef readonly bint frozen
     cdef public object __doc__
     cdef str name
-    # Exact class and type index of the object that was read last.  An object with the same class
-    # and index needs no other check.
+    # Exact class and type index of the object that the property read last.  An object with the same
+    # class and type index is read without further checks.
     cdef object recent_class
     cdef int32_t recent_index
 
     def __init__(self, fget, fset, bint frozen, fdel=None, doc=None):
-        # Keep the previous values alive until all attributes are set, because releasing them may
-        # run any code.  Clear `recent_class` first to disable the fast path.
+        # Keep the previous values alive until all attributes are set, because releasing the values
+        # may run any code.  Clear `recent_class` before the other attributes, to disable the fast
+        # path.
         _earlier = (self.recent_class, self.fget, self.fset, self.fdel, self.__doc__)
         self.recent_class = None
         self.fget = fget
@@ -219,7 +222,7 @@ cdef class FFIProperty:
         header = getter.header_of(obj)
         cls = type(obj)
         Py_INCREF(cls)
-        # Releasing the previous class may run any code, so read the header again.
+        # Read the header again, because releasing the previous class may run any code.
         Py_DECREF(<object>swap_recent(self, <PyObject*>cls, header.type_index))
         return _value_in(getter, getter.header_of(obj))
 

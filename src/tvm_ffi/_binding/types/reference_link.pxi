@@ -59,22 +59,24 @@ cdef extern from *:
         abi.TVMFFIObject** slot
         abi.TVMFFIObject* target
     PyObject* link_of "tvm_ffi_link_of"(LinkedObject owner) noexcept
-    # Consumes the reference to the new link; returns the reference to the previous one.
+    # Set the link of a wrapper.  Consumes the reference to the new link; returns the reference to
+    # the previous link.
     PyObject* replace_link "tvm_ffi_replace_link"(LinkedObject owner, PyObject* new_link) noexcept
-    # Return True if the link is the only owner of the target, because the field has changed.
-    # Also return True if only the link and the field own the target, and the wrapper is the only
-    # owner of the native object.
+    # Return True if one of two conditions holds.  (1) The link is the only owner of the field's
+    # target, because the field has changed.  (2) Only the link and the field own the target, and
+    # `is_only_owner` is set: the wrapper is the only owner of the native object.
     bint is_exclusive "tvm_ffi_is_exclusive"(
         const LinkedField* field, bint is_only_owner) noexcept
 
 cdef traverseproc _traverse_fields = NULL
 
 
-# Python code cannot reach instances of this class.
+# Python code cannot reach instances of `_ReferenceLink`.
 cdef class _ReferenceLink:
     """Reference link: owns references to the targets of fields that own Python values."""
 
-    cdef abi.TVMFFIObjectHandle owner  # address of the native object; not owned, only compared
+    # Address of the native object with the fields; not owned, only compared.
+    cdef abi.TVMFFIObjectHandle owner
     cdef LinkedField* fields
     cdef Py_ssize_t num_fields
 
@@ -86,7 +88,7 @@ cdef class _ReferenceLink:
 
 
 cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* header) noexcept:
-    """Return the address of a field's object pointer; NULL if its value is not an object."""
+    """Return the address of the object pointer in a field; NULL if the field has no object."""
     cdef char* address = <char*>header + getter.offset
     cdef abi.TVMFFIAny* value = <abi.TVMFFIAny*>address
     if getter.size == sizeof(void*):
@@ -132,7 +134,8 @@ cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
     new_link.fields = <LinkedField*>calloc(len(getters) + 1, sizeof(LinkedField))
     if new_link.fields == NULL:
         raise MemoryError()
-    # Read the handle again: the allocation may have run code.  No Python code runs from here on.
+    # Read the handle again, because the allocation may have run Python code.  No Python code runs
+    # from here on.
     header = <abi.TVMFFIObject*>owner.chandle
     if header == NULL:
         return 0
@@ -148,7 +151,7 @@ cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
 
 
 cdef bint _has_python_values(abi.TVMFFIObject* header, tuple getters) noexcept:
-    """Return True if a field of the object owns a Python value, which is rare."""
+    """Return True if a field of the object owns a Python value.  This case is rare."""
     cdef abi.TVMFFIObject** slot
     for getter in getters:
         slot = _reference_in(<FieldGetter>getter, header)
@@ -208,7 +211,7 @@ cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
 
 
 cdef int _clear(PyObject* self) noexcept:
-    """Break a reference cycle that the garbage collector has found unreachable."""
+    """Break a reference cycle that the garbage collector has found to be unreachable."""
     cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
     if link_of(<LinkedObject>self) != NULL:
         if header != NULL and has_one_owner(header):

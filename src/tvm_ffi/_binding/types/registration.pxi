@@ -26,8 +26,8 @@ cdef int _release(abi.TVMFFIAny* owned) except -1:
     return 0
 
 
-# Field flags by name.  `type_metadata` reports some of them negated: the flag `repr_off` makes
-# `c_repr` false.
+# Field flags by name.  `type_metadata` reports some flags negated: for example, the flag `repr_off`
+# makes `c_repr` false.
 cdef dict _FLAGS = {
     "writable": abi.kTVMFFIFieldFlagBitMaskWritable,
     "has_default": abi.kTVMFFIFieldFlagBitMaskHasDefault,
@@ -95,7 +95,7 @@ def register_field(
 def register_method(
     int32_t type_index, str name, str doc, str metadata, bint is_static, Function function not None
 ) -> None:
-    """Add a method to a type.  A method that is not static gets the object as first argument."""
+    """Add a method to a type.  A non-static method gets the object as its first argument."""
     cdef bytes name_text = name.encode("utf-8"), doc_text = doc.encode("utf-8")
     cdef bytes metadata_text = metadata.encode("utf-8")
     cdef abi.TVMFFIMethodInfo info

@@ -22,26 +22,27 @@ cdef enum _Storage:
     STORE_POINTER
     STORE_DTYPE
     STORE_DEVICE
-    STORE_OBJECT  # one owned reference, or NULL
-    STORE_VALUE   # an owned TVMFFIAny
+    STORE_OBJECT  # the field stores an owned reference to an object, or NULL
+    STORE_VALUE   # the field stores an owned TVMFFIAny
 
 cdef enum _AcceptedKind:
     ACCEPT_NOTHING = 0  # every value is converted in Python
     ACCEPT_ANY          # every value is stored without conversion
-    ACCEPT_INDEX        # values of one type index
-    ACCEPT_TEXT         # str in both native forms
-    ACCEPT_BYTES        # bytes in both native forms
-    ACCEPT_INSTANCE     # objects of a type or of a derived type
+    ACCEPT_INDEX        # values with the type index `index` are stored without conversion
+    ACCEPT_TEXT         # str, as small string or string object, is stored without conversion
+    ACCEPT_BYTES        # bytes, as small bytes or bytes object, are stored without conversion
+    ACCEPT_INSTANCE     # objects of type `index` or a derived type are stored without conversion
 
-# Storage of a field, and the values that the setter stores without conversion.  Rules are never
-# freed, because fields are permanent.
+# Rule of a field setter: the storage of the field, and the values that the setter stores without
+# conversion.  Rules are never freed, because fields are permanent.
 cdef struct _Rule:
     _Storage storage
     _AcceptedKind accepted
     bint accepts_none
     int32_t index       # accepted type index, for ACCEPT_INDEX and ACCEPT_INSTANCE
-    int32_t depth       # number of ancestors of that type, for ACCEPT_INSTANCE
-    PyObject* convert   # owned; convert(value) returns the value to store or a Refusal
+    int32_t depth       # number of ancestors of the accepted type, for ACCEPT_INSTANCE
+    # Owned Python callable: convert(value) returns the value to store, or a Refusal with a message.
+    PyObject* convert
 
 # Context of a conversion in Python: the field's rule and address.
 cdef struct _FieldTarget:
@@ -71,7 +72,7 @@ cdef inline bint _is_accepted(const _Rule* rule, const abi.TVMFFIAny* value) noe
 
 
 cdef int _replace_content(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcept nogil:
-    """Replace the field's content by a value of its type.  Consumes the value."""
+    """Replace the field's content by a value of the field's type.  Consumes the value."""
     cdef abi.TVMFFIObject* previous = NULL
     cdef abi.TVMFFIAny* target
     if storage == STORE_VALUE:
@@ -81,7 +82,8 @@ cdef int _replace_content(_Storage storage, void* field, const abi.TVMFFIAny* ow
         target[0] = owned[0]
     elif storage == STORE_OBJECT:
         previous = (<abi.TVMFFIObject**>field)[0]
-        (<abi.TVMFFIObject**>field)[0] = owned.v_obj  # None has payload 0, so it is stored as NULL
+        # None has the payload 0, so the field stores NULL for None
+        (<abi.TVMFFIObject**>field)[0] = owned.v_obj
     elif storage == STORE_INT:
         (<int64_t*>field)[0] = owned.v_int64
     elif storage == STORE_FLOAT:
@@ -94,7 +96,8 @@ cdef int _replace_content(_Storage storage, void* field, const abi.TVMFFIAny* ow
         (<abi.DLDataType*>field)[0] = owned.v_dtype
     else:
         (<abi.DLDevice*>field)[0] = owned.v_device
-    if previous != NULL:  # released last, because its destructor may read the field
+    # The previous value is released last, because its destructor may read the field.
+    if previous != NULL:
         abi.TVMFFIObjectDecRef(previous)
     return 0
 
@@ -111,7 +114,10 @@ cdef int _store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noex
 cdef int _store_converted(
     const _Rule* rule, void* field, const abi.TVMFFIAny* value
 ) noexcept nogil:
-    """Convert the value in Python and store the result.  Fails: -1 with a native error pending."""
+    """Convert the value in Python, store the result and return 0.
+
+    Fails: -1 with a native error pending.
+    """
     cdef _FieldTarget target
     target.rule, target.field = rule, field
     return call_in_python(
@@ -135,7 +141,7 @@ cdef int _enter_conversion(
 
 
 cdef class Refusal:
-    """Result of a conversion that refuses a value.
+    """Result of a conversion that refuses a value: the message of the error.
 
     A refusal is not an exception.  The native error would own an exception, and frames of its
     traceback may refer to the owner of the error.  The garbage collector cannot see this cycle.
@@ -153,7 +159,10 @@ cdef class Refusal:
 
 
 cdef int _convert_and_store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) except -1:
-    """Return 0 on success, 1 if a native error is pending.  Fails: -1, a Python exception set."""
+    """Convert and store a value: return 0 on success, or 1 if a native error is pending.
+
+    Fails: -1 with a Python exception set.
+    """
     cdef abi.TVMFFIAny owned
     cdef object converted
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
@@ -309,7 +318,10 @@ def plain_setter(str origin, convert) -> int:
 cdef int _call_setter(
     void* rule, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil:
-    """Set a field.  `rule` is the function's context; arguments are field address and value."""
+    """Set a field.  `rule` is the context of the function object.
+
+    The two arguments are the address of the field and the value.
+    """
     if num_args != 2 or args[0].type_index != abi.kTVMFFIOpaquePtr:
         abi.TVMFFIErrorSetRaisedFromCStr(
             b"TypeError", b"field setter: expected two arguments, the field's address and a value")

@@ -4,6 +4,6 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
-# Return the type table's entry for a type, which is never freed.  Fails: ValueError for an unknown
-# index.  TVMFFIGetTypeInfo itself would end the process.
+# Return the description (TVMFFITypeInfo) of a type in the type table; it is never freed.  Fails:
+# ValueError for an unknown type index, for which TVMFFIGetTypeInfo itself would end the process.
 cdef const abi.TVMFFITypeInfo* registered_type(int32_t index) except NULL

@@ -24,7 +24,7 @@ cdef str _text(const abi.TVMFFIByteArray* text):
 
 
 cdef object _owned_copy(const abi.TVMFFIAny* value):
-    """Return a value that the type table owns as a Python value."""
+    """Return a Python value for a native value that the type table owns."""
     cdef abi.TVMFFIAny owned
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
     return unpack_object(&owned, NULL)
@@ -78,7 +78,7 @@ cdef dict _field_metadata(const abi.TVMFFITypeInfo* owner, const abi.TVMFFIField
 
 
 cdef object _structural_eq(int64_t flags):
-    """Return the name of a field's structural equality flag, as in `Field`, or None if not set."""
+    """Return the name of a field's structural equality flag, as in `Field`; None without a flag."""
     if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashIgnore:
         return "ignore"
     if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashDefPattern:
@@ -105,7 +105,7 @@ def type_index_of(CObject obj not None) -> int:
 
 
 def type_metadata(int32_t index) -> dict:
-    """Return the type table's entry for a type, from which the caller creates a TypeInfo.
+    """Return a dict that describes a type; the caller creates a TypeInfo from the dict.
 
     The ``metadata`` string of each field and method is JSON, or empty.
     """

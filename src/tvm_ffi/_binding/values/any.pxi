@@ -9,7 +9,7 @@ from tvm_ffi._binding.object cimport check, release_object
 
 
 cdef class CAny:
-    """An owned native value, which is not converted to a Python value.
+    """A native value that Python code owns without converting it to a Python value.
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ cdef class CAny:
         if pack_owned(<PyObject*>value, &packed) != 0:
             check(-2)
         previous, self.value = self.value, packed
-        _release(&previous)  # last: a destructor may run Python code that uses `self`
+        # Released last, because a destructor may run Python code that uses `self`.
+        _release(&previous)
 
     def __dealloc__(self):
         _release(&self.value)
@@ -56,7 +57,7 @@ cdef void _set_none(abi.TVMFFIAny* value) noexcept:
 cdef void _release(abi.TVMFFIAny* value) noexcept:
     """Set `value` to None and release its reference."""
     cdef abi.TVMFFIAny released = value[0]
-    _set_none(value)  # first: a destructor may run Python code that reads `value`
+    _set_none(value)  # reset first, because a destructor may run Python code that reads `value`
     if released.type_index >= abi.kTVMFFIStaticObjectBegin:
         release_object(released.v_obj)
 

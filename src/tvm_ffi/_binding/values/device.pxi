@@ -161,8 +161,8 @@ cdef inline tuple _pair(abi.DLDevice cdevice):
 
 
 _device_class = Device
-# Owns the device classes that `set_device_class` has replaced, because another thread may be about
-# to use one of them.
+# The device classes that `set_device_class` has replaced.  They are kept alive, because another
+# thread may be about to use one of them.
 cdef list _earlier_device_classes = []
 
 
@@ -189,7 +189,7 @@ cdef object device_of(abi.DLDevice cdevice):
 # ---- streams -------------------------------------------------------------------------------
 
 def set_current_stream(int32_t device_type, int32_t device_id, stream) -> int:
-    """Set this thread's current stream of a device and return the previous one; 0 if none was set.
+    """Set this thread's current stream of a device; return the previous stream, or 0.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def set_current_stream(int32_t device_type, int32_t device_id, stream) -> int:
 
 
 def get_current_stream(int32_t device_type, int32_t device_id) -> int:
-    """Return this thread's current stream of a device; 0 if none was set."""
+    """Return the address of this thread's current stream of a device; 0 if no stream was set."""
     return <uintptr_t>abi.TVMFFIEnvGetStream(device_type, device_id)
 
 
@@ -231,7 +231,8 @@ cdef int _pack_device_protocol(
     cdef abi.DLDevice cdevice
     device_type, device_id = (<object>value).__dlpack_device__()
     cdevice.device_type = <abi.DLDeviceType><int>device_type
-    cdevice.device_id = 0 if device_id is None else device_id  # Paddle returns None for the CPU
+    # Paddle returns None as the index of the CPU
+    cdevice.device_id = 0 if device_id is None else device_id
     return _set_device(out, cdevice)
 
 

@@ -20,8 +20,8 @@ cdef object _dtype_class = None
 cdef dict _dtype_by_triple = {}
 # The cache is cleared at this size, because 2^32 dtypes are possible; programs use only a few.
 cdef int _MAX_CACHED_DTYPES = 1024
-# Owns the dtype classes that `set_dtype_class` has replaced, because another thread may be about to
-# use one of them.
+# The dtype classes that `set_dtype_class` has replaced.  They are kept alive, because another
+# thread may be about to use one of them.
 cdef list _earlier_dtype_classes = []
 
 
@@ -42,7 +42,7 @@ cdef class DataType:
 
     def __init__(self, str dtype_str not None):
         if _triple(self.cdtype) != 0:
-            # Other code may share the instance, because `dtype_of` caches one per dtype.
+            # Other code may share the instance, because `dtype_of` caches one instance per dtype.
             raise TypeError("a DataType is immutable; create another one")
         cdef bytes text = dtype_str.encode("utf-8", "surrogatepass")
         cdef abi.TVMFFIByteArray view
@@ -173,7 +173,7 @@ cdef int _pack_dtype(
 cdef int _pack_foreign_dtype(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack a dtype of torch or NumPy, which `tvm_ffi.dtype` converts by its name."""
+    """Pack a dtype of torch or NumPy; `tvm_ffi.dtype` converts the dtype by its name."""
     cdef DataType dtype = <DataType?>_dtype_class(<object>value)._tvm_ffi_dtype
     return _set_dtype(out, dtype.cdtype)
 

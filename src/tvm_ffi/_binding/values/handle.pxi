@@ -40,14 +40,15 @@ cdef int _pack_object_protocol(
             f"{type(<object>value).__name__}.__tvm_ffi_object__() must return an FFI object, "
             f"got {type(result).__name__}")
     cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(<CObject>result)
-    abi.TVMFFIObjectIncRef(handle)  # the wrapper may be destroyed before the call returns
+    # The call needs a reference: the wrapper may be destroyed before it returns.
+    abi.TVMFFIObjectIncRef(handle)
     return pack_temporary(state, out, handle.type_index, handle)
 
 
 cdef int _pack_rvalue_ref(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack the address of a wrapper's handle, so that the callee can take its reference."""
+    """Pack the address of a wrapper's handle; the callee can take the wrapper's reference."""
     cdef CObject obj = (<ObjectRValueRef>value).obj
     handle_of(obj)
     keep_for_borrowers(obj)  # the callee may empty the wrapper without calling the binding

@@ -25,7 +25,7 @@ class PyNativeObject:
     __slots__ = ()
 
     def __init_cached_object_by_constructor__(self, fconstructor, *args):
-        """Cache the native object that ``fconstructor(*args)`` returns."""
+        """Cache the native object that ``fconstructor(*args)`` returns in this value."""
         self._tvm_ffi_cached_object = _native_object_of(fconstructor(*args))
 
 
@@ -98,7 +98,8 @@ cdef int _pack_cached_object(
     If no object is cached, call the pack function in `packer.context`.  Fails: ValueError if there
     is no pack function either.
     """
-    # Read the context first: Python code that runs below may let the packer be reused.
+    # Read the context of the packer first: Python code that runs below may destroy the class, and
+    # another class may then reuse the packer.
     cdef PackFunction pack_plain = <PackFunction>packer.context
     cdef object cached = getattr(<object>value, "_tvm_ffi_cached_object", None)
     cdef abi.TVMFFIObject* handle
@@ -109,11 +110,13 @@ cdef int _pack_cached_object(
             f"value of class {type(<object>value).__name__} holds no native object: its "
             "_tvm_ffi_cached_object was never set")
     handle = <abi.TVMFFIObject*>handle_of(<CObject>cached)
-    abi.TVMFFIObjectIncRef(handle)  # Python code may replace the cached object during the call
+    # Own a reference, because Python code may replace the cached object during the call.
+    abi.TVMFFIObjectIncRef(handle)
     return pack_temporary(state, out, handle.type_index, handle)
 
 
-# The classes as C variables, because rules must not read module globals; see `add_rule`.
+# The three classes as C variables, because conversion rules must not read module globals; see
+# `add_rule`.
 cdef type _native_class = PyNativeObject
 cdef type _str_class = String
 cdef type _bytes_class = Bytes

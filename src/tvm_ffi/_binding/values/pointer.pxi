@@ -15,7 +15,8 @@ from tvm_ffi._binding.cpython cimport PyNumber_Index
 # function that returns the address of a value.  Add a class before its first value is passed,
 # because the packer of a class is chosen only once.
 OPAQUE_PTR_HANDLERS = {}
-# The same dict as a C variable, because rules must not read module globals; see `add_rule`.
+# The dict of handlers as a C variable, because conversion rules must not read module globals; see
+# `add_rule`.
 cdef dict _handlers = OPAQUE_PTR_HANDLERS
 
 # Modules that define the class `CUstream`, in newer and older releases of cuda-python.

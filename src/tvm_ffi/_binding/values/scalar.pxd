@@ -5,8 +5,8 @@ from cpython.ref cimport PyObject
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport CallState, Packer
 
-# Pack an int.  An int that does not fit 64 bits becomes a temporary object (kTVMFFIBigInt).
-# Fails: -1 with an exception set.
+# Pack an int.  An int that does not fit in 64 bits becomes an object of type kTVMFFIBigInt, a
+# temporary object of the call.  Fails: -1 with an exception set.
 cdef int pack_int(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
 # Pack a float, or a value that `float()` converts.  Fails: -1 with an exception set.

@@ -15,7 +15,8 @@ from tvm_ffi._binding.convert cimport (
 from tvm_ffi._binding.cpython cimport PyErr_Occurred, PyFloat_AsDouble, PyLong_AsLongLongAndOverflow
 from tvm_ffi._binding.object cimport check
 
-# `sys.modules` as a C variable, because rules must not read module globals; see `add_rule`.
+# `sys.modules` as a C variable, because conversion rules must not read module globals; see
+# `add_rule`.
 cdef dict _modules = sys.modules
 
 

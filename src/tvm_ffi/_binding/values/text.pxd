@@ -8,7 +8,8 @@ from tvm_ffi._binding.convert cimport CallState, Packer
 from tvm_ffi._binding.object cimport CObject
 
 # Pack functions for str and for bytes.  The value must stay alive and unchanged until the call
-# returns, because content of more than 7 bytes is borrowed.  Fails: -1 with an exception set.
+# returns, because the packed argument borrows content of more than 7 bytes.  Fails: -1 with an
+# exception set.
 cdef int pack_str(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
 cdef int pack_bytes(

@@ -22,7 +22,7 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.object cimport CObject, check, handle_of, type_key_of
 
-cdef int _SMALL_CAPACITY = 7  # bytes that fit in a native value
+cdef int _SMALL_CAPACITY = 7  # maximum number of bytes that fit in a native value without an object
 cdef ArgumentViewFreeList* _free_views = view_free_list()
 
 
@@ -70,7 +70,7 @@ cdef str plain_str(object text, str label):
         return text
     if not isinstance(text, str):
         raise TypeError(f"{label} must be a str, got {type(text).__name__}")
-    return str.__str__(text)  # does not call the `__str__` of a subclass
+    return str.__str__(text)  # calls str's own `__str__`, not that of a subclass
 
 
 cdef class ByteArrayArg:
@@ -103,7 +103,7 @@ cdef int _pack_byte_array(
 
 
 cdef class NativeText:
-    """An argument that a function receives as a string, whose bytes need not be UTF-8.
+    """A string argument given as bytes.  The bytes need not be valid UTF-8.
 
     Paths, for example, may contain any bytes.
 
@@ -182,7 +182,8 @@ cdef object text_of(const abi.TVMFFIAny* view):
         return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
     arg_view = as_argument_view(_free_views, view.v_obj)
     if arg_view != NULL and _is_plain(arg_view.owner):
-        return <object>arg_view.owner  # Python passed this object: return it without a copy
+        # The value borrows from this Python argument: return it without a copy.
+        return <object>arg_view.owner
     content = abi.TVMFFIBytesGetByteArrayPtr(view.v_obj)
     if index == abi.kTVMFFIStr:
         return _decode(content.data, content.size)

@@ -11,7 +11,8 @@ from tvm_ffi._binding.cpython cimport PyNumber_Index
 from tvm_ffi._binding.object cimport new_opaque
 
 
-cdef int _MAX_UNWRAP_STEPS = 64  # nested inner values; more are probably endless recursion
+# Maximum number of nested inner values; a larger number is probably an endless recursion.
+cdef int _MAX_UNWRAP_STEPS = 64
 
 
 class ObjectConvertible:
@@ -22,7 +23,8 @@ class ObjectConvertible:
         raise NotImplementedError(f"{type(self).__name__} does not define asobject()")
 
 
-# `ObjectConvertible` as a C variable, because rules must not read module globals; see `add_rule`.
+# `ObjectConvertible` as a C variable, because conversion rules must not read module globals; see
+# `add_rule`.
 cdef type _convertible_class = ObjectConvertible
 
 
