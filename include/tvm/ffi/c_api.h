@@ -196,7 +196,7 @@ typedef struct TVMFFIObject {
 #define TVM_FFI_REF_COUNT_INITIAL UINT64_C(0x0000000100000001)
 #define TVM_FFI_REF_COUNT_STRONG_MASK UINT64_C(0x00000000FFFFFFFF)
 
-/* Flags of a deleter call: the steps that it performs. */
+/* Flags of a deleter call: the steps that the deleter performs. */
 typedef enum TVMFFIObjectDeleterFlagBitMask TVM_FFI_ENUM_BASE_ {
   kTVMFFIObjectDeleterFlagBitMaskStrong = 1 << 0, /* destroy the content of the object */
   kTVMFFIObjectDeleterFlagBitMaskWeak = 1 << 1,   /* free the memory of the object */
@@ -780,37 +780,37 @@ TVM_FFI_DLL int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key,
 
 /* Return the registered description of a type.
  *
- * type_index   an index that is registered.
+ * type_index   the index of a registered type.
  * Returns: borrowed, valid until the process ends; never NULL.
  * Fails: fatal for an index that is not registered.     Threads: any, after registration. */
 TVM_FFI_DLL const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index) TVM_FFI_ATTRIBUTE_PURE;
 
 /* Add a field to a type.
  *
- * type_index   a registered type.
- * info         borrowed until the call returns.  Strings are copied.  A setter that is a Function is
- *              retained, and so is the default if the flag HasDefault is set.
+ * type_index   the index of a registered type.
+ * info         borrowed until the call returns.  Strings are copied.  A setter that is a Function
+ *              is retained, and so is the default if the flag HasDefault is set.
  * Fails: InternalError if the type already has a field of that name.
  * Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo* info);
 
 /* Add a method to a type.
  *
- * type_index   a registered type.
+ * type_index   the index of a registered type.
  * info         borrowed until the call returns; strings are copied, the Function is retained.
  * Fails: InternalError if the type is not registered.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info);
 
 /* Set the metadata of a type.
  *
- * type_index   a registered type.
+ * type_index   the index of a registered type.
  * metadata     borrowed until the call returns; copied.
  * Fails: RuntimeError if the type already has metadata.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata);
 
 /* Set the value of a type in an attribute column.
  *
- * type_index   index of the type, which need not be registered; kTVMFFINone: only create the column.
+ * type_index   index of a type, registered or not; kTVMFFINone: only create the column.
  * attr_name    copied.
  * attr_value   a view; the column stores it as an owned value, see TVMFFIAnyViewToOwnedAny.
  * Fails: RuntimeError if the type already has the attribute.     Threads: registration. */

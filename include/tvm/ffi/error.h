@@ -388,7 +388,7 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 
 // ---- Checks -----------------------------------------------------------------------------------
 // The check macros are statements that can be the branch of an `if` with an `else`.  The expansion
-// ends in a string literal, so a use may append another literal or `<< value`.
+// ends in a string literal, so code that uses a macro may append another literal or `<< value`.
 
 // TVM_FFI_CHECK(x > 0, ValueError) << "text"; throws an Error of kind ValueError if the condition
 // is false.

@@ -12,8 +12,8 @@
 #include <tvm/ffi/signature_detail.h>
 
 // TVM_FFI_SAFE_CALL_BEGIN() ... TVM_FFI_SAFE_CALL_END() enclose the body of a function with the C
-// calling convention: it returns 0 at the end, and -1 with a pending error if an exception is
-// thrown.
+// calling convention.  The function returns 0 at the end of the body, and -1 with a pending error
+// if an exception is thrown.
 #define TVM_FFI_SAFE_CALL_BEGIN() \
   try {                           \
   (void)0
