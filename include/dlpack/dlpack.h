@@ -45,8 +45,8 @@ extern "C" {
 /* The DLPack version that a producer was compiled for.  If a consumer does not know the major
  * version, it may only call the deleter: the layout of all fields after the deleter may differ. */
 typedef struct DLPackVersion {
-  uint32_t major; /* DLPACK_MAJOR_VERSION of the producer */
-  uint32_t minor; /* DLPACK_MINOR_VERSION of the producer */
+  uint32_t major; /* DLPACK_MAJOR_VERSION in the header that the producer included */
+  uint32_t minor; /* DLPACK_MINOR_VERSION in the header that the producer included */
 } DLPackVersion;
 
 /* ---- Device ------------------------------------------------------------------------------- */
@@ -81,9 +81,9 @@ typedef struct DLDevice {
 
 /* Values of DLDataType.code, which is an 8-bit field. */
 typedef enum DLDataTypeCode DLPACK_ENUM_BASE_ {
-  kDLInt = 0,          /* two's complement */
-  kDLUInt = 1,         /* unsigned */
-  kDLFloat = 2,        /* IEEE 754 binary formats */
+  kDLInt = 0,          /* signed integer in two's complement */
+  kDLUInt = 1,         /* unsigned integer */
+  kDLFloat = 2,        /* IEEE 754 binary floating-point number */
   kDLOpaqueHandle = 3, /* opaque handle; only its producer can interpret the bits */
   kDLBfloat = 4,       /* upper 16 bits of an IEEE 754 binary32 */
   kDLComplex = 5,      /* real part, then imaginary part; bits counts both */
@@ -129,20 +129,20 @@ typedef struct DLDataType {
  *   data + byte_offset + (i0 * strides[0] + i1 * strides[1] + ...) * bytes per element. */
 typedef struct DLTensor {
   void* data;           /* start of the allocation, or an opaque device handle; may be NULL if
-                         * the tensor has no elements.  The standard asks for 256-byte alignment,
-                         * with byte_offset for the remainder, but many producers do not comply */
+                         * the tensor has no elements.  The standard requires 256-byte alignment of
+                         * data, with byte_offset for the remainder; many producers do not comply */
   DLDevice device;      /* device of data */
   int32_t ndim;         /* number of dimensions, >= 0 */
   DLDataType dtype;     /* element type */
   int64_t* shape;       /* ndim extents, each >= 0; may be NULL if ndim is 0 */
   int64_t* strides;     /* ndim distances in elements (not bytes); may be negative.  Before
-                         * DLPack 1.2, NULL meant compact row-major; since 1.2 it is NULL only if
-                         * ndim is 0 */
+                         * DLPack 1.2, NULL meant compact row-major; since 1.2 strides is NULL
+                         * only if ndim is 0 */
   uint64_t byte_offset; /* bytes from data to the first element */
 } DLTensor;
 
-/* Owned tensor of DLPack 0.x (capsule name "dltensor"): dl_tensor at offset 0, manager_ctx at
- * offset 48, deleter at offset 56; 64 bytes. */
+/* Owned tensor of DLPack 0.x (Python capsule name "dltensor"): dl_tensor at offset 0, manager_ctx
+ * at offset 48, deleter at offset 56; 64 bytes. */
 typedef struct DLManagedTensor {
   DLTensor dl_tensor; /* borrowed until deleter is called */
   void* manager_ctx;  /* private to the producer; may be NULL */
@@ -157,7 +157,7 @@ typedef struct DLManagedTensor {
 /* Each value narrower than 8 bits occupies a whole byte. */
 #define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 
-/* Owned tensor of DLPack 1.x (capsule name "dltensor_versioned").
+/* Owned tensor of DLPack 1.x (Python capsule name "dltensor_versioned").
  *
  *   offset  bytes  field                 offset  bytes  field
  *   0       8      version               24      8      flags
@@ -181,8 +181,8 @@ typedef struct DLManagedTensorVersioned {
  * failure.  A function with a Python object as parameter or result must be called with the GIL held
  * (an attached thread state in free-threaded Python) and sets a Python exception on failure. */
 
-/* Allocate a tensor with the ndim, shape, dtype and device of `prototype`, whose data and strides
- * are ignored.  Does not need the GIL.
+/* Allocate a tensor with the ndim, shape, dtype and device of `prototype`.  The data and strides of
+ * `prototype` are ignored.  Does not need the GIL.
  *
  * out        receives an owned tensor.
  * error_ctx  passed unchanged to SetError.
@@ -213,8 +213,8 @@ typedef int (*DLPackDLTensorFromPyObjectNoSync)(void* py_object, DLTensor* out);
 typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_id,
                                        void** out_current_stream);
 
-/* First member of the exchange API in every version.  A consumer follows prev_api to find a version
- * that it supports. */
+/* First member of the function table in every version of the exchange API.  A consumer follows
+ * prev_api to find a version that the consumer supports. */
 typedef struct DLPackExchangeAPIHeader {
   DLPackVersion version;                    /* version of the struct that begins with this header */
   struct DLPackExchangeAPIHeader* prev_api; /* table of an older version, or NULL */

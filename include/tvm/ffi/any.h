@@ -24,8 +24,8 @@ struct AnyUnsafe;
 template <typename T>
 inline constexpr bool is_any_v = std::is_same_v<T, Any> || std::is_same_v<T, AnyView>;
 
-// True if `as<T>`, `cast<T>` and `try_cast<T>` return T by value: T has conversion traits or is
-// Any.  For object classes, another overload of `as` returns a pointer.
+// True if T is Any or has conversion traits, so that `as<T>`, `cast<T>` and `try_cast<T>` return a
+// T by value.  For object classes, another overload of `as` returns a pointer.
 template <typename T>
 inline constexpr bool castable_v = TypeTraits<T>::convert_enabled || std::is_same_v<T, Any>;
 
@@ -146,7 +146,8 @@ class AnyView {
   bool operator==(std::nullptr_t) const { return data_.type_index == kTVMFFINone; }
   bool operator!=(std::nullptr_t) const { return data_.type_index != kTVMFFINone; }
 
-  // Returns the value if it is a T already, else std::nullopt or a null pointer.
+  // Returns the value, without conversion, if it is a T.  Otherwise returns std::nullopt, or a null
+  // pointer if T is an object class.
   template <typename T, std::enable_if_t<detail::castable_v<T>, int> = 0>
   std::optional<T> as() const;
   template <typename T, std::enable_if_t<is_object_subclass_v<T>, int> = 0>
@@ -181,7 +182,7 @@ class AnyView {
 static_assert(std::is_trivially_copyable_v<AnyView> && std::is_standard_layout_v<AnyView>,
               "AnyView is passed in registers");
 
-// An owned value; owns one strong reference if the value is an object.
+// An owned value.  If the value is an object, the Any owns one strong reference to the object.
 class Any {
  public:
   Any() { detail::SetIntPayload(&data_, kTVMFFINone, 0); }

@@ -12,10 +12,11 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Returns the value of a type in an attribute column, or nullptr if `column` is null or has no
-// value for the type.  Other threads may register attributes concurrently: they store the array
-// before the size, the values of a larger array before its pointer, and the payload of a value
-// before its type index.  The acquire loads make these stores visible in the same order.
+// Returns the value of a type in an attribute column (array of attribute values by type index), or
+// nullptr if `column` is null or has no value for the type.  Other threads may register attributes
+// concurrently: they store the array before the size, the values of a larger array before its
+// pointer, and the payload of a value before its type index.  The acquire loads make these stores
+// visible in the same order.
 inline const TVMFFIAny* FindAttr(const TVMFFITypeAttrColumn* column, int32_t type_index) {
   if (column == nullptr) return nullptr;
   int32_t offset = type_index - column->begin_index;
@@ -29,7 +30,8 @@ inline const TVMFFITypeAttrColumn* FindAttrColumn(std::string_view name) {
   return TVMFFIGetTypeAttrColumn(&bytes);
 }
 
-// Empty column that RememberAttrColumn caches if no column with the name exists.
+// Empty attribute column.  RememberAttrColumn caches its address if no column with the requested
+// name exists.
 TVM_FFI_HIDDEN inline constexpr TVMFFITypeAttrColumn kNoAttrColumn{nullptr, 0, 0};
 
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttrColumn(
@@ -40,9 +42,10 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttr
   return column;
 }
 
-// Returns the value of a type in the column with this name, or nullptr; *cell caches the column.
-// The cell is a zero-initialized static variable of the caller: JIT linkers do not support the
-// guard that a computed initializer would need.
+// Returns the value of a type in the attribute column with this name, or nullptr if the column or
+// the value does not exist.  *cell caches the address of the column.  *cell is a zero-initialized
+// static variable of the caller, because JIT linkers do not support the guard that a computed
+// initializer would need.
 inline const TVMFFIAny* FindAttrIn(const TVMFFITypeAttrColumn** cell, std::string_view name,
                                    int32_t type_index) {
   const TVMFFITypeAttrColumn* column = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
@@ -56,7 +59,8 @@ inline const TVMFFIAny* FindAttrIn(const TVMFFITypeAttrColumn** cell, std::strin
   ThrowError("TypeError", text);
 }
 
-// Calls a type hook, such as `__any_hash__`, that is a Function object.
+// Calls a type hook (a type attribute with a function, such as `__any_hash__`) that is stored as a
+// Function object.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* function,
                                                              const AnyView* args, int32_t count) {
   using FCppCall = void (*)(const void*, const AnyView*, int32_t, Any*);
@@ -177,7 +181,8 @@ struct AnyEqual {
   }
 
  private:
-  // Returns kTVMFFIStr for strings, kTVMFFIBytes for bytes, and 0 for other type indices.
+  // Returns kTVMFFIStr for both type indices of strings, kTVMFFIBytes for both type indices of
+  // bytes, and 0 for all other type indices.
   static int32_t TextKind(int32_t index) {
     if (index == kTVMFFISmallStr || index == kTVMFFIStr) return kTVMFFIStr;
     return index == kTVMFFISmallBytes || index == kTVMFFIBytes ? kTVMFFIBytes : 0;

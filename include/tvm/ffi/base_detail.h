@@ -37,11 +37,11 @@
 #define TVM_FFI_NO_INLINE __attribute__((noinline))
 #define TVM_FFI_COLD_CODE __attribute__((cold))
 // Attribute of helper functions that may differ between versions of these headers.  With hidden
-// visibility, the loader does not share one copy between libraries that were built with different
-// versions.
+// visibility, the loader does not share one copy of such a function between libraries that were
+// built with different versions.
 #define TVM_FFI_HIDDEN __attribute__((visibility("hidden")))
-// Attribute of functions like printf: the positions, counted from 1, of the format and of its first
-// argument.
+// Attribute of functions with a printf format.  The macro arguments are the positions, counted from
+// 1, of the format parameter and of the first formatted argument.
 #define TVM_FFI_PRINTF_(format_at, arguments_at) \
   __attribute__((format(printf, format_at, arguments_at)))
 // Compiler hints: code that is never reached, and conditions that are likely true, likely false or
@@ -56,8 +56,8 @@
 #define TVM_FFI_FUNC_SIG __PRETTY_FUNCTION__
 #endif
 
-// Defined in builds with ThreadSanitizer.  It does not understand memory fences, so an atomic load
-// replaces each fence.
+// Defined in builds with ThreadSanitizer.  ThreadSanitizer does not understand memory fences, so an
+// atomic load replaces each fence.
 #ifdef __SANITIZE_THREAD__
 #define TVM_FFI_THREAD_SANITIZER_
 #elif defined(__has_feature)
@@ -67,8 +67,8 @@
 #endif
 
 // Function attributes that disable checks of UndefinedBehaviorSanitizer.  TVM_FFI_NO_NULL_CHECK_
-// disables the check for null references, TVM_FFI_NO_CLASS_CHECK_ the check of the dynamic type of
-// an object, whose destructor may have run already.
+// disables the check for null references, TVM_FFI_NO_CLASS_CHECK_ disables the check of the dynamic
+// type of an object.  Functions need it if they access an object after its destructor has run.
 #ifdef _MSC_VER
 #define TVM_FFI_NO_NULL_CHECK_
 #define TVM_FFI_NO_CLASS_CHECK_
@@ -114,9 +114,9 @@
   TypeName& operator=(const TypeName& other) = default;       \
   TypeName& operator=(TypeName&& other) noexcept = default
 
-// TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() and TVM_FFI_LOG_EXCEPTION_CALL_END(Name) enclose code whose
-// exceptions cannot reach a caller, such as load-time blocks: a std::exception is printed to stderr
-// and ends the process.
+// TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() and TVM_FFI_LOG_EXCEPTION_CALL_END(Name) enclose code that has
+// no caller to catch its exceptions, such as load-time blocks.  A std::exception is printed to
+// stderr and ends the process.
 #define TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() \
   try {                                    \
   (void)0
@@ -127,8 +127,8 @@
     ::std::exit(-1);                                                    \
   }
 
-// On platforms with 32-bit pointers, clears the payload before a pointer is stored: values are
-// compared as 16 bytes, and the pointer does not set all 8 bytes of the payload.
+// On platforms with 32-bit pointers, clears the payload before a pointer is stored, because values
+// are compared as 16 bytes and the pointer does not set all 8 bytes of the payload.
 #define TVM_FFI_CLEAR_PTR_PADDING_IN_FFI_ANY(anyptr) \
   do {                                               \
     if (sizeof(void*) < 8) (anyptr)->v_int64 = 0;    \
@@ -138,7 +138,8 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// A vector type of 16 bytes, which compilers keep in one vector register if the CPU has them.
+// A vector type of 16 bytes.  Compilers keep it in one vector register if the CPU has vector
+// registers.
 typedef uint64_t Block16 __attribute__((vector_size(16)));
 
 // Calls f(0, first), f(1, second), ... in order.
@@ -172,8 +173,8 @@ inline uint64_t StableHashBytes(const void* data, size_t size) {
   return hash;
 }
 
-// Same as StableHashBytes for the content of a SmallStr or SmallBytes: its unused bytes are 0, so
-// the whole payload is one word.
+// Same as StableHashBytes for the content of a SmallStr or SmallBytes.  The whole payload is hashed
+// as one 8-byte word, because its unused bytes are 0.
 inline uint64_t StableHashSmallStrBytes(const TVMFFIAny* value) {
   uint64_t word = value->v_uint64;
   if (!TVM_FFI_LITTLE_ENDIAN) ByteSwap(&word, sizeof(word), 1);

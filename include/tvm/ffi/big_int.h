@@ -224,7 +224,7 @@ class BigInt {
     return detail::int_ops::Compare(a.Words(), b.Words());
   }
 
-  // Returns a BigInt whose `size` words are filled by write(words); redundant sign words are then
+  // Returns a BigInt with `size` words, which write(words) fills.  Redundant sign words are then
   // removed.
   template <typename F>
   static BigInt Build(size_t size, F&& write) {
@@ -252,8 +252,8 @@ class BigInt {
       object()->size = size;
     }
   }
-  // Sets the value to `low` read as an unsigned integer; `low` is negative, so the value needs two
-  // words.
+  // Sets the value to `low`, read as an unsigned integer.  `low` must be negative: the unsigned
+  // value then needs a second word, which is 0.
   TVM_FFI_HIDDEN TVM_FFI_NO_INLINE void SetWide(int64_t low) {
     int64_t* words = AllocateWords(2);
     words[0] = low;
@@ -293,7 +293,7 @@ namespace detail {
 // Access to the representation of a BigInt, for code that reads or computes the words.
 struct BigIntUnsafe {
   static bool CheckInt64(const BigInt& value) { return value.IsSmall(); }
-  // Returns the value of a BigInt for which CheckInt64 is true.
+  // Returns the value as int64_t.  CheckInt64(value) must be true.
   static int64_t GetInt64(const BigInt& value) { return value.data_.v_int64; }
   static BigInt::ArrayView GetArrayView(const BigInt& value) { return value.Words(); }
   // Returns the words for modification.  No other BigInt may share the object.
@@ -425,7 +425,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftRight(const BigInt& 
                [&](int64_t* out) { detail::int_ops::ShiftRight(words, bits, out); });
 }
 
-// Return the quotient rounded towards zero, and its remainder, as the operators of int64_t do.
+// Return the quotient rounded towards zero (truncdiv) and the remainder of that division
+// (truncmod). The operators / and % of int64_t compute the same results.
 inline BigInt truncdiv(const BigInt& a, const BigInt& b) { return a / b; }
 inline BigInt truncmod(const BigInt& a, const BigInt& b) { return a % b; }
 // Returns the quotient rounded towards negative infinity.
@@ -439,7 +440,7 @@ inline BigInt floormod(const BigInt& a, const BigInt& b) {
   BigInt remainder = a % b;
   return remainder && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
-// Return the smaller and the larger of two values.
+// Return the smaller (min) and the larger (max) of two values.
 inline BigInt min(const BigInt& a, const BigInt& b) { return b < a ? b : a; }
 inline BigInt max(const BigInt& a, const BigInt& b) { return a < b ? b : a; }
 

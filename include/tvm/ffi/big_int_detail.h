@@ -71,7 +71,7 @@ inline int Compare(BigIntWords a, BigIntWords b) {
   return 0;
 }
 
-// Computes out = a + b, or out = a - b as a + ~b + 1.
+// Computes out = a + b if `subtract` is false, and out = a - b as a + ~b + 1 if it is true.
 inline void AddOrSubtract(BigIntWords a, BigIntWords b, bool subtract, int64_t* out, size_t size) {
   uint64_t carry = subtract ? 1 : 0;
   for (size_t i = 0; i < size; ++i) {
@@ -295,7 +295,7 @@ TVM_FFI_HIDDEN inline std::string ToDecimal(BigIntWords a) {
   std::string reversed;
   while (!digits.empty()) {
     uint32_t group = DivideBySmall(&digits, kGroup);
-    // All groups but the leading one are padded with zeros to 9 digits.
+    // All groups of digits except the first are padded with zeros to 9 digits.
     for (int i = 0; i < 9 && (group != 0 || !digits.empty()); ++i, group /= 10) {
       reversed += static_cast<char>('0' + group % 10);
     }

@@ -43,8 +43,8 @@
 #define TVM_FFI_ATTRIBUTE_PURE __attribute__((pure))
 #endif
 
-/* ABI level that these headers describe.  It is compiled into clients; the runtime does not check
- * it. */
+/* ABI level that these headers describe.  The numbers are compiled into clients; the runtime does
+ * not check them. */
 #define TVM_FFI_VERSION_MAJOR 0
 #define TVM_FFI_VERSION_MINOR 1
 #define TVM_FFI_VERSION_PATCH 16
@@ -63,10 +63,10 @@ extern "C" {
 /* ---- Conventions of every function below --------------------------------------------------
  *
  * Result      int functions return 0, or -1 with an Error in the calling thread's error slot
- *             (see Errors).  Out-parameters are untouched on failure.
+ *             (see Errors).  Out-parameters are unchanged on failure.
  * Ownership   handles and Anys passed as arguments are borrowed until the call returns; a callee
- *             that needs one for longer retains or copies it.  An "owned" result carries one
- *             strong reference; its receiver releases it with TVMFFIObjectDecRef.  A function
+ *             that needs such a value for longer retains or copies the value.  An "owned" result
+ * carries one strong reference; its receiver releases it with TVMFFIObjectDecRef.  A function
  *             overwrites its out-parameters without releasing their previous contents.
  * Bytes       byte arrays need no terminating NUL; data may be NULL if size is 0.
  * Fatal       the function cannot report an error: it prints a message to stderr and ends the
@@ -76,7 +76,7 @@ extern "C" {
 
 /* ---- Version ------------------------------------------------------------------------------ */
 
-/* ABI level of the loaded library; three numbers, 12 bytes. */
+/* ABI level of the loaded library; three 4-byte numbers, 12 bytes. */
 typedef struct TVMFFIVersion {
   uint32_t major; /* TVM_FFI_VERSION_MAJOR of the library */
   uint32_t minor; /* TVM_FFI_VERSION_MINOR of the library */
@@ -118,8 +118,8 @@ typedef enum TVMFFITypeIndex TVM_FFI_ENUM_BASE_ {
                                 * which the callee may move out, leaving NULL; only in views */
   kTVMFFISmallStr = 11,        /* type key "ffi.SmallStr"; payload v_bytes, small_str_len <= 7 */
   kTVMFFISmallBytes = 12,      /* type key "ffi.SmallBytes"; payload v_bytes, small_str_len <= 7 */
-  kTVMFFIUnchanged = 13, /* type key "ffi.Unchanged"; payload 0; result of a mutation hook that
-                          * keeps its value */
+  kTVMFFIUnchanged = 13, /* type key "ffi.Unchanged"; payload 0; result of a mutation hook if the
+                          * hook does not replace the value that it received */
 
   kTVMFFIStaticObjectBegin = 64, /* from this index on, v_obj is a non-NULL object */
   kTVMFFIObject = 64,            /* type key "ffi.Object"; ancestor of every object type */
@@ -158,10 +158,11 @@ typedef void* TVMFFIObjectHandle;
  *   8       4      type_index
  *   12      4      __padding
  *   16      8      deleter
- *   24             fields of the type: a cell, or the members of a C++ class
+ *   24             fields of the type: a cell (C struct), or the members of a C++ class
  *
- * An object starts with one strong and one weak count; all strong references together own that one
- * weak count.  Clients count inline with 64-bit atomics, so the protocol is part of the ABI:
+ * A new object has a strong count of 1 and a weak count of 1; all strong references together own
+ * that first weak count.  Clients count inline with 64-bit atomics, so the protocol is part of the
+ * ABI:
  *
  *   1. strong +1: add STRONG_ONE, relaxed.   weak +1: add WEAK_ONE, relaxed.
  *   2. strong -1: old = subtract STRONG_ONE, release.
@@ -195,7 +196,7 @@ typedef struct TVMFFIObject {
 #define TVM_FFI_REF_COUNT_INITIAL UINT64_C(0x0000000100000001)
 #define TVM_FFI_REF_COUNT_STRONG_MASK UINT64_C(0x00000000FFFFFFFF)
 
-/* Flags of a deleter call: the steps that it performs. */
+/* Flags of a deleter call: the steps that the deleter performs. */
 typedef enum TVMFFIObjectDeleterFlagBitMask TVM_FFI_ENUM_BASE_ {
   kTVMFFIObjectDeleterFlagBitMaskStrong = 1 << 0, /* destroy the content of the object */
   kTVMFFIObjectDeleterFlagBitMaskWeak = 1 << 1,   /* free the memory of the object */
@@ -208,8 +209,8 @@ typedef enum TVMFFIObjectDeleterFlagBitMask TVM_FFI_ENUM_BASE_ {
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL int TVMFFIObjectIncRef(TVMFFIObjectHandle obj);
 
-/* Release one strong reference.  Releasing the last one destroys the object before the call
- * returns.
+/* Release one strong reference.  Releasing the last strong reference destroys the object before the
+ * call returns.
  *
  * obj      consumed.  NULL is allowed and ignored.
  * Fails: never.     Threads: any; the deleter runs on the calling thread. */
@@ -232,14 +233,14 @@ TVM_FFI_DLL int TVMFFIObjectCreateOpaque(void* handle, int32_t type_index,
 /* The tagged value that crosses every call boundary; 16 bytes on all platforms.
  *
  *   offset  bytes  field
- *   0       4      type_index     selects the live payload member
- *   4       4      zero_padding   0; for indices 11 and 12 small_str_len
- *   8       8      payload        bytes that the live member does not use are 0
+ *   0       4      type_index     selects the payload member that is in use
+ *   4       4      zero_padding   0; for type indices 11 and 12 small_str_len
+ *   8       8      payload        bytes that the selected member does not use are 0
  *
- * Because unused bytes are 0, values can be compared and hashed as 16 bytes without looking at the
- * type (for objects that means identity).  A view borrows the memory that it points to; an owned
- * Any holds one strong reference if type_index >= 64.  The comment of a parameter or field states
- * whether its Any is a view or owned. */
+ * Because unused bytes are 0, values can be compared and hashed as 16 bytes for every type; objects
+ * are then compared by address.  A view borrows the memory that it points to; an owned Any holds
+ * one strong reference if type_index >= 64.  The comment of a parameter or field states whether its
+ * Any is a view or owned. */
 typedef struct TVMFFIAny {
   int32_t type_index; /* TVMFFITypeIndex or an index allocated at run time */
   union {
@@ -263,15 +264,16 @@ typedef struct TVMFFIAny {
 /* Convert a view to an owned value.
  *
  *   view holds            owned result
- *   index >= 64           the same object, with one more strong reference
+ *   type index >= 64      the same object, with one more strong reference
  *   RawStr                SmallStr or Str, content copied
  *   ByteArrayPtr          SmallBytes or Bytes, content copied
- *   ObjectRValueRef       the object, moved out of its slot; the slot becomes NULL
+ *   ObjectRValueRef       the object, moved out of the caller's pointer, which becomes NULL
  *   anything else         the same 16 bytes; a DLTensor* stays borrowed
  *
  * any_view   borrowed until the call returns.
  * out        receives an owned value; all 16 bytes are written.
- * Fails: InternalError if an ObjectRValueRef slot is empty; out of memory.     Threads: any. */
+ * Fails: InternalError if the pointer of an ObjectRValueRef is NULL; out of memory.
+ * Threads: any. */
 TVM_FFI_DLL int TVMFFIAnyViewToOwnedAny(const TVMFFIAny* any_view, TVMFFIAny* out);
 
 /* ---- Byte arrays and cells -----------------------------------------------------------------
@@ -279,20 +281,21 @@ TVM_FFI_DLL int TVMFFIAnyViewToOwnedAny(const TVMFFIAny* any_view, TVMFFIAny* ou
  * The cell of an object is the C struct that follows its 24-byte header. */
 
 /* A sequence of bytes: data at offset 0, size at offset 8; 16 bytes.  As an argument it is a view.
- * As the cell of a Str or Bytes object it owns its content, and data[size] is 0 if libtvm_ffi made
- * the object. */
+ * As the cell of a Str or Bytes object, a TVMFFIByteArray owns its content, and data[size] is 0 if
+ * libtvm_ffi created the object. */
 typedef struct TVMFFIByteArray {
   const char* data; /* may be NULL if size is 0 */
   size_t size;      /* number of bytes */
 } TVMFFIByteArray;
 
-/* Cell of a Shape: data at offset 0, size at offset 8; 16 bytes. */
+/* Cell (fields after the object header) of a Shape: data at offset 0, size at offset 8;
+ * 16 bytes. */
 typedef struct TVMFFIShapeCell {
   const int64_t* data; /* extents, each >= 0 */
   size_t size;         /* number of extents */
 } TVMFFIShapeCell;
 
-/* Cell of Array and List.
+/* Cell (fields after the object header) of an Array or a List.
  *
  *   offset  bytes  field                 offset  bytes  field
  *   0       8      data                  16      8      capacity
@@ -310,14 +313,14 @@ typedef struct TVMFFISeqCell {
                                 * for Array only */
 } TVMFFISeqCell;
 
-/* Cell of an opaque object: handle at offset 0; 8 bytes. */
+/* Cell (fields after the object header) of an opaque object: handle at offset 0; 8 bytes. */
 typedef struct TVMFFIOpaqueObjectCell {
   void* handle; /* the other language's object; owned by this object */
 } TVMFFIOpaqueObjectCell;
 
 /* ---- Custom allocator ---------------------------------------------------------------------- */
 
-/* Header directly before each block of memory from a TVMFFICustomAllocator; 8 bytes. */
+/* Header directly before each block of memory that a TVMFFICustomAllocator returns; 8 bytes. */
 typedef struct TVMFFIObjectAllocHeader {
   void (*delete_space)(void* ptr); /* releases the block; ptr is the address that `allocate`
                                     * returned */
@@ -325,8 +328,9 @@ typedef struct TVMFFIObjectAllocHeader {
 
 /* Allocator of memory for objects: allocate at offset 0, context at offset 8; 16 bytes. */
 typedef struct TVMFFICustomAllocator {
-  /* Returns `size` bytes aligned to `alignment`, directly preceded by a TVMFFIObjectAllocHeader, or
-   * NULL.  The memory is for an object with this type_index.  Called on any thread. */
+  /* Returns a block of `size` bytes, aligned to `alignment` and directly preceded by a
+   * TVMFFIObjectAllocHeader; NULL if the allocation fails.  The memory is for an object with this
+   * type_index.  Called on any thread. */
   void* (*allocate)(size_t size, size_t alignment, int32_t type_index, void* context);
   void* context; /* last argument of `allocate`; may be NULL */
 } TVMFFICustomAllocator;
@@ -350,22 +354,23 @@ TVM_FFI_DLL int TVMFFISetCustomAllocator(TVMFFICustomAllocator* allocator);
  * symbol `__tvm_ffi_f` of this type.
  *
  * handle     closure of the callee; NULL for exported symbols.
- * args       num_args views, borrowed until the call returns.  To keep one, the callee converts it
- *            with TVMFFIAnyViewToOwnedAny.
+ * args       num_args views, borrowed until the call returns.  To keep a view, the callee
+ *            converts it with TVMFFIAnyViewToOwnedAny.
  * num_args   number of arguments, >= 0.
- * result     not NULL; on entry type_index < 64, normally None.  On success the callee has written
- *            an owned value, all 16 bytes; on failure *result is unchanged.
+ * result     not NULL; on entry result->type_index < 64, normally None.  On success the callee has
+ *            written all 16 bytes of an owned value; on failure *result is unchanged.
  * Returns:   0; -1 with an Error in the thread's error slot; -2 if the host language (Python)
  *            already has a pending exception.  C++ exceptions must not leave the function. */
 typedef int (*TVMFFISafeCallType)(void* handle, const TVMFFIAny* args, int32_t num_args,
                                   TVMFFIAny* result);
 
 /* [TVMFFIFunctionCell.begin] */
-/* Cell of a Function: safe_call at offset 0, cpp_call at offset 8; 16 bytes. */
+/* Cell (fields after the object header) of a Function: safe_call at offset 0, cpp_call at offset 8;
+ * 16 bytes. */
 typedef struct TVMFFIFunctionCell {
   TVMFFISafeCallType safe_call; /* never NULL; its handle argument is the function object */
   void* cpp_call; /* NULL, or a C++ function void(const FunctionObj*, const AnyView*, int32_t,
-                   * Any*), which may throw tvm::ffi::Error */
+                   * Any*); the function may throw tvm::ffi::Error */
 } TVMFFIFunctionCell;
 /* [TVMFFIFunctionCell.end] */
 
@@ -383,7 +388,7 @@ typedef struct TVMFFIFunctionCell {
 TVM_FFI_DLL int TVMFFIFunctionCreate(void* self, TVMFFISafeCallType safe_call,
                                      void (*deleter)(void* self), TVMFFIObjectHandle* out);
 
-/* Call a Function: calls safe_call of its cell with the Function as handle.
+/* Call a Function: calls TVMFFIFunctionCell.safe_call of the Function with the Function as handle.
  *
  * func               a Function; not NULL.
  * args, num_args     views, borrowed until the call returns.
@@ -395,8 +400,8 @@ TVM_FFI_DLL int TVMFFIFunctionCall(TVMFFIObjectHandle func, TVMFFIAny* args, int
 /* Look up a global function by name.
  *
  * name     borrowed until the call returns.
- * out      receives an owned Function, or NULL if the name is not registered, which is not an
- *          error.
+ * out      receives an owned Function, or NULL if the name is not registered.  The call succeeds
+ *          in both cases.
  * Fails: out of memory.     Threads: any, after registration. */
 TVM_FFI_DLL int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out);
 
@@ -423,40 +428,40 @@ typedef enum TVMFFIBacktraceUpdateMode TVM_FFI_ENUM_BASE_ {
 } TVMFFIBacktraceUpdateMode;
 
 /* [TVMFFIErrorCell.begin] */
-/* Cell of an Error.
+/* Cell (fields after the object header) of an Error.
  *
  *   offset  bytes  field                 offset  bytes  field
  *   0       16     kind                  48      8      update_backtrace
  *   16      16     message               56      8      cause_chain
  *   32      16     backtrace             64      8      extra_context
  *
- * A backtrace has one line per frame, most recent call first:
+ * A backtrace has one line per stack frame, most recent call first:
  * two spaces, `File "PATH", line N, in FUNC`, newline. */
 typedef struct TVMFFIErrorCell {
   TVMFFIByteArray kind;      /* any string, e.g. "ValueError".  "EnvErrorAlreadySet" means that
                               * the host language has a pending exception; callers pass this Error
                               * on unchanged */
   TVMFFIByteArray message;   /* message without the kind */
-  TVMFFIByteArray backtrace; /* one line per frame in the format above; may be empty */
+  TVMFFIByteArray backtrace; /* one line per stack frame in the format above; may be empty */
   /* Replaces or extends the backtrace field.  The text is borrowed until the call returns;
    * update_mode is a TVMFFIBacktraceUpdateMode.  Must not run while another thread reads the error.
    */
   void (*update_backtrace)(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace,
                            int32_t update_mode);
-  TVMFFIObjectHandle cause_chain;   /* Error that caused this one, owned; or NULL */
+  TVMFFIObjectHandle cause_chain;   /* Error that caused this Error, owned; or NULL */
   TVMFFIObjectHandle extra_context; /* object of any type, owned; or NULL */
 } TVMFFIErrorCell;
 /* [TVMFFIErrorCell.end] */
 
-/* Take the pending error of the calling thread; its slot is empty afterwards.
+/* Take the pending error of the calling thread; the error slot of the thread is empty afterwards.
  *
- * result   receives an owned Error, or NULL if none is pending.
+ * result   receives an owned Error, or NULL if no error is pending.
  * Fails: never.     Threads: any; accesses only the slot of the calling thread. */
 TVM_FFI_DLL void TVMFFIErrorMoveFromRaised(TVMFFIObjectHandle* result);
 
 /* Make `error` the pending error of the calling thread.  A previous pending error is released.
  *
- * error    an Error; retained by the slot.
+ * error    an Error; retained by the error slot.
  * Fails: never.     Threads: any; accesses only the slot of the calling thread. */
 TVM_FFI_DLL void TVMFFIErrorSetRaised(TVMFFIObjectHandle error);
 
@@ -482,7 +487,7 @@ TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStrParts(const char* kind, const char*
  *
  * kind, message, backtrace   copied; backtrace lines as in TVMFFIErrorCell.
  * out                        receives an owned Error.
- * Fails: -1 WITHOUT an Error in the slot if memory is exhausted; otherwise fatal.
+ * Fails: -1 WITHOUT an Error in the thread's error slot if memory is exhausted; otherwise fatal.
  * Threads: any. */
 TVM_FFI_DLL int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* message,
                                   const TVMFFIByteArray* backtrace, TVMFFIObjectHandle* out);
@@ -500,8 +505,8 @@ TVM_FFI_DLL int TVMFFIErrorCreateWithCauseAndExtraContext(
 
 /* Format the calling thread's native stack as in TVMFFIErrorCell.backtrace.
  *
- * filename, lineno, func   frame of the caller, printed first; filename and func may be NULL.
- * cross_ffi_boundary       0: stop at the first frame of an FFI call; non-zero: continue past it.
+ * filename, lineno, func   stack frame of the caller, printed first; filename and func may be NULL.
+ * cross_ffi_boundary       0: stop at the first frame of an FFI call; non-zero: include all frames.
  * Returns: borrowed until the next call on this thread; never NULL.
  * Fails: never; an unreadable stack gives fewer lines.     Threads: any. */
 TVM_FFI_DLL const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lineno,
@@ -509,23 +514,23 @@ TVM_FFI_DLL const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lin
 
 /* ---- Strings, bytes, integers, data types --------------------------------------------------- */
 
-/* Create a string value: SmallStr up to 7 bytes, else a new Str object.
+/* Create a string value: a SmallStr for at most 7 bytes, else a new Str object.
  *
  * input    copied.
  * out      receives an owned value.
  * Fails: out of memory.     Threads: any. */
 TVM_FFI_DLL int TVMFFIStringFromByteArray(const TVMFFIByteArray* input, TVMFFIAny* out);
 
-/* Create a bytes value: SmallBytes up to 7 bytes, else a new Bytes object.
+/* Create a bytes value: a SmallBytes for at most 7 bytes, else a new Bytes object.
  *
  * Parameters, Fails, Threads: as TVMFFIStringFromByteArray. */
 TVM_FFI_DLL int TVMFFIBytesFromByteArray(const TVMFFIByteArray* input, TVMFFIAny* out);
 
-/* Create an integer of any width: Int if the value fits 64 bits, else a new BigInt object.
+/* Create an integer of any width: an Int if the value fits 64 bits, else a new BigInt object.
  *
  * input    64-bit little-endian words in two's complement, least significant first; copied.
- *          Without words the value is 0; redundant sign words are dropped.
- * out      receives an owned value; it is None after a failure.
+ *          If there are no words, the value is 0.  Redundant sign words are dropped.
+ * out      receives an owned value; *out is None after a failure.
  * Fails: ValueError if input->size is not a multiple of 8 bytes.     Threads: any. */
 TVM_FFI_DLL int TVMFFIBigIntFromByteArray(const TVMFFIByteArray* input, TVMFFIAny* out);
 
@@ -533,7 +538,8 @@ TVM_FFI_DLL int TVMFFIBigIntFromByteArray(const TVMFFIByteArray* input, TVMFFIAn
  * multiple of 8 bytes, at least 8.
  *
  * value    an Int or BigInt.
- * Returns: borrowed until *value is changed or the object dies; for an Int it points into *value.
+ * Returns: borrowed until *value is changed or the object dies; for an Int the data pointer points
+ *          into *value.
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL TVMFFIByteArray TVMFFIBigIntGetContentByteArray(const TVMFFIAny* value);
 
@@ -553,12 +559,13 @@ TVM_FFI_DLL int TVMFFIDataTypeToString(const DLDataType* dtype, TVMFFIAny* out);
 
 /* ---- Tensors -------------------------------------------------------------------------------- */
 
-/* Import a DLPack 0.x tensor as a Tensor object; elements are not copied.
+/* Import a DLPack 0.x tensor as a Tensor object without copying the elements.
  *
  * from                 consumed on success; still owned by the caller on failure.
  * require_alignment    required alignment of the first element in bytes; 0: not checked.
  * require_contiguous   non-zero: require a compact row-major layout.
- * out                  receives an owned Tensor; missing strides are filled in if ndim > 0.
+ * out                  receives an owned Tensor; if `from` has no strides and ndim > 0, the Tensor
+ *                      has compact row-major strides.
  * Fails: RuntimeError if a requirement is not met.     Threads: any. */
 TVM_FFI_DLL int TVMFFITensorFromDLPack(DLManagedTensor* from, int32_t require_alignment,
                                        int32_t require_contiguous, TVMFFIObjectHandle* out);
@@ -566,8 +573,8 @@ TVM_FFI_DLL int TVMFFITensorFromDLPack(DLManagedTensor* from, int32_t require_al
 /* Export a Tensor as a DLPack 0.x tensor.
  *
  * from     a Tensor; retained until the deleter of *out is called.
- * out      receives a new owned struct, which the caller releases with its deleter; pointers in it
- *          point into the Tensor.
+ * out      receives a new owned struct, which the caller releases with (*out)->deleter; pointers in
+ *          the struct point into the Tensor.
  * Fails: out of memory.     Threads: any. */
 TVM_FFI_DLL int TVMFFITensorToDLPack(TVMFFIObjectHandle from, DLManagedTensor** out);
 
@@ -581,17 +588,17 @@ TVM_FFI_DLL int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned* from,
                                                 int32_t require_contiguous,
                                                 TVMFFIObjectHandle* out);
 
-/* Same as TVMFFITensorToDLPack, but for DLPack 1.x: version 1.3, flags 0.
+/* Same as TVMFFITensorToDLPack, but for DLPack 1.x: *out has version 1.3 and flags 0.
  *
  * Parameters, Fails, Threads: as TVMFFITensorToDLPack. */
 TVM_FFI_DLL int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from,
                                               DLManagedTensorVersioned** out);
 
 /* Create a Tensor that is a view of another Tensor's memory.  "Unsafe": the function does not check
- * that `prototype` stays inside that memory.
+ * that the elements of `prototype` are inside that memory.
  *
  * source      Tensor that owns the memory; retained while the view exists.
- * prototype   description of the view; shape and strides are copied, strides not NULL.
+ * prototype   description of the view; shape and strides are copied; strides must not be NULL.
  * out         receives an owned Tensor.
  * Fails: InternalError if strides are NULL.     Threads: any. */
 TVM_FFI_DLL int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor* prototype,
@@ -616,7 +623,8 @@ typedef enum TVMFFIFieldFlagBitMask TVM_FFI_ENUM_BASE_ {
   kTVMFFIFieldFlagBitMaskHasDefault = 1 << 1,        /* default_value_or_factory is valid */
   kTVMFFIFieldFlagBitMaskIsStaticMethod = 1 << 2,    /* method without a self argument */
   kTVMFFIFieldFlagBitMaskSEqHashIgnore = 1 << 3,     /* ignored by structural comparison and hash */
-  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4, /* definition region of kind Pattern */
+  kTVMFFIFieldFlagBitMaskSEqHashDefPattern = 1 << 4, /* kTVMFFIDefRegionKindPattern holds for the
+                                                      * variables in the field */
   kTVMFFIFieldFlagBitMaskDefaultFromFactory = 1 << 5, /* default_value_or_factory is a Function
                                                        * without parameters, called for each
                                                        * object */
@@ -627,22 +635,24 @@ typedef enum TVMFFIFieldFlagBitMask TVM_FFI_ENUM_BASE_ {
   kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,    /* field is a keyword-only parameter of __init__ */
   kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,  /* setter is a Function handle; its
                                                       * arguments are (OpaquePtr field, value) */
-  kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12, /* definition region of kind Simple */
+  kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12, /* kTVMFFIDefRegionKindSimple holds for the
+                                                      * variables in the field */
 } TVMFFIFieldFlagBitMask;
 
 /* Treatment of a type by structural equality and hash. */
 typedef enum TVMFFISEqHashKind TVM_FFI_ENUM_BASE_ {
   kTVMFFISEqHashKindUnsupported = 0,    /* structural comparison or hash of the type is an error */
   kTVMFFISEqHashKindTreeNode = 1,       /* compare content but not the sharing of nodes */
-  kTVMFFISEqHashKindFreeVar = 2,        /* a variable: equal to the variable at the same
-                                         * definition; without a definition only to itself */
+  kTVMFFISEqHashKindFreeVar = 2,        /* a variable: equal to the variable that is defined at the
+                                         * same position; equal only to itself if undefined */
   kTVMFFISEqHashKindDAGNode = 3,        /* compare content and the sharing of nodes */
-  kTVMFFISEqHashKindConstTreeNode = 4,  /* same as TreeNode for types without variables: equal
-                                         * addresses mean equal content */
+  kTVMFFISEqHashKindConstTreeNode = 4,  /* same as TreeNode, for types without variables: objects
+                                         * with equal addresses need no comparison */
   kTVMFFISEqHashKindUniqueInstance = 5, /* each object is equal only to itself */
 } TVMFFISEqHashKind;
 
-/* Definition region of a structural walk: the role of the variables in a field. */
+/* Role of the variables in a field for structural equality and hash: definitions or uses.  The
+ * definition region is the part of the object graph that the field reaches. */
 typedef enum TVMFFIDefRegionKind TVM_FFI_ENUM_BASE_ {
   kTVMFFIDefRegionKindNone = 0,    /* every variable in the field is a use */
   kTVMFFIDefRegionKindPattern = 1, /* every variable in the field, at any depth, is a definition */
@@ -695,7 +705,8 @@ typedef struct TVMFFIMethodInfo {
  * structural_eq_hash_kind at offset 28; 32 bytes. */
 typedef struct TVMFFITypeMetadata {
   TVMFFIByteArray doc;         /* documentation of the type; may be empty */
-  TVMFFIObjectCreator creator; /* NULL if objects cannot be created without arguments */
+  TVMFFIObjectCreator creator; /* function that creates an object without arguments; NULL if such
+                                * objects cannot be created */
   int32_t total_size;          /* size of the C++ object in bytes, with vtable pointer and header */
 #ifdef __cplusplus
   TVMFFISEqHashKind structural_eq_hash_kind; /* 32 bits */
@@ -706,7 +717,8 @@ typedef struct TVMFFITypeMetadata {
 
 /* Attribute column: the values of one named attribute for all types.  data at offset 0, size at
  * offset 8, begin_index at offset 12; 16 bytes.  The value of the type with index t is
- * data[t - begin_index] if 0 <= t - begin_index < size, else None.  Ancestors are not consulted. */
+ * data[t - begin_index] if 0 <= t - begin_index < size, else None.  A type does not inherit the
+ * values of its ancestors. */
 typedef struct TVMFFITypeAttrColumn {
   const TVMFFIAny* data; /* owned values; replaced by a larger array when the column grows */
   int32_t size;          /* number of values in data */
@@ -714,7 +726,7 @@ typedef struct TVMFFITypeAttrColumn {
 } TVMFFITypeAttrColumn;
 
 /* Registered description of a type.  Valid until the process ends, at the same address; the arrays
- * of fields and methods are replaced when more are registered.
+ * of fields and methods are replaced when more fields or methods are registered.
  *
  *   offset  bytes  field                 offset  bytes  field
  *   0       4      type_index            40      4      num_fields
@@ -727,7 +739,7 @@ typedef struct TVMFFITypeInfo {
   int32_t type_index;       /* type index of this type */
   int32_t type_depth;       /* number of ancestors; 0 for ffi.Object and plain values */
   TVMFFIByteArray type_key; /* type key, e.g. "ffi.Array" */
-  /* type_depth entries, the most distant ancestor (ffi.Object) first. */
+  /* Descriptions of the type_depth ancestors, the most distant ancestor (ffi.Object) first. */
   const struct TVMFFITypeInfo** type_ancestors;
   uint64_t type_key_hash;             /* hash of type_key, computed like std::hash<std::string>
                                        * of libstdc++ */
@@ -741,7 +753,7 @@ typedef struct TVMFFITypeInfo {
 /* Look up a type index by type key.
  *
  * type_key     borrowed until the call returns.
- * out_tindex   receives the index.
+ * out_tindex   receives the type index.
  * Fails: InternalError if the key is not registered.     Threads: any, after registration. */
 TVM_FFI_DLL int TVMFFITypeKeyToIndex(const TVMFFIByteArray* type_key, int32_t* out_tindex);
 
@@ -749,14 +761,15 @@ TVM_FFI_DLL int TVMFFITypeKeyToIndex(const TVMFFIByteArray* type_key, int32_t* o
  * the other arguments are ignored.
  *
  * type_key                   copied.
- * static_type_index          an unused index below 128, or -1 to allocate one.
- * type_depth                 depth of the parent + 1.
- * num_child_slots            number of indices to reserve directly after this one for descendants,
- *                            so that an instance test is a range check.
- * child_slots_can_overflow   0: all descendants must fit into the reserved indices; non-zero takes
- *                            effect only if the parent also has a non-zero value.
- * parent_type_index          index of the parent, smaller than the new one; -1: no parent; -2: only
- *                            look up the key.
+ * static_type_index          an unused index below 128, or -1 to allocate an index.
+ * type_depth                 type_depth of the parent type + 1.
+ * num_child_slots            number of indices to reserve directly after the new index for
+ *                            descendants, so that an instance test is a range check.
+ * child_slots_can_overflow   0: all descendants must fit into the reserved indices; non-zero:
+ *                            further descendants get other indices, but only if the value of the
+ *                            parent is non-zero, too.
+ * parent_type_index          index of the parent type, smaller than the new index; -1: no parent;
+ *                            -2: only look up the key.
  * Returns: the index of the type; -2 if parent_type_index is -2 and the key is unknown.
  * Fails: fatal if the arguments contradict each other.     Threads: registration. */
 TVM_FFI_DLL int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key,
@@ -767,46 +780,47 @@ TVM_FFI_DLL int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key,
 
 /* Return the registered description of a type.
  *
- * type_index   an index that is registered.
+ * type_index   the index of a registered type.
  * Returns: borrowed, valid until the process ends; never NULL.
  * Fails: fatal for an index that is not registered.     Threads: any, after registration. */
 TVM_FFI_DLL const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index) TVM_FFI_ATTRIBUTE_PURE;
 
 /* Add a field to a type.
  *
- * type_index   a registered type.
- * info         borrowed until the call returns; strings are copied; a Function setter and (with
- *              HasDefault) the default are retained.
- * Fails: InternalError if the type has a field of that name.     Threads: registration. */
+ * type_index   the index of a registered type.
+ * info         borrowed until the call returns.  Strings are copied.  A setter that is a Function
+ *              is retained, and so is the default if the flag HasDefault is set.
+ * Fails: InternalError if the type already has a field of that name.
+ * Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo* info);
 
 /* Add a method to a type.
  *
- * type_index   a registered type.
+ * type_index   the index of a registered type.
  * info         borrowed until the call returns; strings are copied, the Function is retained.
  * Fails: InternalError if the type is not registered.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info);
 
 /* Set the metadata of a type.
  *
- * type_index   a registered type.
+ * type_index   the index of a registered type.
  * metadata     borrowed until the call returns; copied.
  * Fails: RuntimeError if the type already has metadata.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata);
 
 /* Set the value of a type in an attribute column.
  *
- * type_index   need not be a registered type; kTVMFFINone: only create the column.
+ * type_index   index of a type, registered or not; kTVMFFINone: only create the column.
  * attr_name    copied.
- * attr_value   a view; the column stores it converted to an owned value.
+ * attr_value   a view; the column stores it as an owned value, see TVMFFIAnyViewToOwnedAny.
  * Fails: RuntimeError if the type already has the attribute.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray* attr_name,
                                        const TVMFFIAny* attr_value);
 
-/* Return the column of an attribute, or NULL if it does not exist.
+/* Return the column of an attribute, or NULL if the column does not exist.
  *
  * attr_name   borrowed until the call returns.
- * Returns: borrowed, valid until the process ends; its content is updated in place.
+ * Returns: borrowed, valid until the process ends; registration updates the column in place.
  * Fails: fatal.     Threads: any, after registration. */
 TVM_FFI_DLL const TVMFFITypeAttrColumn* TVMFFIGetTypeAttrColumn(const TVMFFIByteArray* attr_name);
 
@@ -821,22 +835,24 @@ TVM_FFI_DLL int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* me
 
 /* ---- One-time slots -------------------------------------------------------------------------- */
 
-/* Initialize a global pointer slot exactly once, even if several threads ask for it.
+/* Initialize a global pointer slot exactly once, even if several threads call this function.
  *
  * handle_addr   the slot; NULL in it means "not initialized".
- * init_func     called if the slot is empty, while other threads that ask for the same slot wait;
- *               stores a pointer that is not NULL in *result and returns 0, or returns another
- *               code.  May initialize other slots and load libraries.
+ * init_func     called if the slot is empty, while other threads that need the same slot wait.
+ *               init_func either stores a pointer that is not NULL in *result and returns 0, or
+ *               returns a non-zero code.  init_func may initialize other slots and load libraries.
  * Fails: RuntimeError if init_func succeeds with NULL; a non-zero code of init_func is returned
  *        unchanged and the slot stays empty.
  * Threads: any. */
 TVM_FFI_DLL int TVMFFIHandleInitOnce(void** handle_addr, int (*init_func)(void** result));
 
-/* Empty a slot of TVMFFIHandleInitOnce.
+/* Set a pointer slot of TVMFFIHandleInitOnce to NULL and pass the previous pointer to
+ * deinit_func.
  *
  * handle_addr   the slot; set to NULL atomically.
- * deinit_func   called with the previous pointer unless it was NULL; its code is returned.
- * Fails: with the code of deinit_func.     Threads: any. */
+ * deinit_func   called with the previous pointer unless that was NULL; the result of deinit_func is
+ *               returned.
+ * Fails: with the non-zero code of deinit_func.     Threads: any. */
 TVM_FFI_DLL int TVMFFIHandleDeinitOnce(void** handle_addr, int (*deinit_func)(void* handle));
 
 #ifdef __cplusplus
@@ -856,7 +872,7 @@ TVM_FFI_DLL int TVMFFIHandleDeinitOnce(void** handle_addr, int (*deinit_func)(vo
 #define TVM_FFI_ACCESSOR_ static inline
 #define TVM_FFI_CAST_(Type, value) ((Type)(value))
 #endif
-/* Address of the cell of an object, which follows the 24-byte header. */
+/* Address of the cell of an object: the C struct that follows the 24-byte header. */
 #define TVM_FFI_CELL_(Cell, obj) \
   TVM_FFI_CAST_(Cell*, TVM_FFI_CAST_(void*, TVM_FFI_CAST_(TVMFFIObject*, obj) + 1))
 
@@ -865,7 +881,7 @@ TVM_FFI_ACCESSOR_ int32_t TVMFFIObjectGetTypeIndex(TVMFFIObjectHandle obj) {
   return TVM_FFI_CAST_(const TVMFFIObject*, obj)->type_index;
 }
 
-/* Return the content of a SmallStr or SmallBytes; it points into *value. */
+/* Return the content of a SmallStr or SmallBytes; the data pointer points into *value. */
 TVM_FFI_ACCESSOR_ TVMFFIByteArray TVMFFISmallBytesGetContentByteArray(const TVMFFIAny* value) {
   TVMFFIByteArray content;
   content.data = value->v_bytes;
@@ -873,37 +889,38 @@ TVM_FFI_ACCESSOR_ TVMFFIByteArray TVMFFISmallBytesGetContentByteArray(const TVMF
   return content;
 }
 
-/* Return the cell of a Str or Bytes. */
+/* Return the cell (content after the object header) of a Str or Bytes. */
 TVM_FFI_ACCESSOR_ TVMFFIByteArray* TVMFFIBytesGetByteArrayPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIByteArray, obj);
 }
 
-/* Return the cell of an Error. */
+/* Return the cell (fields after the object header) of an Error. */
 TVM_FFI_ACCESSOR_ TVMFFIErrorCell* TVMFFIErrorGetCellPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIErrorCell, obj);
 }
 
-/* Return the cell of a Function. */
+/* Return the cell (fields after the object header) of a Function. */
 TVM_FFI_ACCESSOR_ TVMFFIFunctionCell* TVMFFIFunctionGetCellPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIFunctionCell, obj);
 }
 
-/* Return the cell of an OpaquePyObject. */
+/* Return the cell (field after the object header) of an OpaquePyObject. */
 TVM_FFI_ACCESSOR_ TVMFFIOpaqueObjectCell* TVMFFIOpaqueObjectGetCellPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIOpaqueObjectCell, obj);
 }
 
-/* Return the cell of a Shape. */
+/* Return the cell (fields after the object header) of a Shape. */
 TVM_FFI_ACCESSOR_ TVMFFIShapeCell* TVMFFIShapeGetCellPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(TVMFFIShapeCell, obj);
 }
 
-/* Return the DLTensor of a Tensor. */
+/* Return the DLTensor of a Tensor, which follows the object header. */
 TVM_FFI_ACCESSOR_ DLTensor* TVMFFITensorGetDLTensorPtr(TVMFFIObjectHandle obj) {
   return TVM_FFI_CELL_(DLTensor, obj);
 }
 
-/* Return a DLDevice from two integers; C++ has no implicit conversion to DLDeviceType. */
+/* Return a DLDevice from two integers.  C++ code needs this function because C++ has no implicit
+ * conversion from int32_t to DLDeviceType. */
 TVM_FFI_ACCESSOR_ DLDevice TVMFFIDLDeviceFromIntPair(int32_t device_type, int32_t device_id) {
   DLDevice device;
   device.device_type = TVM_FFI_CAST_(DLDeviceType, device_type);

@@ -9,8 +9,8 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Name of a device type in `name:index`.  If kDeviceNames has several names for a type, the first
-// one is printed.
+// Name of a device type in a device string `name:index`.  If kDeviceNames has several names for a
+// type, the first one is printed.
 struct DeviceName {
   std::string_view text;
   DLDeviceType type;
@@ -57,7 +57,7 @@ struct DeviceTraits : PlainValueTraits<DeviceTraits<T>, T> {
   static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_device; }
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_device;
-    // The type depends on T, so that only files that convert a device instantiate the string
+    // The type `Text` depends on T, so that only files that convert a device instantiate the string
     // traits.
     using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
     std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);

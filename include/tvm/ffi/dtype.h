@@ -117,7 +117,8 @@ struct DataTypeTraits : PlainValueTraits<DataTypeTraits<T>, T> {
   // Throws ValueError for a string that is not the name of a dtype.
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_dtype;
-    // The type depends on T, so that only files that convert a dtype instantiate the string traits.
+    // The type `Text` depends on T, so that only files that convert a dtype instantiate the string
+    // traits.
     using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
     std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
     if (!text.has_value()) return std::nullopt;

@@ -26,8 +26,8 @@ class EnumObj : public Object {
   EnumObj(int64_t int_index, String str_index)
       : _int_index(int_index), _str_index(std::move(str_index)) {}
 
-  // Returns the instance of an enumeration with this index.  Cls is its object class or reference
-  // class.  Throws ValueError if no instance has the index.
+  // Returns the instance of an enumeration with this index.  Cls is the object class or the
+  // reference class of the enumeration.  Throws ValueError if no instance has the index.
   template <typename Cls>
   static auto _GetByIntIndex(int64_t index);
   template <typename Cls>

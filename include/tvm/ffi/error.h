@@ -91,7 +91,7 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
   std::string message() const { return std::string(ViewOf(get()->message)); }
   // Returns the backtrace, most recent call first.
   std::string backtrace() const { return std::string(ViewOf(get()->backtrace)); }
-  // Members are templates where that saves compile time: only files that use them instantiate them.
+  // Some members are templates to save compile time: only files that use a template instantiate it.
   template <typename T = Error>
   std::optional<T> cause_chain() const {
     return Retained<T>(get()->cause_chain);
@@ -100,7 +100,7 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
   std::optional<T> extra_context() const {
     return Retained<T>(get()->extra_context);
   }
-  // Replaces or extends the backtrace; `update_mode` is a TVMFFIBacktraceUpdateMode.
+  // Replaces or extends the backtrace, as `update_mode` (a TVMFFIBacktraceUpdateMode) selects.
   void UpdateBacktrace(const TVMFFIByteArray* backtrace, int32_t update_mode) {
     ErrorObj* error = static_cast<ErrorObj*>(get_mutable());
     error->update_backtrace(detail::ObjectUnsafe::GetHeader(error), backtrace, update_mode);
@@ -167,7 +167,8 @@ inline Error EnvErrorAlreadySet() {
 namespace detail {
 
 // Takes the pending error out of the thread's error slot and returns it.  If a call failed but the
-// slot is empty, the host language has a pending exception: returns EnvErrorAlreadySet().
+// slot is empty, the host language has a pending exception; the function then returns
+// EnvErrorAlreadySet().
 inline Error MoveFromSafeCallRaised() {
   TVMFFIObjectHandle raised = nullptr;
   TVMFFIErrorMoveFromRaised(&raised);
@@ -232,8 +233,8 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
 template <bool log>
 class TVM_FFI_HIDDEN ErrorThrower {
  public:
-  // A constructor lets the macro use parentheses instead of braces: a comma between braces would
-  // separate macro arguments if TVM_FFI_THROW is itself an argument of a macro.
+  // A constructor lets the macro use parentheses instead of braces, because a comma between braces
+  // would separate macro arguments if TVM_FFI_THROW is itself an argument of a macro.
   ErrorThrower(const char* kind, const TVMFFIByteArray* backtrace)
       : kind_(kind), backtrace_(backtrace) {}
 
@@ -243,7 +244,8 @@ class TVM_FFI_HIDDEN ErrorThrower {
     if constexpr (log) std::fprintf(stderr, "%s", error.FullMessage().c_str());
     throw error;
   }
-  // Overload for messages whose last `<<` is a user's operator<<, which returns a std::ostream.
+  // Overload for messages whose last `<<` is a user-defined operator<<.  Such an operator returns a
+  // std::ostream.
   template <typename Char, typename CharTraits>
   [[noreturn]] void operator<<=(std::basic_ostream<Char, CharTraits>& message) {
     if (const MessageStream* text = MessageStream::Under(message)) *this <<= *text;
@@ -255,8 +257,8 @@ class TVM_FFI_HIDDEN ErrorThrower {
   const TVMFFIByteArray* backtrace_;
 };
 
-// Collects a message in stream() and throws the error in the destructor.  It exists for other
-// source code; the macros below do not use it.
+// Collects a message in stream() and throws the error in the destructor.  This class exists for
+// source code outside these headers; the macros below do not use it.
 template <typename Text>
 class TVM_FFI_HIDDEN ErrorBuilderWith {
   // The types depend on Text, so that only files that use this class instantiate them.
@@ -386,10 +388,10 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 
 // ---- Checks -----------------------------------------------------------------------------------
 // The check macros are statements that can be the branch of an `if` with an `else`.  The expansion
-// ends in a string literal, so a use may append another literal or `<< value`.
+// ends in a string literal, so code that uses a macro may append another literal or `<< value`.
 
-// TVM_FFI_CHECK(x > 0, ValueError) << "text"; throws an error of this kind if the condition is
-// false.
+// TVM_FFI_CHECK(x > 0, ValueError) << "text"; throws an Error of kind ValueError if the condition
+// is false.
 #define TVM_FFI_CHECK(cond, ErrorKind) \
   TVM_FFI_PREDICT_TRUE(cond)           \
   ? static_cast<void>(0) : TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond ") is false: "

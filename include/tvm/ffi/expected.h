@@ -257,7 +257,8 @@ class TVM_FFI_HIDDEN UnexpectedMaker {
     frame << "  File \"" << file_ << "\", line " << line_ << ", in " << function_ << "\n";
     return Unexpected<Error>(MakeError(kind_, message.view(), frame.view()));
   }
-  // Overload for messages whose last `<<` is a user's operator<<, which returns a std::ostream.
+  // Overload for messages whose last `<<` is a user-defined operator<<.  Such an operator returns a
+  // std::ostream.
   template <typename Char, typename CharTraits>
   Unexpected<Error> operator<<=(std::basic_ostream<Char, CharTraits>& message) const {
     if (const MessageStream* text = MessageStream::Under(message)) return *this <<= *text;
@@ -271,8 +272,8 @@ class TVM_FFI_HIDDEN UnexpectedMaker {
   const char* function_;
 };
 
-// Collects a message with << and converts to Unexpected or Expected.  It exists for other source
-// code; the macros below do not use it.
+// Collects a message with << and converts to Unexpected or Expected.  This class exists for source
+// code outside these headers; the macros below do not use it.
 class TVM_FFI_HIDDEN UnexpectedBuilder {
  public:
   UnexpectedBuilder(const char* kind, const char* file, int line, const char* function)

@@ -12,8 +12,8 @@
 #include <tvm/ffi/signature_detail.h>
 
 // TVM_FFI_SAFE_CALL_BEGIN() ... TVM_FFI_SAFE_CALL_END() enclose the body of a function with the C
-// calling convention: it returns 0 at the end, and -1 with a pending error if an exception is
-// thrown.
+// calling convention.  The function returns 0 at the end of the body, and -1 with a pending error
+// if an exception is thrown.
 #define TVM_FFI_SAFE_CALL_BEGIN() \
   try {                           \
   (void)0
@@ -54,7 +54,8 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
   static constexpr int32_t _type_index = kTVMFFIFunction;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIFunction, FunctionObj, Object)
 
-  // Calls the function, through its C++ entry if it has one.  *result must not own a reference.
+  // Calls the function, through its C++ entry (cpp_call) if that is not null.  *result must not own
+  // a reference.
   void CallPacked(const AnyView* args, int32_t num_args, Any* result) const {
     if (TVM_FFI_PREDICT_TRUE(cpp_call != nullptr)) {
       reinterpret_cast<FCall>(cpp_call)(this, args, num_args, result);
@@ -62,8 +63,8 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
       detail::CheckSafeCall(CallSafely(args, num_args, result));
     }
   }
-  // Calls the C entry and returns its status.  If that is not 0, the error is pending in the
-  // thread's error slot.
+  // Calls the C entry (safe_call) and returns its status.  If the status is not 0, the error is
+  // pending in the thread's error slot.
   int CallSafely(const AnyView* args, int32_t num_args, Any* result) const {
     return safe_call(detail::ObjectUnsafe::GetHeader(this),
                      reinterpret_cast<const TVMFFIAny*>(args), num_args,
@@ -74,7 +75,7 @@ class FunctionObj : public Object, public TVMFFIFunctionCell {
   FunctionObj() : TVMFFIFunctionCell{} {}
 };
 
-// The borrowed arguments of a packed call.
+// The borrowed arguments of a packed call: a pointer to an array of AnyViews, and their number.
 class PackedArgs {
  public:
   PackedArgs(const AnyView* data, int32_t size) : data_(data), size_(size) {}
@@ -84,7 +85,7 @@ class PackedArgs {
   PackedArgs Slice(int begin, int end = -1) const {
     return PackedArgs(data_ + begin, (end == -1 ? size_ : end) - begin);
   }
-  // Fills `data` with views of `args`, which must outlive them.
+  // Stores views of `args` in `data`.  The arguments must outlive the views.
   template <typename... Args>
   static void Fill(AnyView* data, Args&&... args) {
     [[maybe_unused]] size_t i = 0;
@@ -113,7 +114,8 @@ std::conditional_t<view_is_new_object_v<T>, Any, T&&> OwnArgument(T&& arg) {
   return static_cast<std::conditional_t<view_is_new_object_v<T>, Any, T&&>>(std::forward<T>(arg));
 }
 
-// Size of the argument array: C++ arrays have at least one element.
+// Returns the size of the argument array for `count` arguments.  It is at least 1, because a C++
+// array must have an element.
 constexpr size_t ArraySize(size_t count) { return count > 0 ? count : 1; }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowResultInUse() {
@@ -121,13 +123,13 @@ constexpr size_t ArraySize(size_t count) { return count > 0 ? count : 1; }
              std::string_view("the result slot of a call must not hold an object on entry"));
 }
 
-// True if a packed callable overwrites the bytes of its result slot, without releasing an object
-// that the slot holds.
+// True if a packed callable (a C++ callable that receives its arguments as AnyViews) overwrites the
+// bytes of its result slot, without releasing an object that the slot holds.
 template <typename TCallable>
 inline constexpr bool overwrites_result_v = false;
 
 // Calls a function with a temporary result slot, because *rv holds an object on entry.  *rv keeps
-// the object until the call returns: an argument may be a view of it.
+// that object until the call returns, because an argument may be a view of the object.
 TVM_FFI_FAILURE_ inline void CallWithNewResult(FunctionObj::FCall call, const FunctionObj* self,
                                                const AnyView* args, int32_t num_args, Any* rv) {
   Any result;
@@ -135,7 +137,7 @@ TVM_FFI_FAILURE_ inline void CallWithNewResult(FunctionObj::FCall call, const Fu
   *rv = std::move(result);
 }
 
-// A FunctionObj that contains a packed callable.
+// A FunctionObj that contains a packed callable, which receives its arguments as AnyViews.
 template <typename TCallable>
 class FunctionObjImpl : public FunctionObj {
  public:
@@ -195,7 +197,7 @@ inline constexpr bool overwrites_result_v<TypedCallable<F>> =
     !std::is_void_v<typename FunctionInfo<F>::RetType>;
 
 // A function object may capture another one, so function objects can be nested deeply.  Callables
-// with a trivial destructor cannot: they own no references.
+// with a trivial destructor own no references, so they cannot be nested.
 template <typename TCallable>
 struct NestsDeeply<FunctionObjImpl<TCallable>, void>
     : std::bool_constant<!std::is_trivially_destructible_v<TCallable>> {};
@@ -411,8 +413,8 @@ class TypedFunction<R(Args...)> {
   using IfCallable =
       std::enable_if_t<std::is_invocable_r_v<R, F&, Args...> && !std::is_base_of_v<ObjectRef, F> &&
                        !std::is_same_v<F, TypedFunction>>;
-  // Callable with the signature R(Args...) that calls an F, whose parameter and result types may
-  // differ.
+  // Callable with the signature R(Args...) that calls an F.  The parameter and result types of F
+  // may differ from Args and R.
   template <typename F>
   struct Adapter {
     mutable F callable;
@@ -520,9 +522,9 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
                              tvm_ffi_exported, #ExportName, args, num_args, result));              \
                          return 0)
 
-// Defines one ExportRow in a section.  The variable is not const, because rows with and without
-// relocated addresses share the section.  It is aligned, because a compiler may otherwise leave
-// gaps between rows.
+// Defines one ExportRow (description of an exported symbol) in a section of the library.  The
+// variable is not const, because rows with and without relocated addresses share the section.  It
+// is aligned, because a compiler may otherwise leave gaps between rows.
 #ifdef __ELF__
 #define TVM_FFI_EXPORT_ROW_IN_(Section, Name, Kind, Text)                                  \
   __attribute__((used, aligned(8), section(Section))) static ::tvm::ffi::detail::ExportRow \
@@ -566,8 +568,8 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 #define TVM_FFI_LEVEL_                   \
   TVM_FFI_QUOTED_(TVM_FFI_VERSION_MAJOR) \
   "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_MINOR) "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_PATCH)
-// The row with the ABI level of these headers is in a separate section, because Clang does not add
-// rows to a section that a precompiled header has begun.
+// The ExportRow with the ABI level of these headers is in a separate section, because Clang does
+// not add rows to a section that a precompiled header has begun.
 TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_headers", "", "abi", TVM_FFI_LEVEL_)
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add); exports the symbol __tvm_ffi_add, which every
 // language can call.

@@ -43,9 +43,9 @@ struct TypeSchemaImpl {
 
 using TypeTextFunction = std::string (*)();
 
-// Name or JSON schema of a parameter type.  If `text` is not nullptr, it is the name, or the type
-// key in the schema.  Otherwise put(out, compute, quote) writes the name or schema; `quote` is
-// nullptr for names.
+// Name or JSON schema of a parameter type.  If `text` is not nullptr, it is the name of the type
+// and also the type key in the schema.  If `text` is nullptr, put(out, compute, quote) writes the
+// name (`quote` is nullptr) or the schema (`quote` is the quotation mark to write).
 struct TypeName {
   const char* text;
   void (*put)(MessageStream* out, TypeTextFunction compute, const char* quote);
@@ -67,8 +67,8 @@ constexpr TypeName NameOf() {
   }
 }
 
-// Names of the parameter types, then of the result type.  Hidden: otherwise all libraries in a
-// process would use the table of the library that was loaded first.
+// Names of the parameter types, then of the result type.  The table has hidden visibility, because
+// otherwise all libraries in a process would use the table of the library that was loaded first.
 template <typename R, typename... Args>
 TVM_FFI_HIDDEN inline constexpr TypeName kSignatureNames[] = {NameOf<Args>()..., NameOf<R>()};
 
@@ -103,8 +103,8 @@ TVM_FFI_FAILURE_ inline void FormatSignature(const Signature& signature, Message
 // To save compile time, each exported function has only a table of TypeNames, and the code that
 // formats these tables as JSON is compiled once per library.
 
-// Quotation marks of JSON strings: in a JSON text, and in a JSON text that is the content of a JSON
-// string.
+// Quotation marks of JSON strings: kQuote for JSON text, kQuoteInString for JSON text that is the
+// content of another JSON string.
 inline constexpr const char* kQuote = "\"";
 inline constexpr const char* kQuoteInString = "\\\"";
 
@@ -245,8 +245,9 @@ struct CallSite {
   const Signature* signature;
 };
 
-// Throws TypeError.  If `found` is not nullptr, it is the type of argument `index`, which does not
-// match; otherwise `index` is the number of arguments, which does not match.
+// Throws TypeError for a call that does not match the signature.  If `found` is not nullptr,
+// argument `index` has the wrong type, and *found is the name of its actual type.  If `found` is
+// nullptr, the number of arguments, `index`, is wrong.
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCallMismatch(CallSite site, int index,
                                                             const std::string_view* found) {
   const Signature& signature = *site.signature;
@@ -266,7 +267,7 @@ struct CallSite {
   ThrowError("TypeError", text);
 }
 
-// Throws TypeError; the message has the type key of the actual value.
+// Throws TypeError; the message contains the type key of the actual value.
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTypeMismatch(const TVMFFIAny* arg, int index,
                                                             CallSite site) {
   const TVMFFIByteArray& key = TVMFFIGetTypeInfo(arg->type_index)->type_key;
@@ -281,8 +282,8 @@ struct CallSite {
   ThrowCallMismatch(site, index, &found);
 }
 
-// Converts one argument to T; throws TypeError if that fails.  A library has one instantiation per
-// T.
+// Converts one argument to T; throws TypeError if the conversion fails.  A library has one
+// instantiation of this function per type T.
 template <typename T>
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -340,8 +341,8 @@ struct ArgumentReader {
   }
 };
 
-// An argument that converts itself to T when a parameter is initialized with it, for user code that
-// unpacks arguments itself.
+// An argument that converts implicitly to T when it initializes a parameter of type T.  For user
+// code that unpacks the arguments of a packed call without TypedCallable.
 template <typename T>
 class ArgValueWithContext {
  public:

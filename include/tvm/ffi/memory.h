@@ -76,12 +76,13 @@ class ObjAllocatorBase {
   }
 
  private:
-  // Must be called before the object is constructed.  If no other call separates Object() from
-  // Finish(), compilers drop the zeros that Object() writes, because Finish() overwrites them.
+  // Returns the type index of class T.  Must be called before the object is constructed.  If no
+  // other call separates Object() from Finish(), compilers drop the zeros that Object() writes,
+  // because Finish() overwrites them.
   template <typename T>
   static int32_t TypeIndexOf() {
     int32_t type_index = T::RuntimeTypeIndex();
-    // The static initialization of the file may not have set the type's index yet.
+    // The index is 0 if the static initialization of the file has not set it yet.
     if (TVM_FFI_PREDICT_FALSE(type_index == 0)) type_index = T::_GetOrAllocRuntimeTypeIndex();
     return type_index;
   }

@@ -21,8 +21,9 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Function table of a std::ostream that writes to a message.  After a MessageStream has created it,
-// the std::ostream also formats numbers, because a manipulator may have changed their format.
+// Function table of a std::ostream that writes to a message.  After a MessageStream has created
+// this std::ostream, the std::ostream also formats numbers, because a manipulator may have changed
+// the number format.
 struct MessageOstream {
   void (*destroy)(MessageOstream* self);
   void (*put_bool)(MessageOstream* self, bool value);
@@ -80,7 +81,7 @@ class TVM_FFI_HIDDEN MessageStream {
     std::free(data_);
   }
 
-  // Appends formatted text like printf; manipulators do not apply.
+  // Appends text that is formatted like printf; stream manipulators have no effect on the text.
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE TVM_FFI_PRINTF_(2, 3) void Print(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -120,7 +121,7 @@ class TVM_FFI_HIDDEN MessageStream {
 #endif
     return buffer != nullptr ? buffer->message : nullptr;
   }
-  // Appends text; manipulators do not apply.
+  // Appends text; stream manipulators have no effect on the text.
   MessageStream& write(const char* data, std::ptrdiff_t size) {
     return Append(data, static_cast<size_t>(size));
   }
@@ -250,8 +251,8 @@ class TVM_FFI_HIDDEN MessageStream {
     capacity_ = capacity;
   }
 
-  // Memory from malloc: the code of std::string would be compiled into every file with a failure
-  // path.
+  // The buffer is memory from malloc, because the code of std::string would be compiled into every
+  // file with a failure path.
   char* data_{nullptr};
   size_t size_{0};
   size_t capacity_{0};
@@ -272,7 +273,7 @@ struct MessageStream::OstreamOverText : MessageOstream {
       if (c != Streambuf::traits_type::eof()) message->Append(&text, 1);
       return Streambuf::traits_type::not_eof(c);
     }
-    // Type std::streamsize, which <iosfwd> need not declare.
+    // The type std::streamsize, computed because <iosfwd> need not declare it.
     using Size = decltype(std::declval<Ostream&>().width());
     Size xsputn(const char* data, Size size) override {
       message->Append(data, static_cast<size_t>(size));

@@ -51,8 +51,8 @@ inline void AcquireReleasedWrites([[maybe_unused]] TVMFFIObject* object) {
 #endif
 }
 
-// Runs the deleter after the last strong reference was released; `before` is the counter before
-// that release.
+// Runs the deleter after the last strong reference was released; `before` is the value of the
+// reference counter before that release.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void DropLastStrong(TVMFFIObject* object, uint64_t before) {
   AcquireReleasedWrites(object);
   if (object->deleter == nullptr) return;
@@ -139,7 +139,7 @@ inline bool RuntimeTypeIndexMatch(int32_t actual, int32_t target) {
 // Throws TypeError "Cannot treat type `from` as type `to`".  Defined in error.h.
 [[noreturn]] TVM_FFI_HIDDEN inline void ThrowCannotTreat(const std::string& from,
                                                          const std::string& to);
-// Throws InternalError.  Defined in error.h.
+// Throws InternalError for a null reference to the type with this key.  Defined in error.h.
 [[noreturn]] TVM_FFI_HIDDEN inline void ThrowNullReference(const char* type_key);
 
 struct ObjectUnsafe;
@@ -204,7 +204,7 @@ inline constexpr bool is_qualified_object_v =
     (std::is_const_v<T> || std::is_volatile_v<T>) && is_object_subclass_v<std::remove_cv_t<T>>;
 }  // namespace detail
 
-// Smart pointer that owns one strong reference, or null.
+// Smart pointer that owns one strong reference or is null.
 template <typename T>
 class ObjectPtr {
  public:
@@ -256,7 +256,7 @@ class ObjectPtr {
 
  private:
   explicit ObjectPtr(Object* data) : data_(data) { Retain(); }
-  // Valid because the header is the first member of Object.
+  // The cast is valid because the header is the first member of Object.
   TVMFFIObject* Header() const { return reinterpret_cast<TVMFFIObject*>(data_); }
   void Retain() const {
     if (data_ != nullptr) detail::IncRef(Header());
@@ -383,8 +383,8 @@ class ObjectRef {
     if (!defined() || !data_->IsInstance<ObjectType>()) return nullptr;
     return static_cast<const ObjectType*>(get());
   }
-  // Return the reference as a RefType; if it is not one, `as` returns std::nullopt and
-  // `as_or_throw` throws TypeError.
+  // Return the reference as a RefType.  If the object is not an instance of RefType, `as` returns
+  // std::nullopt and `as_or_throw` throws TypeError.
   template <typename RefType, typename = std::enable_if_t<std::is_base_of_v<ObjectRef, RefType>>,
             int = 0>
   std::optional<RefType> as() const&;

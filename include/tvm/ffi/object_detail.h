@@ -16,12 +16,13 @@ struct ObjectUnsafe {
   static TVMFFIObject* GetHeader(const Object* object) {
     return const_cast<TVMFFIObject*>(&object->header_);
   }
-  // Returns the header of the TVMFFICustomAllocator that allocated the object; C++ objects do not
-  // have one.
+  // Returns the TVMFFIObjectAllocHeader that directly precedes the memory of the object.  Only
+  // objects whose memory a TVMFFICustomAllocator allocated have this header; make_object does not
+  // write it.
   static TVMFFIObjectAllocHeader* GetObjectAllocHeaderFromPtr(void* object) {
     return static_cast<TVMFFIObjectAllocHeader*>(object) - 1;
   }
-  // Returns the offset of the header within a Class.
+  // Returns the offset in bytes of the object header within an instance of Class.
   template <typename Class>
   static int64_t GetObjectOffsetToSubclass() {
     const Class* probe = reinterpret_cast<const Class*>(uintptr_t{64});
@@ -130,8 +131,8 @@ bool HoldsInstance(const TVMFFIAny* value) {
 
 // ---- Conversion traits ------------------------------------------------------------------------
 
-// Default traits of reference classes.  A specialization that derives from them can replace just
-// CheckAnyStrict, because TryCastFromAnyView calls the replacement.
+// Default traits of reference classes.  A specialization that derives from them may replace
+// CheckAnyStrict alone, because TryCastFromAnyView calls the replacement.
 template <typename RefType>
 struct ObjectRefTypeTraitsBase : TypeTraitsBase {
   using ContainerType = typename RefType::ContainerType;
@@ -372,8 +373,8 @@ struct ObjectPtrEqual {
 
 namespace detail {
 
-// Registers ObjectType with `static_type_index`, or with a new index if that is -1; returns the
-// index.
+// Registers ObjectType and returns its type index: `static_type_index`, or a newly allocated index
+// if `static_type_index` is -1.
 template <typename ObjectType, typename ParentType>
 int32_t RegisterObjectType(int32_t static_type_index) {
   static_assert(!ParentType::_type_final, "the parent class is declared final");
@@ -390,9 +391,9 @@ int32_t RegisterObjectType(int32_t static_type_index) {
                                    ParentType::_GetOrAllocRuntimeTypeIndex());
 }
 
-// Returns the type index that *index caches, after registering the type on first use.  *index is
-// not a static variable with a guard, because JIT linkers do not support guards; concurrent callers
-// register the same index.
+// Returns the type index of ObjectType.  The first call registers the type and caches the index in
+// *index.  Concurrent first calls are harmless, because all of them get the same index.  A static
+// variable with a computed initializer would need a guard, which JIT linkers do not support.
 template <typename ObjectType, typename ParentType>
 int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
   int32_t known = __atomic_load_n(index, __ATOMIC_ACQUIRE);

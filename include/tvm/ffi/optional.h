@@ -68,7 +68,7 @@ template <typename U>
 inline constexpr bool is_optional_operand_v<std::optional<U>> = false;
 
 // True if a T can be compared with a U. optional_equals_v does not test a U that is an Optional,
-// because the operators of that Optional may in turn test this one.
+// because the operators of that Optional may in turn evaluate equals_v.
 template <typename T, typename U, typename = void>
 inline constexpr bool equals_v = false;
 template <typename T, typename U>

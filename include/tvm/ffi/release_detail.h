@@ -22,7 +22,8 @@ class TVM_FFI_HIDDEN NestedRelease {
  public:
   using Deleter = void (*)(void* object, int flags);
 
-  // Calls the deleter: usually immediately, or later if many releases are nested on this thread.
+  // Calls the deleter of an object: usually immediately, but later if many releases are nested on
+  // this thread.
   static void Release(void* object, int flags, Deleter deleter) {
     __atomic_load_n(&release_, __ATOMIC_RELAXED)(object, flags, deleter);
   }
@@ -46,12 +47,14 @@ class TVM_FFI_HIDDEN NestedRelease {
     found(object, flags, deleter);
   }
 
-  // Initialized statically with FindAndRelease; the first call replaces it with the runtime's
-  // function.
+  // Function that releases an object.  The static initializer is FindAndRelease; its first call
+  // replaces this pointer with the runtime's release function, or with ReleaseRecursively if the
+  // runtime has none.
   static inline Function release_ = FindAndRelease;
 };
 
-// True if the class has a member type NestsDeeply_: objects of the class may be deeply nested.
+// True if the class has a member type NestsDeeply_, which states that its objects may be deeply
+// nested.
 template <typename T, typename = void>
 struct NestsDeeply : std::false_type {};
 template <typename T>

@@ -8,8 +8,8 @@
 namespace tvm {
 namespace ffi {
 
-// An argument whose object the callee may move out, which sets the reference to null.  A packed
-// call passes the address of the object pointer (kTVMFFIObjectRValueRef).
+// An argument whose object the callee may move out.  The move sets the caller's reference to null.
+// A packed call passes the address of the object pointer (kTVMFFIObjectRValueRef).
 template <typename RefType>
 class RValueRef {
  public:
@@ -24,7 +24,7 @@ class RValueRef {
   }
 
  private:
-  // Mutable, so that the callee can move the object out of a const argument.
+  // The member is mutable, so that the callee can move the object out of a const argument.
   mutable ObjectPtr<Object> data_;
   template <typename, typename>
   friend struct TypeTraits;

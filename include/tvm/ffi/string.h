@@ -45,7 +45,7 @@ class StringObj : public BytesObjBase {
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIStr, StringObj, Object)
 };
 
-// Object that owns a std::string instead of a copy of its bytes.
+// Str or Bytes object that owns a std::string instead of a copy of its bytes.
 template <typename Base>
 class BytesObjStdImpl : public Base {
  public:
@@ -83,7 +83,8 @@ inline void MakeHeapText(int32_t heap_index, const char* data, size_t size, TVMF
 
 constexpr size_t kSmallTextSize = 7;  // bytes that fit into a value without a heap object
 
-// Stores a string or bytes value in *out, which must not hold a reference.
+// Stores a string or bytes value in *out.  *out must not own a reference, because its previous
+// content is not released.
 inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, size_t size,
                      TVMFFIAny* out) {
   if (size > kSmallTextSize) return MakeHeapText(heap_index, data, size, out);
@@ -92,7 +93,7 @@ inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, 
   if (size > 0) std::memcpy(out->v_bytes, data, size);
 }
 
-// Sets the bits in `difference` in which the two 16-byte blocks differ.
+// Sets each bit of *difference that differs between the two 16-byte blocks.
 inline void AddDifference(Block16* difference, const char* lhs, const char* rhs) {
   Block16 l;
   Block16 r;
@@ -101,8 +102,8 @@ inline void AddDifference(Block16* difference, const char* lhs, const char* rhs)
   *difference |= l ^ r;
 }
 
-// Returns true if two memory blocks of `size` bytes are equal.  Most strings are short: comparing
-// overlapping 16-byte blocks is faster than a call of memcmp in the C library.
+// Returns true if two memory blocks of `size` bytes are equal.  Most strings are short; for them,
+// comparing overlapping 16-byte blocks is faster than a call of memcmp in the C library.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool SameBytes(const void* lhs, const void* rhs,
                                                        size_t size) {
   if (size < 16 || size > 64) return size == 0 || std::memcmp(lhs, rhs, size) == 0;
@@ -156,7 +157,8 @@ class BytesBaseCell {
     return IsHeap() ? *TVMFFIBytesGetByteArrayPtr(data_.v_obj)
                     : TVMFFISmallBytesGetContentByteArray(&data_);
   }
-  // Returns true if both cells have the same content; both must be strings or both must be bytes.
+  // Returns true if both values have the same content.  Both must be strings, or both must be
+  // bytes.
   bool Equals(const BytesBaseCell& other) const {
     if (IsHeap() && other.IsHeap()) {
       const TVMFFIByteArray* lhs = TVMFFIBytesGetByteArrayPtr(data_.v_obj);
@@ -173,7 +175,8 @@ class BytesBaseCell {
     CopyPayload(&data_, other.data_);
     CopyPayload(&other.data_, data);
   }
-  // Moves a std::string into a heap object; the cell must be empty.
+  // Moves a std::string into a new heap object, which becomes the value.  The previous value must
+  // be empty.
   template <typename HeapObject>
   void Adopt(std::string&& text) {
     TVMFFIObject* object = ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(
@@ -233,7 +236,8 @@ class Bytes {
   void swap(Bytes& other) noexcept { data_.swap(other.data_); }
   operator std::string() const { return std::string(data(), size()); }  // NOLINT(*)
 
-  // Compares by char, which may be signed, then by length; returns -1, 0 or 1.
+  // Returns -1, 0 or 1.  Compares the bytes as type char, which is signed on some platforms, then
+  // the lengths.
   static int memncmp(const char* lhs, const char* rhs, size_t lhs_count, size_t rhs_count) {
     for (size_t i = 0; i < lhs_count && i < rhs_count; ++i) {
       if (lhs[i] != rhs[i]) return lhs[i] < rhs[i] ? -1 : 1;

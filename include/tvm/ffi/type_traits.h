@@ -192,8 +192,8 @@ struct NullTraits : PlainValueTraits<NullTraits<T>, T> {
 template <>
 struct TypeTraits<std::nullptr_t> : detail::NullTraits<std::nullptr_t> {};
 
-// A bool to which integers do not convert; for use as a fallback type in the traits of a reference
-// class.
+// A bool parameter type that accepts only Bool values, not integers; for use as a fallback type in
+// the traits of a reference class.
 class StrictBool {
  public:
   StrictBool(bool value) : value_(value) {}  // NOLINT(*)
@@ -340,7 +340,8 @@ struct FallbackOnlyTraitsBase : TypeTraitsBase {
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     return TryFallbackTypes<Fallback...>(src);
   }
-  // Same as TryCastFromAnyView, but for other fallback types, which a derived class may try first.
+  // Same as TryCastFromAnyView, but for a given list of fallback types.  A derived class may pass
+  // types that are to be tried first.
   template <typename... Types>
   static std::optional<T> TryFallbackTypes(const TVMFFIAny* src) {
     std::optional<T> result;
