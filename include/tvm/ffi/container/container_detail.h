@@ -79,8 +79,8 @@ inline constexpr bool converts_without_user_code_v =
     std::is_arithmetic_v<T> || std::is_same_v<T, Any> || std::is_same_v<T, String> ||
     std::is_same_v<T, Bytes>;
 
-// Type of the element from which a T is converted: a reference to the stored element, or an owned
-// copy if user code may run during the conversion and change the container.
+// Type of the variable that holds an element during its conversion to T: a reference to the stored
+// element, or an owned copy if the conversion may run user code that changes the container.
 template <typename T>
 using ElementToConvert = std::conditional_t<converts_without_user_code_v<T>, const Any&, Any>;
 

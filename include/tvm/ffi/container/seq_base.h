@@ -39,7 +39,8 @@ namespace detail {
 
 }  // namespace detail
 
-// Common base of ArrayObj and ListObj: the sequence cell and operations on its elements.
+// Common base of ArrayObj and ListObj: the TVMFFISeqCell (the fields after the object header) and
+// operations on its elements.
 class SeqBaseObj : public Object, protected TVMFFISeqCell {
  public:
   using NestsDeeply_ = void;  // see release_detail.h
@@ -86,7 +87,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   template <typename Iter>
   void InitRange(int64_t start, Iter first, Iter last) {
     using Traits = std::iterator_traits<Iter>;
-    // The reference type of std::vector<bool> is a proxy, which an Any cannot be made from.
+    // Convert to the value type first: an Any cannot be constructed from the proxy that
+    // std::vector<bool> uses as reference type.
     using Item = std::conditional_t<std::is_constructible_v<Any, typename Traits::reference>,
                                     typename Traits::reference, typename Traits::value_type>;
     for (Any* slot = MutableBegin() + start; first != last; ++first) {
@@ -123,8 +125,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   void insert(int64_t i, Iter first, Iter last) {
     int64_t old_size = TVMFFISeqCell::size;
     CheckPosition(i);
-    // The range may be part of this sequence, so append its elements first and then rotate them
-    // into position i.
+    // Append the elements first and then rotate them to position i, because the range may be part
+    // of this sequence.
     InitRange(old_size, first, last);
     ReverseRange(i, old_size);
     ReverseRange(old_size, TVMFFISeqCell::size);

@@ -50,7 +50,7 @@ class SeqRef : public ObjectRef {
   }
   void insert(iterator position, const T& item) {
     int64_t i = position - begin();
-    Any value(item);  // a copy, because the item may be an element
+    Any value(item);  // a copy, because the item may be an element of this sequence
     Write(1, "insert", [&](auto* s) { s->insert(i, std::move(value)); });
   }
   template <typename Iter>

@@ -45,7 +45,7 @@ class Variant {
   const T* as() const {
     return data_.template as<T>();
   }
-  // Return the value, converted to T.  Fails: TypeError if it does not convert.
+  // Return the value, converted to T.  Fails: TypeError if the value does not convert to T.
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
   T get() const& {
     return data_.template cast<T>();

@@ -78,8 +78,8 @@ class UnchangedOr {
   }
   // Returns the new value.  Only valid if IsUnchanged() is false.
   T ValueUnchecked() && { return detail::AnyUnsafe::MoveFromAnyAfterCheck<T>(std::move(data_)); }
-  // Return the result as a U, which may be another UnchangedOr, without a conversion.  If it is not
-  // a U, as() returns std::nullopt and as_or_throw() throws TypeError.
+  // Return the result as a U without a conversion; U may be another UnchangedOr.  If the result is
+  // not a U, as() returns std::nullopt and as_or_throw() throws TypeError.
   template <typename U>
   std::optional<U> as() && {
     if (!detail::AnyUnsafe::CheckAnyStrict<U>(data_)) return std::nullopt;

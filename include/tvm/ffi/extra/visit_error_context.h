@@ -18,7 +18,7 @@ namespace ffi {
 // Object to which a VisitErrorContext refers.
 class VisitErrorContextObj : public Object {
  public:
-  List<ObjectRef> reverse_visit_pattern;   // the failed object first, the root last
+  List<ObjectRef> reverse_visit_pattern;   // from the object that failed to the root
   Optional<ObjectRef> prev_error_context;  // the error's previous extra_context
 
   static constexpr bool _type_mutable = true;
@@ -81,8 +81,8 @@ TVM_FFI_FAILURE_ inline void UpdateVisitErrorContext(Error& error, AnyView node)
   UpdateVisitErrorContext(error, node.as_or_throw<ObjectRef>());
 }
 
-// Appends `node`, whose visit failed, to the error's context, unless it is already the last entry.
-// If that fails for lack of memory, the error is not changed.
+// Appends `node`, the object whose visit failed, to the error's context, unless `node` is already
+// the last object in the context.  If memory is exhausted, the error is not changed.
 TVM_FFI_FAILURE_ inline void RecordFailedNode(Error error, AnyView node) noexcept {
   if (node.type_index() < kTVMFFIStaticObjectBegin) return;
   try {
@@ -112,8 +112,8 @@ struct TVM_FFI_HIDDEN VisitErrorThrower {
 }  // namespace ffi
 }  // namespace tvm
 
-// Enclose code that visits `node`, an object reference.  An error propagates, with `node` added to
-// its context.
+// Enclose code that visits `node`, an object reference.  An error that leaves this code has `node`
+// in its context.
 #define TVM_FFI_VISIT_BEGIN() try {
 #define TVM_FFI_VISIT_END(node)                                               \
   }                                                                           \

@@ -35,7 +35,8 @@ inline EnumState GetOrMakeEnumState(int32_t type_index) {
       ObjectUnsafe::ObjectPtrFromUnowned<Object>(value.CopyToTVMFFIAny().v_obj));
 }
 
-// Adds an enumeration instance to `state`, under its integer index and its string index.
+// Adds an enumeration instance to `state`; lookups by its integer index and by its string index
+// find the instance afterwards.
 inline void AddEnumInstance(int32_t type_index, const EnumState& state, const ObjectRef& entry,
                             int64_t int_index, const String& str_index) {
   if (state->indexes.count(int_index) != 0 || state->indexes.count(str_index) != 0) {

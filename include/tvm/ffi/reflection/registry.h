@@ -114,8 +114,8 @@ class ObjectDef {
   }
   ObjectDef(const ObjectDef&) = delete;
   ObjectDef& operator=(const ObjectDef&) = delete;
-  // Registers the derived attributes; the registration may throw.  It is skipped if the statement
-  // ends because a member function has thrown an exception.
+  // Registers the attributes that follow from the class; this may throw.  Registers nothing if a
+  // member function has thrown an exception and the object is destroyed for this reason.
   ~ObjectDef() noexcept(false) {
     if (std::uncaught_exceptions() == exceptions_before_) RegisterDerivedAttrs();
   }
@@ -212,7 +212,7 @@ class ObjectDef {
   }
 
   int32_t type_index_;
-  bool has_init_ = false;  // a constructor is registered, or init(false) disabled it
+  bool has_init_ = false;  // a constructor is registered, or init(false) disables the automatic one
 
  private:
   template <typename Extra>

@@ -12,17 +12,18 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
-// Base class of field and method traits.  A trait is a trailing argument of def() with a member
-// function Apply(FieldInfoBuilder*), Apply(MethodInfoBuilder*) or both.
+// Base class of traits: options of a field or method.  A trait is a trailing argument of def() with
+// a member function Apply(FieldInfoBuilder*), Apply(MethodInfoBuilder*) or both.
 struct InfoTrait {};
 
 using _MetadataType = std::vector<std::pair<String, Any>>;
 
-// TVMFFIFieldInfo of a field that is being registered, plus the entries of its metadata.
+// The TVMFFIFieldInfo of a field during its registration, and the entries of the field's metadata.
 struct FieldInfoBuilder : TVMFFIFieldInfo {
   _MetadataType metadata_;
 };
-// TVMFFIMethodInfo of a method that is being registered, plus the entries of its metadata.
+// The TVMFFIMethodInfo of a method during its registration, and the entries of the method's
+// metadata.
 struct MethodInfoBuilder : TVMFFIMethodInfo {
   _MetadataType metadata_;
 };
@@ -339,7 +340,7 @@ template <typename... Args>
 inline detail::OverloadCast<Args...> overload_cast{};
 inline constexpr auto const_ = std::true_type{};
 
-// Returns the offset of a member from the object's header, in bytes.
+// Returns the offset of a data member in bytes, relative to the object's header.
 template <typename Class, typename T>
 int64_t GetFieldByteOffsetToObject(T Class::* member) {
   // `probe` is used only to compute an offset and is never dereferenced.

@@ -24,7 +24,8 @@ namespace tvm {
 namespace ffi {
 inline namespace TVM_FFI_CUBIN_API_VARIANT_ {
 
-// A kernel of a CubinModule, which must outlive the kernel.  A moved-from kernel is empty.
+// A kernel of a CubinModule.  The module must outlive the kernel.  A moved-from object has no
+// kernel.
 class CubinKernel {
  public:
   // Fails: RuntimeError if the library has no kernel of this name.
@@ -38,9 +39,9 @@ class CubinKernel {
     return *this;
   }
 
-  // Launches the kernel.  `args` contains the address of each argument; the arguments are copied
-  // before the call returns.  The result is the status of the launch; a later CUDA call reports
-  // errors of the kernel.
+  // Launches the kernel and returns the status of the launch.  `args` contains the address of each
+  // argument; the arguments are copied before the call returns.  Errors during the execution of the
+  // kernel are reported by a later CUDA call.
   cuda_api::ResultType Launch(void** args, dim3 grid, dim3 block, cuda_api::StreamHandle stream,
                               uint32_t dyn_smem_bytes = 0) const {
     return cuda_api::LaunchKernel(kernel_, args, grid, block, stream, dyn_smem_bytes);
@@ -72,7 +73,7 @@ class CubinKernel {
   cuda_api::KernelHandle kernel_ = nullptr;
 };
 
-// A loaded device image, which the destructor unloads.  A moved-from module is empty.
+// A loaded device image.  The destructor unloads the image.  A moved-from object has no image.
 class CubinModule {
  public:
   // Load a device image: a cubin, a fatbin, or NUL-terminated PTX.  Fails: RuntimeError if CUDA

@@ -9,7 +9,8 @@
 
 #include <cuda_runtime.h>
 
-// 1: driver API, needs -lcuda.  0: runtime API, which can load cubins since CUDA 12.8.
+// 1: use the driver API, which needs -lcuda.  0: use the runtime API, which needs CUDA 12.8 or
+// later.
 #ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 #if CUDART_VERSION >= 12080
 #define TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API 0
@@ -18,8 +19,9 @@
 #endif
 #endif
 
-// An inline namespace contains everything that depends on the variant.  It gives the two variants
-// different symbols, so that a program can contain code compiled with either.
+// An inline namespace contains everything that depends on the API (driver or runtime).  The
+// namespace gives the two variants different symbols, so that one program can contain code compiled
+// for the driver API and code compiled for the runtime API.
 #if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 #include <tvm/ffi/extra/cuda/internal/driver_api.h>
 #define TVM_FFI_CUBIN_API_VARIANT_ driver_api
