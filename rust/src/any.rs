@@ -56,7 +56,7 @@ impl Any {
         Self { raw }
     }
 
-    /// Return the value as a C struct, whose object the caller must release.
+    /// Return the value as a C struct. The caller must release the object that the struct contains.
     pub fn into_raw(self) -> TVMFFIAny {
         let raw = self.raw;
         std::mem::forget(self);
@@ -137,7 +137,8 @@ impl<'a> AnyView<'a> {
         self.resolved().type_index() == abi::kTVMFFINone
     }
 
-    /// Return the value; for a moved object (`kTVMFFIObjectRValueRef`), the object in its slot.
+    /// Return the value. If the value is a moved object (`kTVMFFIObjectRValueRef`, the address of a
+    /// slot that contains the object), return the object in the slot.
     pub(crate) fn resolved(self) -> Self {
         if self.raw.type_index != abi::kTVMFFIObjectRValueRef {
             return self;
@@ -181,7 +182,7 @@ impl<'a> AnyView<'a> {
 
     /// Return a copy of an owned value, with a new reference to its object.
     pub(crate) fn retained(&self) -> Any {
-        std::mem::forget(self.object()); // the copy owns this reference
+        std::mem::forget(self.object()); // the copy owns the new reference
         Any { raw: self.raw }
     }
 
@@ -228,7 +229,7 @@ impl<'a> AnyView<'a> {
         }
     }
 
-    /// Return the content of the string or bytes object in the value; None if it contains no
+    /// Return the bytes of the string or bytes object in the value; None if the value contains no
     /// object.
     fn object_content(&self) -> Option<&[u8]> {
         let handle = self.object_handle()?.cast::<abi::TVMFFIObject>();
@@ -236,7 +237,8 @@ impl<'a> AnyView<'a> {
         unsafe { Some(bytes_of(*handle.add(1).cast::<TVMFFIByteArray>())) }
     }
 
-    /// Return the content of a small string or small bytes, which is in the value itself.
+    /// Return the bytes of a small string or small bytes value (at most 7 bytes, stored in the
+    /// payload).
     fn small_content(&self) -> &[u8] {
         // SAFETY: all bytes of the payload are initialized; the length is limited to 7.
         unsafe {
@@ -245,7 +247,7 @@ impl<'a> AnyView<'a> {
         }
     }
 
-    /// Return the Python name of the value's type, as error messages use it.
+    /// Return the Python name of the value's type, for error messages.
     pub fn type_word(&self) -> String {
         let view = self.resolved();
         let index = view.type_index();

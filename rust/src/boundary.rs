@@ -18,8 +18,8 @@ pub(crate) fn guard(
     function: impl fmt::Display,
     body: impl FnOnce() -> Result<Any>,
 ) -> c_int {
-    // Unwind safe: after a panic, no code uses the state of this call, and types that share state
-    // between calls, such as Mutex, poison it.
+    // AssertUnwindSafe is correct: after a panic, no code uses the data of this call, and types
+    // that share data between calls, such as Mutex, become poisoned.
     let outcome = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(outcome) => outcome,
         Err(payload) => Err(panic_error(function, payload)),
@@ -48,10 +48,11 @@ fn panic_error(function: impl fmt::Display, payload: Box<dyn Payload + Send>) ->
     Error::runtime_error(text)
 }
 
-/// Drop a value without unwinding. If its destructor panics, the rest of the value leaks.
+/// Drop a value without unwinding. If the destructor of the value panics, the rest of the value
+/// leaks.
 pub(crate) fn guard_drop<T: ?Sized>(value: Box<T>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        std::mem::forget(payload); // its destructor may panic again
+        std::mem::forget(payload); // not dropped, because its destructor may panic again
     }
 }
 

@@ -24,7 +24,7 @@ use crate::parameter_type::{ParameterType, Sort};
 pub struct Mismatch {
     /// The error kind, such as `"TypeError"`.
     pub kind: &'static str,
-    /// The message: expected and actual value.
+    /// The message, which names the expected and the actual type or value.
     pub text: String,
 }
 
@@ -81,8 +81,8 @@ pub trait IntoAny {
 /// call.
 pub struct Argument<'a> {
     view: AnyView<'a>,
-    /// The owner of a temporary, from which `view` borrows; the value None if `view` is borrowed
-    /// from the caller.
+    /// The owner of the temporary from which `view` borrows; the value None if `view` borrows from
+    /// the caller.
     _owner: Any,
 }
 
@@ -113,7 +113,7 @@ pub trait IntoArgument<'a> {
     fn into_argument(self) -> Result<Argument<'a>>;
 }
 
-/// The return type of a function: an [`IntoAny`], or a `Result` of one.
+/// The return type of a function: a type `T` that implements [`IntoAny`], or a `Result<T>`.
 pub trait IntoResult {
     /// Convert to an owned ABI value.
     ///
@@ -134,7 +134,8 @@ impl<T: IntoAny, E: Into<Error>> IntoResult for std::result::Result<T, E> {
     }
 }
 
-/// Implement `IntoArgument` by converting the value to a temporary.
+/// Implement `IntoArgument`: convert the value to an owned ABI value that is released after the
+/// call.
 macro_rules! pass_by_value {
     ($($type:ty),* $(,)?) => {$(
         impl<'a> $crate::convert::IntoArgument<'a> for $type {

@@ -45,7 +45,7 @@ macro_rules! handle {
 }
 
 /// Implement the conversions to ABI values for a typed reference: a struct with the single field
-/// `object: ObjectRef`. The ABI value is that object.
+/// `object: ObjectRef`. The ABI value contains the object to which the field refers.
 macro_rules! passed_as_object {
     ($type:ident) => {
         impl $crate::convert::IntoAny for $type {

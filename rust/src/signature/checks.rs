@@ -175,8 +175,8 @@ fn check_range(bits: u32, is_signed: bool, got: i64) -> Result<(), Mismatch> {
     Err(Mismatch::value(format!("{got} does not fit {sign}int{bits}")))
 }
 
-/// Compare an extent or an integer argument with the value of its extent name; store the value at
-/// the first use of the name.
+/// Compare an extent or an integer argument with the value of its extent name. At the first use of
+/// the name, store the extent or argument as the value of the name.
 fn check_name(
     signature: &Signature,
     name: usize,
@@ -281,7 +281,8 @@ fn check_extents(
 
 // ---- Shared memory of tensor arguments -----------------------------------------------------------
 
-/// Refuse tensor arguments that share memory although a parameter type forbids it.
+/// Return an error if tensor arguments share memory although a parameter type forbids shared
+/// memory.
 ///
 /// The check compares address ranges, so it also refuses interleaved tensors without common
 /// elements.

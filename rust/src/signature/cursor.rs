@@ -31,7 +31,7 @@ pub(super) const fn refuse(parts: &[&str]) -> ! {
     }
 }
 
-/// Return true if two strings are equal. Unlike `==`, the function works in constants.
+/// Return true if two strings are equal. Unlike `==`, the function can be called in constants.
 pub(super) const fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {
@@ -110,12 +110,12 @@ impl Cursor {
         self.at >= self.text.len()
     }
 
-    /// Return the next byte; 0 at the end.
+    /// Return the byte at the position; 0 at the end of the text.
     pub const fn peek(&self) -> u8 {
         self.peek_at(0)
     }
 
-    /// Return the byte `count` bytes after the position; 0 after the end.
+    /// Return the byte at the distance `count` after the position; 0 after the end of the text.
     pub const fn peek_at(&self, count: usize) -> u8 {
         let bytes = self.text.as_bytes();
         if self.at + count < bytes.len() {
@@ -130,7 +130,7 @@ impl Cursor {
         *self = Self { text: self.text, at: self.at + count }.after_space();
     }
 
-    /// Advance past `byte` and return true if it is the next byte.
+    /// If `byte` is the next byte, advance past it and return true; otherwise return false.
     pub const fn accept(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == byte;
         if is_next {
