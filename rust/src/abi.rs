@@ -18,7 +18,7 @@ pub type TVMFFIObjectHandle = *mut c_void;
 pub type TVMFFIStreamHandle = *mut c_void;
 pub type DLDeviceType = i32;
 
-// ---- Enums as integer constants, because C may pass any number --------------------------------
+// ---- Enums as integer constants, because C may pass any number ---------------------------------
 
 macro_rules! constants {
     ($($group:ident: $type:ty { $($name:ident = $value:expr),* $(,)? })*) => {

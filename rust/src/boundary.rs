@@ -10,7 +10,8 @@ use crate::abi::TVMFFIAny;
 use crate::any::{Any, AnyView};
 use crate::error::{Error, Result};
 
-/// Run `body`; store its result, or make its error pending. Return the code for the C caller.
+/// Run `body` and return the code for the C caller. Store the result of `body` in `result`, or its
+/// error as the pending error of the thread.
 ///
 /// A panic becomes a RuntimeError with the message of the panic and the name `function`.
 pub(crate) fn guard(

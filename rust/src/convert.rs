@@ -190,8 +190,9 @@ impl<'a> AnyView<'a> {
     /// Convert the value to a Rust type, which may borrow the memory that the value points to.
     ///
     /// # Safety
-    /// While the result lives, no other code writes the memory that it reads, or accesses the
-    /// memory that it writes. Note that other arguments may share the memory.
+    /// While the result lives, no other code writes the memory that the result can read, or
+    /// accesses the memory that the result can write. Note that other arguments may share the
+    /// memory.
     ///
     /// # Errors
     /// TypeError or ValueError if the value does not convert to `T`.

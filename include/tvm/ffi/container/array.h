@@ -177,8 +177,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     *this = std::move(own);
   }
 
-  // Return one array with the elements of all arguments; each argument is a T or a range of T.  The
-  // misspelled name `Agregate` is part of the API.
+  // Return one array with the elements of all arguments in order; each argument is a T or a range
+  // of T.  The misspelled name `Agregate` is part of the API.
   template <typename... Args>
   static size_t CalcCapacity(const Args&... args) {
     return (CountOf(args) + ... + 0);
@@ -208,8 +208,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     }
     return GetArrayObj();
   }
-  // Initializes this array, which is null, with the first `count` elements of `from`.  The capacity
-  // suffices for all elements of `from`.
+  // Initializes this null array with a new ArrayObj that contains the first `count` elements of
+  // `from`.  The new ArrayObj has capacity for all elements of `from`.
   template <typename U>
   void InitPrefix(const Array<U>& from, int64_t count) {
     ObjectPtr<ArrayObj> array = ArrayObj::Empty(static_cast<int64_t>(from.size()));

@@ -28,7 +28,7 @@ class MapBaseObj : public Object {
   static_assert(std::is_standard_layout_v<KVType> && sizeof(KVType) == 32,
                 "the size of a pair is part of the binary contract");
 
-  // Iterator over the pairs.  Decrementing end() yields the last pair.
+  // Iterator over the pairs in the order of insertion.  `--end()` is an iterator at the last pair.
   class iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -110,14 +110,15 @@ class MapBaseObj : public Object {
   uint64_t IndexOf(const Any& key) const;
   KVType* PairAt(uint64_t index) const;
   void EraseIndex(uint64_t index);
-  // Inserts a pair, or replaces the value of its key.  Returns false if the table must grow first.
+  // Inserts a pair, or replaces the value if the table contains the key.  Returns false
+  // without an insertion if the table must grow first.
   bool TryPut(KVType* pair);
   // Destroys the pairs and frees the memory.
   void Release();
   // Returns the hash of a key.  `index` is the index of the key in the table, or kNoIndex if the
   // table does not contain the key.
   uint64_t HashOf(const Any& key, uint64_t index) const;
-  // Same as HashOf, but inlined into the search functions.
+  // Same as HashOf, but inlined into its callers, the search functions.
   TVM_FFI_INLINE uint64_t HashInLine(const Any& key, uint64_t index) const {
     return AnyHash::Combine(key,
                             [&](const TVMFFIAny* hook) { return CallHashHook(hook, key, index); });

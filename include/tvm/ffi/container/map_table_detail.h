@@ -40,7 +40,7 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 
 }  // namespace detail
 
-// ---- Hooks of keys ----------------------------------------------------------------------------
+// ---- Hash and equality hooks of keys ----------------------------------------------------------
 
 // Detects whether a table changes while the hash or equality hook of a key's type runs.  Owns
 // references to both keys, so that no other object is allocated at their addresses, and to the
@@ -65,8 +65,8 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
   }
   const Any& key() const { return key_; }
   const Any& lookup_key() const { return lookup_key_; }
-  // Checks the table after the call of a hook.  Fails: RuntimeError if the table changed or the
-  // lookup key was released.
+  // Called after a hook has returned.  Fails: RuntimeError if the hook changed the table or
+  // released the lookup key.
   TVM_FFI_NO_INLINE void CheckUnchanged(const char* hook) const {
     if (HasChanged()) detail::ThrowMapChanged(hook);
     // LookupKey borrows the caller's key, so lookup_key_ may be the last reference to the key.
@@ -364,7 +364,8 @@ inline void DenseMapBaseObj::Unlink(uint64_t slot) {
   (entry->next == kNoSlot ? iter_list_tail_ : At(entry->next)->prev) = entry->prev;
 }
 
-// Links an entry that was copied to slot `to` with its neighbours in the insertion order.
+// Updates the list of insertion order after an entry was copied to slot `to`: links the neighbours
+// of the entry to that slot.
 inline void DenseMapBaseObj::RelinkNeighbours(uint64_t to) {
   Entry* entry = At(to);
   (entry->prev == kNoSlot ? iter_list_head_ : At(entry->prev)->next) = to;
@@ -381,7 +382,7 @@ inline void DenseMapBaseObj::SetNoTable() {
   iter_list_tail_ = kNoSlot;
 }
 
-// Allocates an empty slot array for an object that has none.
+// Allocates an empty slot array for a table object without a slot array.
 TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Allocate(uint64_t slots, uint32_t fib_shift) {
   uint64_t count = (slots + kBlockSlots - 1) / kBlockSlots;
   Block* blocks = new Block[count];
@@ -392,7 +393,7 @@ TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Allocate(uint64_t slots, uint32_t fib_s
   fib_shift_ = fib_shift;
 }
 
-// ---- Both layouts -----------------------------------------------------------------------------
+// ---- Small and dense layout -------------------------------------------------------------------
 
 inline uint64_t MapBaseObj::FirstIndex() const {
   return IsSmall() ? 0 : static_cast<const DenseMapBaseObj*>(this)->First();
@@ -520,8 +521,9 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
   return copy;
 }
 
-// Stores the hash of every pair in `relocations`.  The pairs are counted, because HookWatch does
-// not detect a hook that changes only the order of the pairs.
+// Stores the hash of every pair's key in `relocations`.  Counts the pairs and throws if their
+// number has changed, because HookWatch does not detect a hook that changes only the order of the
+// pairs.
 TVM_FFI_MAP_TABLE_ void MapUnsafe::HashAll(const MapBaseObj* from, Relocation* relocations) {
   uint64_t count = from->size_;
   uint64_t done = 0;

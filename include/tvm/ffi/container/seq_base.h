@@ -83,7 +83,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     MutableBegin()[i] = std::move(value);
   }
   void SetItemAfterCheck(int64_t i, Any value) { MutableBegin()[i] = std::move(value); }
-  // Appends the elements of [first, last); `start` is the current size.
+  // Appends the elements of the range [first, last).  `start` is the current size of the sequence.
   template <typename Iter>
   void InitRange(int64_t start, Iter first, Iter last) {
     using Traits = std::iterator_traits<Iter>;

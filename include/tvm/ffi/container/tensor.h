@@ -249,8 +249,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
 
   const DLTensor* GetDLTensorPtr() const { return get(); }
 
-  // Returns a tensor on the same memory with another shape and strides.  element_offset is relative
-  // to this tensor's first element.
+  // Returns a tensor on the same memory with another shape and strides.  element_offset is the
+  // distance, in elements, of the new first element from this tensor's first element.
   template <typename Offset = std::nullopt_t, typename Int = int64_t>
   Tensor as_strided(ShapeView shape, ShapeView strides,
                     Offset element_offset = std::nullopt) const {

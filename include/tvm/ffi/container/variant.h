@@ -62,7 +62,8 @@ class Variant {
   bool same_as(const Variant& other) const { return data_.same_as(other.data_); }
 
  private:
-  // Tag of the constructor that does not check `data`, which must be a value of one of the types V.
+  // Tag of the constructor that does not check its argument.  The caller guarantees that the
+  // argument is a value of one of the types V.
   struct Checked {};
   Variant(Checked, Any data) : data_(std::move(data)) {}
 

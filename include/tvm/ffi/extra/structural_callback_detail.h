@@ -139,7 +139,8 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
     }
   }
 
-  // Returns the first entry that accepts a value; nullptr if there is none.
+  // Returns the first pair whose type is the value's type or one of its ancestors; nullptr if the
+  // list contains no such pair.
   const Entry* Find(AnyView value) const {
     for (const Entry& entry : entries_) {
       if (IsInstance(value.type_index(), entry.type_index)) return &entry;
@@ -148,7 +149,8 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
   }
 
  private:
-  // Same as RuntimeTypeIndexMatch, but `target` may be an index without a registered type.
+  // Returns true if a value of the type index `actual` is an instance of the type `target`.  Same
+  // as RuntimeTypeIndexMatch, but `target` may be an index without a registered type.
   static bool IsInstance(int32_t actual, int32_t target) {
     if (actual == target || target == kTVMFFIAny) return true;
     if (target == kTVMFFIStr) return actual == kTVMFFISmallStr;

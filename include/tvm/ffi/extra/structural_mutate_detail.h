@@ -9,7 +9,8 @@
 namespace tvm {
 namespace ffi {
 
-// Mode of a mutation: it may change the object itself (kAllow) or must copy it (kDisallow).
+// Mode of a mutation: kAllow permits changing the object itself; kDisallow requires changing a copy
+// of the object.
 enum class InplaceMode : int { kDisallow = 0, kAllow = 1 };
 
 class StructuralMutatorObj;
@@ -29,7 +30,8 @@ struct StructuralMutatorVTable {
   // Same as mutate, but may change the object instead of a copy, because the caller has the only
   // reference to it.
   FStructuralMutateABI maybe_inplace_mutate;
-  // Returns the last value that var_remap_set stored for a variable; None if there is none.
+  // Returns the replacement that var_remap_set stored last for a variable; None if no replacement
+  // is stored.
   FStructuralVarRemapGet var_remap_get;
   // Stores the replacement of a variable; returns None.
   FStructuralVarRemapSet var_remap_set;
@@ -52,8 +54,9 @@ class StructuralMutatorObj : public Object {
   }
   Expected<UnchangedOr<Any>> MutateExpected(AnyView value,
                                             InplaceMode mode = InplaceMode::kDisallow);
-  // Mutates the children of a value, with its type's hook or field by field.  Mutator functions
-  // call this for the default recursion.  Values that are not objects are returned unchanged.
+  // Mutates the children of a value: calls the hook of the value's type, or mutates the fields of
+  // the value if the type has no hook.  Mutator functions call this function for the default
+  // recursion.  Values that are not objects are returned unchanged.
   Expected<UnchangedOr<Any>> DefaultMutateExpected(AnyView value,
                                                    InplaceMode mode = InplaceMode::kDisallow);
 

@@ -73,8 +73,8 @@ class StructuralVisitorObj : public Object {
   // Visit a value with this visitor's vtable.
   Optional<VisitInterrupt> Visit(AnyView value) { return VisitExpected(value).value(); }
   Expected<Optional<VisitInterrupt>> VisitExpected(AnyView value);
-  // Visits the children of a value, with its type's hook or field by field.  Visit functions call
-  // this for the default recursion.
+  // Visits the children of a value: calls the hook of the value's type, or visits the fields of the
+  // value if the type has no hook.  Visit functions call this function for the default recursion.
   Expected<Optional<VisitInterrupt>> DefaultVisitExpected(AnyView value);
 
   // Returns the definition region of the value that is being visited.

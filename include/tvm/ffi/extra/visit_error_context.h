@@ -40,11 +40,13 @@ class VisitErrorContext : public ObjectRef {
     return context->as<VisitErrorContext>();
   }
 
-  // Returns the access paths from `root` to the failed object that contain the context's objects in
-  // order, the root first.  A path may contain other objects between them, because a visit need not
-  // record every object.  There are several paths if the object is shared, and none if it is not
-  // reachable from `root`.  With allow_prefix, also returns incomplete paths: they contain at least
-  // the first of the context's objects, and the next one was not found below their end.
+  // Returns the access paths from `root` to the object that failed.  Each path contains all objects
+  // of the context, in order from the root to the failed object.  A path may contain further
+  // objects, because a visit need not record every object.  The array has several paths if the
+  // failed object is shared, and no paths if it is not reachable from `root`.  If allow_prefix is
+  // true, the array also has incomplete paths.  An incomplete path contains at least the first
+  // object of the context; the next object of the context was not found among the descendants of
+  // the path's last object.
   TVM_FFI_EXTRA_CXX_API static Array<reflection::AccessPath> FindAccessPaths(
       const ObjectRef& root, const VisitErrorContext& context, bool allow_prefix = false);
 

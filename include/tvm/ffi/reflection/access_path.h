@@ -75,7 +75,8 @@ inline bool AccessStepObj::StepEqual(const AccessStep& other) const {
 
 class AccessPath;
 
-// Object to which an AccessPath refers: a linked list from the last step to the root.
+// Object to which an AccessPath refers: a node of a linked list of steps, from the last step to the
+// root.
 class AccessPathObj : public Object {
  public:
   Optional<ObjectRef> parent;  // the AccessPath without the last step; empty at the root

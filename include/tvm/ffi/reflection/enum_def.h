@@ -24,8 +24,8 @@ inline EnumState GetOrMakeEnumState(int32_t type_index) {
     RegisterTypeAttr(type_index, type_attr::kEnumState.name, state);
     return state;
   }
-  // Call the function instead of reading EnumStateObj's static type index, because that index may
-  // not be initialized yet during static initialization.
+  // Get the type index by a function call.  During static initialization, the static type index of
+  // EnumStateObj may not be initialized yet.
   if (value.type_index() != EnumStateObj::_GetOrAllocRuntimeTypeIndex()) {
     TVM_FFI_THROW(TypeError) << "type attribute `" << type_attr::kEnumState.name << "` of `"
                              << TypeIndexToTypeKey(type_index)

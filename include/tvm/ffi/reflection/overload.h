@@ -36,7 +36,7 @@ class OverloadBase : public Object {
   const Signature* signature = nullptr;
 };
 
-// Storage for one converted argument of a call.
+// Converts one argument of a call and stores the result for the call of the overload.
 template <typename T>
 class OverloadArgument {
  public:

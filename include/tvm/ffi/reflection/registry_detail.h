@@ -178,9 +178,10 @@ template <typename... Args>
 inline constexpr bool is_init_v<init<Args...>> = true;
 
 // Selects the overload whose parameters are Args, or else the only overload whose parameters begin
-// with Args.  const_ selects a const member function; it can be omitted if that is the only
-// overload with the parameters Args.  The operators are called on a non-const object, so overload
-// resolution prefers operators without qualifiers, then `const`, then `const volatile`.
+// with Args.  const_ selects a const member function; const_ can be omitted if the const member
+// function is the only overload with the parameters Args.  The call operators below differ in their
+// qualifiers (none, `const`, `const volatile`).  They are called on a non-const object, so overload
+// resolution prefers them in this order.
 template <typename... Args>
 struct OverloadCast {
   template <typename R>

@@ -28,7 +28,7 @@ inline namespace TVM_FFI_CUBIN_API_VARIANT_ {
 // kernel.
 class CubinKernel {
  public:
-  // Fails: RuntimeError if the library has no kernel of this name.
+  // Looks up a kernel by name.  Fails: RuntimeError if the library has no kernel of this name.
   CubinKernel(cuda_api::LibraryHandle library, const char* name) {
     cuda_api::ResultType status = cuda_api::GetKernel(&kernel_, library, name);
     if (TVM_FFI_PREDICT_FALSE(status != cuda_api::kSuccess)) ThrowNotFound(status, name);
@@ -96,10 +96,10 @@ class CubinModule {
   CubinKernel GetKernel(const char* name) const { return CubinKernel(library_, name); }
   CubinKernel operator[](const char* name) const { return CubinKernel(library_, name); }
 
-  // Returns a kernel that may use more dynamic shared memory than the default limit of 48 KiB:
-  // dynamic_smem_max bytes, or, if it is -1, the device's maximum minus the kernel's static shared
-  // memory.  Devices that do not support this much are ignored.  Fails: RuntimeError if no device
-  // supports it.
+  // Returns a kernel that may use more dynamic shared memory than the default limit of 48 KiB.  The
+  // new limit is dynamic_smem_max bytes, or, if dynamic_smem_max is -1, the device's maximum minus
+  // the kernel's static shared memory.  The limit is set on every device that supports it.  Fails:
+  // RuntimeError if no device supports the limit.
   CubinKernel GetKernelWithMaxDynamicSharedMemory(const char* name,
                                                   int64_t dynamic_smem_max = -1) const {
     CubinKernel kernel(library_, name);
