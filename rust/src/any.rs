@@ -127,7 +127,8 @@ impl<'a> AnyView<'a> {
         self.raw
     }
 
-    /// Return the type index, which selects the payload member or names the type of the object.
+    /// Return the type index. For a value without an object, the type index selects the payload
+    /// member; for an object, it identifies the type of the object.
     pub const fn type_index(&self) -> i32 {
         self.raw.type_index
     }
@@ -157,7 +158,8 @@ impl<'a> AnyView<'a> {
     /// Return an owned value: a new reference to the object, or a copy of a C string or byte array.
     ///
     /// # Errors
-    /// TypeError for a borrowed `DLTensor`, which has no owner; any error if memory is exhausted.
+    /// TypeError for a borrowed `DLTensor`, because a `DLTensor` has no owner; any error if memory
+    /// is exhausted.
     pub fn to_owned(&self) -> Result<Any> {
         let view = self.resolved();
         if view.type_index() == abi::kTVMFFIDLTensorPtr {

@@ -47,7 +47,8 @@ impl From<Mismatch> for Error {
     }
 }
 
-/// A type to which an argument can be converted; the result may borrow from the argument.
+/// A type to which an argument of a call can be converted. The result of the conversion may borrow
+/// from the argument.
 pub trait FromArgument<'a>: Sized {
     /// The description of the accepted arguments, which `export!` compares with the signature.
     const TYPE: ParameterType;
@@ -277,7 +278,7 @@ pub(crate) fn unsigned_in(argument: &AnyView<'_>) -> Option<u64> {
         return None;
     }
     let raw = view.raw();
-    // SAFETY: the value is a big integer, which owns its words.
+    // SAFETY: the value is a big integer object, and the object owns its words.
     let words = unsafe { bytes_of(abi::TVMFFIBigIntGetContentByteArray(&raw)) };
     let (low, high) = words.split_at_checked(8)?;
     (high.len() == 8 && high.iter().all(|byte| *byte == 0))

@@ -144,7 +144,7 @@ impl Error {
         }
     }
 
-    /// Return the backtrace: one line per frame, most recent call first; may be empty.
+    /// Return the backtrace: one line per call frame, most recent call first; may be empty.
     pub fn backtrace(&self) -> Cow<'_, str> {
         self.text(|cell| cell.backtrace)
     }

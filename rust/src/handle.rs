@@ -63,7 +63,8 @@ macro_rules! passed_as_object {
         $crate::convert::pass_by_value! { $type }
 
         impl $type {
-            /// Return the same reference as an `ObjectRef`, for an object of any type.
+            /// Return the reference as an `ObjectRef`, the type of references to objects of any
+            /// type.
             pub fn as_object(&self) -> &$crate::ObjectRef {
                 &self.object
             }

@@ -23,7 +23,8 @@ unsafe impl Sync for Module {}
 handle! { Module, kTVMFFIModule, "ffi.Module" }
 
 impl Module {
-    /// Load a library. Load only trusted files, because loading runs code of the library.
+    /// Load a library and return its module. Load only trusted files, because loading runs code of
+    /// the library.
     ///
     /// # Errors
     /// The error of the loader; ValueError for a path that is not valid UTF-8.

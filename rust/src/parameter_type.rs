@@ -77,8 +77,8 @@ impl ParameterType {
         Self::new(Sort::Other, name)
     }
 
-    /// Return the description of the type that accepts every value. Its access is `Cells`, because
-    /// the function may pass a tensor to code that writes it.
+    /// Return the description of the type that accepts every value. The access is `Cells`, because
+    /// the function may pass a tensor argument to code that writes the elements.
     pub const fn any() -> Self {
         Self { access: Access::Cells, ..Self::new(Sort::Any, "Any") }
     }

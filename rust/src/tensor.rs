@@ -212,7 +212,7 @@ impl Tensor {
             .expect("the DLTensor was checked")
     }
 
-    /// Return the same reference as an [`ObjectRef`], for an object of any type.
+    /// Return the reference as an [`ObjectRef`], the type of references to objects of any type.
     pub fn as_object(&self) -> &ObjectRef {
         &self.object
     }

@@ -35,8 +35,8 @@ pub struct TensorMut<'a> {
 
 /// A tensor borrowed for `'a` with read and write access to single elements.
 ///
-/// Other references may write the same elements, so one tensor can be both input and output of a
-/// function.
+/// Other references may write the same elements, so the input and the output of a function can be
+/// the same tensor.
 #[derive(Clone, Copy)]
 pub struct TensorCells<'a> {
     description: TensorDescription<'a>,

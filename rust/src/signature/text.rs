@@ -13,7 +13,7 @@ use crate::type_names::device_name;
 /// The largest alignment that a signature can declare, in bytes.
 const LARGEST_ALIGNMENT: i64 = 4096;
 
-/// Names that may precede a bracket in a type that is not a tensor.
+/// Type names, other than tensor types, that may be followed by a bracket.
 const GENERIC: [&str; 11] = [
     "Any", "Array", "Callable", "Dict", "List", "Map", "Optional", "Union", "dict", "list", "tuple",
 ];
@@ -160,7 +160,7 @@ const fn is_decimal(text: &str) -> bool {
     i > 0 && i == bytes.len()
 }
 
-/// Return true if both Rust and Python parse the text as a float.
+/// Return true if Rust and Python both parse the text as a float.
 const fn is_float(text: &str) -> bool {
     if same(text, "inf") || same(text, "nan") {
         return true;

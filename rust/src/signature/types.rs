@@ -96,7 +96,8 @@ pub enum Kind {
     Bytes,
     /// An address.
     Pointer,
-    /// A type that the Rust parameter type checks, such as `Any`, `Array[int]` or `dtype`.
+    /// A type that the conversion to the Rust parameter type checks, such as `Any`, `Array[int]` or
+    /// `dtype`.
     Other,
 }
 

@@ -50,8 +50,8 @@ class ConvertingIterator {
   bool operator!=(const Self& other) const { return iter_ != other.iter_; }
   bool operator<(const Self& other) const { return *this - other < 0; }
   // Iterators of containers that own their elements return const values, so that a TensorView can
-  // be constructed from `*it`.  TensorView accepts a const Tensor, but not a non-const temporary,
-  // which may be the only reference to the tensor.
+  // be constructed from `*it`.  TensorView accepts a const Tensor.  It refuses a non-const
+  // temporary, because the temporary may be the only reference to the tensor.
   const value_type operator*() const { return Converter::convert(*iter_); }
   value_type operator[](difference_type offset) const { return *(*this + offset); }
 

@@ -146,9 +146,10 @@ class MapBaseObj : public Object {
   friend struct detail::MapUnsafe;
 };
 
-// Small layout: an array of pairs, which normally follows the object in memory.  A Dict that grows
-// keeps its object and turns it into a DenseMapBaseObj.  Therefore the memory of a small table
-// suffices for that class, and its destructor checks the current layout.
+// Small layout: an array of pairs.  The array normally follows the object in memory.  A Dict that
+// grows keeps its object and turns it into a DenseMapBaseObj.  Therefore the memory of a small
+// table has room for a DenseMapBaseObj, and the destructor of a small table checks the current
+// layout.
 class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
  public:
   SmallMapBaseObj() = default;

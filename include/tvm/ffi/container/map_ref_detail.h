@@ -175,7 +175,7 @@ class MapRef : public ObjectRef {
   Self& self() { return static_cast<Self&>(*this); }
 };
 
-// True for the unordered maps of the standard library, whose header is not included here.
+// True for the unordered maps of the standard library.  Their header is not included here.
 template <typename T, typename K, typename V, typename Enable = void>
 inline constexpr bool is_hashed_map_v = false;
 template <typename T, typename K, typename V>

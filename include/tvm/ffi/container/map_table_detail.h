@@ -77,9 +77,9 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
 
  private:
   const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
-  // Returns true if the table changed since this HookWatch was constructed.  If table_ is the last
-  // strong reference, the caller's variable no longer refers to the table, which counts as a
-  // change.
+  // Returns true if the table changed since this HookWatch was constructed.  It also counts as a
+  // change if table_ is the last strong reference, because the caller's variable then no longer
+  // refers to the table.
   bool HasChanged() const {
     if (table_.use_count() == 1 || table_->data_ != data_ || table_->size_ != size_ ||
         table_->slots_ != slots_) {
@@ -245,8 +245,8 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
     uint64_t to;
     uint8_t meta;
   };
-  // Log of moved entries, for the rollback.  The array is allocated only for more than 16 entries,
-  // a chain length that occurs only if many keys collide.
+  // Log of moved entries, used to undo the moves if a later move fails.  The array is allocated
+  // only for more than 16 entries.  A chain is that long only if many keys collide.
   struct Moves {
     explicit Moves(uint64_t count)
         : items(count > std::size(inline_items) ? new Move[count] : inline_items) {}
@@ -496,8 +496,8 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::MakeForCount(int32_t type_in
 TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
                                                          int32_t type_index) {
   const DenseMapBaseObj* source = static_cast<const DenseMapBaseObj*>(from);
-  // A dense table whose pairs were moved to another table has no slots; its copy is an empty small
-  // table.
+  // A dense table whose pairs were moved to another table has no slots.  The copy of such a table
+  // is an empty small table.
   if (from->IsSmall() || from->slots_ == 0) {
     ObjectPtr<MapBaseObj> copy = MakeSmall(type_index, from->size_);
     for (const KVType& pair : *from) {

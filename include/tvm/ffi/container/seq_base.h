@@ -96,8 +96,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
       ++TVMFFISeqCell::size;
     }
   }
-  // Erased elements are destroyed after the sequence is consistent again, because a destructor may
-  // use the sequence.
+  // Erased elements are destroyed last, when the sequence is in a valid state, because a destructor
+  // may use the sequence.
   void erase(int64_t i) {
     CheckIndex(i);
     Any erased = std::move(MutableBegin()[i]);
@@ -143,7 +143,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   Any* MutableBegin() const { return static_cast<Any*>(data); }
   Any* MutableEnd() const { return MutableBegin() + TVMFFISeqCell::size; }
   void CheckIndex(int64_t i) const {
-    // The cast turns a negative index into a large one, so that one comparison checks both bounds.
+    // The cast converts a negative index to a large positive number, so that one comparison checks
+    // both bounds.
     if (TVM_FFI_PREDICT_FALSE(static_cast<uint64_t>(i) >= size())) {
       detail::ThrowIndexBounds(i, TVMFFISeqCell::size);
     }
@@ -153,7 +154,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     new (MutableEnd()) Any(std::forward<T>(value));
     ++TVMFFISeqCell::size;
   }
-  // Moves all elements as raw bytes to `target`, which must have capacity for them.
+  // Moves all elements as raw bytes to `target`.  The capacity of `target` must suffice for the
+  // elements.
   void MoveElementsTo(Any* target) {
     if (!empty()) std::memcpy(static_cast<void*>(target), data, size() * sizeof(Any));
     TVMFFISeqCell::size = 0;

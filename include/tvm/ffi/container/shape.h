@@ -40,7 +40,7 @@ class ShapeView {
     if (i < 0 || static_cast<size_t>(i) >= size()) detail::ThrowShapeIndex(i, size());
     return cell_.data[i];
   }
-  // Product of the extents, which is the number of elements; 1 for an empty shape.
+  // Returns the number of elements: the product of the extents, or 1 for an empty shape.
   int64_t Product() const {
     uint64_t product = 1;  // unsigned: if one extent is 0, the product of the others may overflow
     for (int64_t extent : *this) product *= static_cast<uint64_t>(extent);

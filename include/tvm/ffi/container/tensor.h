@@ -14,7 +14,7 @@
 namespace tvm {
 namespace ffi {
 
-// True if memory addresses of the device allow pointer arithmetic on the host.
+// Returns true if the host can do pointer arithmetic with memory addresses of the device.
 inline bool IsDirectAddressDevice(DLDevice device) {
   return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged ||
          device.device_type == kDLROCM || device.device_type == kDLROCMHost;
@@ -94,8 +94,8 @@ class TensorObj : public Object, public DLTensor {
   static constexpr int32_t _type_index = kTVMFFITensor;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFITensor, TensorObj, Object)
 
-  // Return a new DLPack managed tensor, which owns a reference to this object.  The caller owns the
-  // managed tensor and calls its deleter.
+  // Return a new DLPack managed tensor.  The managed tensor owns a reference to this object.  The
+  // caller owns the managed tensor and must call its deleter.
   DLManagedTensor* ToDLPack() const {
     DLManagedTensor* out;
     detail::CheckSafeCall(TVMFFITensorToDLPack(detail::ObjectUnsafe::GetHeader(this), &out));

@@ -32,7 +32,7 @@ class StlElements {
   explicit StlElements(const TVMFFIAny* src)
       : object_(ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(src->v_obj)) {}
   size_t size() const { return object_->size(); }
-  // Converts element i, which must exist.
+  // Converts element i.  The caller guarantees that the sequence has an element i.
   template <typename T>
   std::optional<T> Cast(size_t i) const {
     ElementToConvert<T> item = object_->begin()[i];

@@ -137,9 +137,9 @@ class TVM_FFI_HIDDEN StructuralMapDynEngine
             detail::MapTableCallback(callbacks, callbacks_with_region)) {}
 };
 
-// Calls the first callback that accepts a value; the callback does the recursion.  A callback takes
-// (value, StructuralMutatorObj*[, InplaceMode]), or a Parent* as second parameter, and returns a
-// result as for StructuralMapEngine.
+// Engine that replaces each value by the result of the first callback that accepts the value.  The
+// callback does the recursion.  A callback takes (value, StructuralMutatorObj*[, InplaceMode]), or
+// a Parent* as second parameter, and returns a result as for StructuralMapEngine.
 template <typename Parent, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>,
@@ -208,7 +208,7 @@ Any StructuralMap(Any root, Callbacks&&... callbacks) {
       .value();
 }
 
-// Same as StructuralMapExpected, for callbacks that do the recursion: see StructuralMutateEngine.
+// Same as StructuralMapExpected, but the callbacks do the recursion: see StructuralMutateEngine.
 template <typename... Callbacks>
 Expected<Any> StructuralMutateExpected(Any root, Callbacks&&... callbacks) {
   using Engine = StructuralMutateEngine<StructuralMapEngineBase, std::decay_t<Callbacks>...>;

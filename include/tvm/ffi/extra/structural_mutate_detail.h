@@ -60,9 +60,9 @@ class StructuralMutatorObj : public Object {
   Expected<UnchangedOr<Any>> DefaultMutateExpected(AnyView value,
                                                    InplaceMode mode = InplaceMode::kDisallow);
 
-  // Get or set the replacement of a variable or shared node, which applies to all its uses.  The
-  // replacement is None if it was not set, and Unchanged if the variable is not replaced.  Fails:
-  // TypeError if `var` is not an object.
+  // Get or set the replacement of a variable or shared node.  All uses of the variable or node get
+  // the same replacement.  The replacement is None if no replacement was set, and Unchanged if the
+  // variable stays as it is.  Fails: TypeError if `var` is not an object.
   Expected<Any> VarRemapGetExpected(AnyView var);
   Expected<void> VarRemapSetExpected(AnyView var, AnyView value);
 

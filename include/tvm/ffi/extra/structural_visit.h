@@ -203,8 +203,8 @@ class WalkResult : public Variant<VisitInterrupt, int> {
   static constexpr int kSkipTag = 1;
 
   static WalkResult Advance() { return WalkResult(kAdvanceTag); }
-  // Do not visit the children of the value.  Skip has no effect in post-order, where the children
-  // are visited before the callback is called.
+  // Do not visit the children of the value.  Skip has no effect in post-order, because the children
+  // are then visited before the callback is called.
   static WalkResult Skip() { return WalkResult(kSkipTag); }
   static WalkResult Interrupt(VisitInterrupt interrupt = VisitInterrupt()) {
     return WalkResult(std::move(interrupt));
@@ -399,7 +399,7 @@ Optional<VisitInterrupt> StructuralWalk(AnyView root, Callbacks&&... callbacks) 
   return StructuralWalkExpected<order>(root, std::forward<Callbacks>(callbacks)...).value();
 }
 
-// Same as StructuralWalkExpected, for callbacks that do the recursion: see StructuralVisitEngine.
+// Same as StructuralWalkExpected, but the callbacks do the recursion: see StructuralVisitEngine.
 template <typename... Callbacks>
 Expected<Optional<VisitInterrupt>> StructuralVisitExpected(AnyView root, Callbacks&&... callbacks) {
   using Engine = StructuralVisitEngine<StructuralVisitorObj, std::decay_t<Callbacks>...>;

@@ -127,8 +127,8 @@ inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const ch
   return method;
 }
 
-// Returns a method of a type as a Function; ancestors are not searched.  Fails: RuntimeError, which
-// names the type and the method, if the method does not exist.
+// Returns a method of a type as a Function; ancestors are not searched.  Fails: RuntimeError if the
+// method does not exist; the message names the type and the method.
 inline Function GetMethod(std::string_view type_key, const char* method_name) {
   const TVMFFIMethodInfo* method = GetMethodInfo(type_key, method_name);
   return AnyView::CopyFromTVMFFIAny(method->method).cast<Function>();
@@ -149,8 +149,8 @@ inline int CallFieldSetter(const TVMFFIFieldInfo* info, void* address, const TVM
   return status;
 }
 
-// Stores the field's default, which must exist, in the field at `address`.  Returns 0, or -1 with a
-// pending error.
+// Stores the field's default in the field at `address`.  The field must have a default.  Returns 0,
+// or -1 with a pending error.
 inline int CallFieldSetterToDefault(const TVMFFIFieldInfo* info, void* address) {
   const TVMFFIAny* value = &info->default_value_or_factory;
   if ((info->flags & kTVMFFIFieldFlagBitMaskDefaultFromFactory) == 0) {

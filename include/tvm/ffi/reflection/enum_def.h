@@ -16,7 +16,8 @@ namespace ffi {
 namespace reflection {
 namespace detail {
 
-// Returns the EnumState of an enumeration type, which lists its instances; creates it on first use.
+// Returns the EnumState (the list of instances) of an enumeration type; creates the EnumState on
+// first use.
 inline EnumState GetOrMakeEnumState(int32_t type_index) {
   AnyView value = TypeAttrColumn(type_attr::kEnumState)[type_index];
   if (value == nullptr) {

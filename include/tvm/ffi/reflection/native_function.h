@@ -122,8 +122,8 @@ class NativeFunctionView<R(Args...)> {
   // TVMFFIAny.
   using ABIType = TVMFFIAny (*)(Args...) noexcept;
 
-  // Returns a view of kFunction, which returns Expected<R> and does not throw, or returns R and may
-  // throw.
+  // Returns a view of kFunction.  kFunction either returns Expected<R> and does not throw, or
+  // returns R and may throw.
   template <auto kFunction>
   static NativeFunctionView FromNative() {
     TVMFFIAny cell;
@@ -132,7 +132,7 @@ class NativeFunctionView<R(Args...)> {
         reinterpret_cast<void*>(&detail::NativeAdapter<kFunction, R(Args...)>::Call));
     return NativeFunctionView(cell);
   }
-  // Borrows an ffi.Function, which must outlive the view.
+  // Borrows an ffi.Function.  The function must outlive the view.
   template <typename FResult, typename = std::enable_if_t<
                                   std::is_same_v<typename detail::HookResult<FResult>::type, R>>>
   NativeFunctionView(const TypedFunction<FResult(Args...)>& function) {  // NOLINT(*)

@@ -154,7 +154,8 @@ class ObjectDef {
     detail::RegisterTypeAttr(type_index_, type_attr::kInit.name, function);
     return *this;
   }
-  // Register a type attribute: a value, or a callable, which becomes a Function.
+  // Register a type attribute.  Its value is the given value, or a Function if the argument is a
+  // callable.
   template <typename T>
   ObjectDef& def_type_attr(const char* name, T&& value) {
     detail::RegisterTypeAttr(
@@ -249,7 +250,8 @@ class TypeAttrDef {
  public:
   TypeAttrDef() : type_index_(Class::_GetOrAllocRuntimeTypeIndex()) {}
 
-  // Register an attribute: a value, or a callable, which becomes a Function.
+  // Register an attribute.  Its value is the given value, or a Function if the argument is a
+  // callable.
   template <typename T>
   TypeAttrDef& def(const char* name, T&& value) {
     detail::RegisterTypeAttr(
@@ -273,8 +275,8 @@ class TypeAttrDef {
     const T converted(std::forward<Value>(value));
     return attr(key.name, converted);
   }
-  // Registers an attribute whose value is a native function, which callers call directly, without
-  // packed arguments.
+  // Registers an attribute whose value is a native function.  Callers call the native function
+  // directly, without packed arguments.
   template <auto kFunction, typename FType>
   TypeAttrDef& native_fn_attr(const AttrKey<NativeFunctionView<FType>>& key) {
     return attr(key.name, NativeFunctionView<FType>::template FromNative<kFunction>());

@@ -28,8 +28,8 @@ struct MethodInfoBuilder : TVMFFIMethodInfo {
   _MetadataType metadata_;
 };
 
-// Trait that adds entries to the metadata of a field or method; their values are int, bool or
-// string.
+// Trait that adds entries to the metadata of a field or method.  The value of an entry is an int, a
+// bool or a string.
 class Metadata : public InfoTrait {
  public:
   Metadata(std::initializer_list<std::pair<String, Any>> pairs) : pairs_(pairs) {}
@@ -311,8 +311,8 @@ void ApplyExtra(Builder* info, const Extra& extra) {
   }
 }
 
-// Returns the metadata of a field or method as JSON.  The caller points info->metadata to the
-// result, which must stay alive until registration.
+// Returns the metadata of a field or method as JSON.  The caller stores the address of the JSON
+// text in info->metadata, so the result must stay alive until the field or method is registered.
 template <typename Builder>
 TVM_FFI_COLD_CODE std::string FinishMetadata(Builder* info, const std::string& schema) {
   info->metadata_.insert(info->metadata_.begin(), {"type_schema", String(schema)});

@@ -87,7 +87,7 @@ class CubinModule {
     std::swap(library_, moved.library_);
     return *this;
   }
-  // The status of unloading is ignored, because unloading fails if CUDA was shut down before.
+  // Ignore the status of the call, because unloading fails if CUDA was shut down earlier.
   ~CubinModule() {
     if (library_ != nullptr) static_cast<void>(cuda_api::UnloadLibrary(library_));
   }

@@ -49,7 +49,7 @@ namespace ffi {
 namespace cuda_api {
 inline namespace TVM_FFI_CUBIN_API_VARIANT_ {
 
-using StreamHandle = ::cudaStream_t;  // the same type as CUstream
+using StreamHandle = ::cudaStream_t;  // the runtime API's name of CUstream
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowStatus(ResultType status,
                                                       const TVMFFIByteArray* backtrace) {
@@ -66,7 +66,7 @@ inline DeviceHandle GetDeviceHandle(int device_id) {
 }
 
 // Fills `config` for LaunchKernelEx.  If cluster_dim is greater than 1, `config` borrows
-// `attribute`, which must then outlive it.
+// `attribute`, so `attribute` must outlive `config`.
 inline ResultType ConstructLaunchConfig(KernelHandle, StreamHandle stream, uint32_t dyn_smem_bytes,
                                         dim3 grid, dim3 block, int cluster_dim,
                                         LaunchConfig& config, LaunchAttrType& attribute) {
