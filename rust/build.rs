@@ -23,7 +23,7 @@ fn main() {
     println!("cargo:rerun-if-env-changed=PATH");
     println!("cargo:rerun-if-changed=build.rs");
     if let Some(folder) = library_folder() {
-        // Cargo applies link arguments only to the tests and programs of this package.
+        // Cargo uses these linker arguments only for the tests and programs of this package.
         println!("cargo:rustc-link-arg=-L{folder}");
         println!("cargo:rustc-link-arg=-ltvm_ffi");
         println!("cargo:rustc-link-arg=-Wl,-rpath,{folder}");

@@ -9,7 +9,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The ABI level of these declarations.
+/// The ABI level (the release of the C ABI) of these declarations.
 pub const TVM_FFI_VERSION: (u32, u32, u32) = (0, 1, 16);
 /// The DLPack version of these declarations.
 pub const DLPACK_VERSION: (u32, u32) = (1, 3);
@@ -18,7 +18,7 @@ pub type TVMFFIObjectHandle = *mut c_void;
 pub type TVMFFIStreamHandle = *mut c_void;
 pub type DLDeviceType = i32;
 
-// ---- Enums, as constants: C may pass any number ------------------------------------------------
+// ---- Enums as integer constants, because C may pass any number ---------------------------------
 
 macro_rules! constants {
     ($($group:ident: $type:ty { $($name:ident = $value:expr),* $(,)? })*) => {

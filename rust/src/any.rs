@@ -56,7 +56,7 @@ impl Any {
         Self { raw }
     }
 
-    /// Return the value as a C struct, whose object the caller must release.
+    /// Return the value as a C struct. The caller must release the object that the struct contains.
     pub fn into_raw(self) -> TVMFFIAny {
         let raw = self.raw;
         std::mem::forget(self);
@@ -127,7 +127,8 @@ impl<'a> AnyView<'a> {
         self.raw
     }
 
-    /// Return the type index, which selects the payload member or names the type of the object.
+    /// Return the type index. For a value without an object, the type index selects the payload
+    /// member; for an object, it identifies the type of the object.
     pub const fn type_index(&self) -> i32 {
         self.raw.type_index
     }
@@ -137,7 +138,8 @@ impl<'a> AnyView<'a> {
         self.resolved().type_index() == abi::kTVMFFINone
     }
 
-    /// Return the value; for a moved object (`kTVMFFIObjectRValueRef`), the object in its slot.
+    /// Return the value. If the value is a moved object (`kTVMFFIObjectRValueRef`, the address of a
+    /// slot that contains the object), return the object in the slot.
     pub(crate) fn resolved(self) -> Self {
         if self.raw.type_index != abi::kTVMFFIObjectRValueRef {
             return self;
@@ -156,7 +158,8 @@ impl<'a> AnyView<'a> {
     /// Return an owned value: a new reference to the object, or a copy of a C string or byte array.
     ///
     /// # Errors
-    /// TypeError for a borrowed `DLTensor`, which has no owner; any error if memory is exhausted.
+    /// TypeError for a borrowed `DLTensor`, because a `DLTensor` has no owner; any error if memory
+    /// is exhausted.
     pub fn to_owned(&self) -> Result<Any> {
         let view = self.resolved();
         if view.type_index() == abi::kTVMFFIDLTensorPtr {
@@ -181,7 +184,7 @@ impl<'a> AnyView<'a> {
 
     /// Return a copy of an owned value, with a new reference to its object.
     pub(crate) fn retained(&self) -> Any {
-        std::mem::forget(self.object()); // the copy owns this reference
+        std::mem::forget(self.object()); // the copy owns the new reference
         Any { raw: self.raw }
     }
 
@@ -228,7 +231,7 @@ impl<'a> AnyView<'a> {
         }
     }
 
-    /// Return the content of the string or bytes object in the value; None if it contains no
+    /// Return the bytes of the string or bytes object in the value; None if the value contains no
     /// object.
     fn object_content(&self) -> Option<&[u8]> {
         let handle = self.object_handle()?.cast::<abi::TVMFFIObject>();
@@ -236,7 +239,8 @@ impl<'a> AnyView<'a> {
         unsafe { Some(bytes_of(*handle.add(1).cast::<TVMFFIByteArray>())) }
     }
 
-    /// Return the content of a small string or small bytes, which is in the value itself.
+    /// Return the bytes of a small string or small bytes value (at most 7 bytes, stored in the
+    /// payload).
     fn small_content(&self) -> &[u8] {
         // SAFETY: all bytes of the payload are initialized; the length is limited to 7.
         unsafe {
@@ -245,7 +249,7 @@ impl<'a> AnyView<'a> {
         }
     }
 
-    /// Return the Python name of the value's type, as error messages use it.
+    /// Return the Python name of the value's type, for error messages.
     pub fn type_word(&self) -> String {
         let view = self.resolved();
         let index = view.type_index();

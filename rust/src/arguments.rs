@@ -9,7 +9,7 @@ use crate::parameter_type::ParameterType;
 
 /// The arguments of a call: a tuple of [`IntoArgument`] values, or a slice of values.
 pub trait ArgumentList<'a> {
-    /// Convert the arguments and run `call` with them.
+    /// Convert the arguments, run `call` with the converted arguments and return its result.
     ///
     /// # Errors
     /// The error of a conversion or of `call`.
@@ -35,7 +35,8 @@ pub trait Callable<'a, A> {
 
     /// Convert the arguments and call the function.
     ///
-    /// `located` converts the [`Mismatch`] of the argument with the given index to an error.
+    /// If the conversion of an argument fails, `located` converts the index of the argument and the
+    /// [`Mismatch`] to an error.
     ///
     /// # Safety
     /// While the function runs, no other code writes memory that an argument lets it read, or

@@ -10,7 +10,8 @@ use crate::abi::TVMFFIAny;
 use crate::any::{Any, AnyView};
 use crate::error::{Error, Result};
 
-/// Run `body`; store its result, or make its error pending. Return the code for the C caller.
+/// Run `body` and return the code for the C caller. Store the result of `body` in `result`, or its
+/// error as the pending error of the thread.
 ///
 /// A panic becomes a RuntimeError with the message of the panic and the name `function`.
 pub(crate) fn guard(
@@ -18,8 +19,8 @@ pub(crate) fn guard(
     function: impl fmt::Display,
     body: impl FnOnce() -> Result<Any>,
 ) -> c_int {
-    // Unwind safe: after a panic, no code uses the state of this call, and types that share state
-    // between calls, such as Mutex, poison it.
+    // AssertUnwindSafe is correct: after a panic, no code uses the data of this call, and types
+    // that share data between calls, such as Mutex, become poisoned.
     let outcome = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(outcome) => outcome,
         Err(payload) => Err(panic_error(function, payload)),
@@ -48,10 +49,11 @@ fn panic_error(function: impl fmt::Display, payload: Box<dyn Payload + Send>) ->
     Error::runtime_error(text)
 }
 
-/// Drop a value without unwinding. If its destructor panics, the rest of the value leaks.
+/// Drop a value without unwinding. If the destructor of the value panics, the rest of the value
+/// leaks.
 pub(crate) fn guard_drop<T: ?Sized>(value: Box<T>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        std::mem::forget(payload); // its destructor may panic again
+        std::mem::forget(payload); // not dropped, because its destructor may panic again
     }
 }
 

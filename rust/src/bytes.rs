@@ -3,12 +3,12 @@
 
 use crate::abi::TVMFFIByteArray;
 
-/// Return a byte array that borrows a slice; it is valid only while the slice is valid.
+/// Return a byte array that borrows a slice. The byte array is valid only while the slice is valid.
 pub(crate) fn byte_array(bytes: &[u8]) -> TVMFFIByteArray {
     TVMFFIByteArray { data: bytes.as_ptr().cast(), size: bytes.len() }
 }
 
-/// Return the bytes of a byte array, whose address may be NULL if it is empty.
+/// Return the bytes of a byte array. The address of an empty byte array may be NULL.
 ///
 /// # Safety
 /// `array` describes readable memory that does not change during `'a`.

@@ -42,9 +42,9 @@ impl Array {
 
     /// Return the values of the array.
     pub fn values(&self) -> &[AnyView<'_>] {
-        // SAFETY: in an Array, a TVMFFISeqCell follows the header.  Its elements are valid while
-        // the array is; an array with more than one reference is never modified, and `self` is one
-        // of them.
+        // SAFETY: in an Array, a TVMFFISeqCell follows the header.  Its elements are valid as long
+        // as the array. No code modifies the array while `self` refers to it, because only the
+        // owner of the single reference to an array may modify the array.
         unsafe { sequence_values(self.object.cell::<TVMFFISeqCell>()) }
     }
 
@@ -58,7 +58,7 @@ impl Array {
         self.values().is_empty()
     }
 
-    /// Return the value at an index, converted.
+    /// Return the value at an index, converted to `T`.
     ///
     /// # Errors
     /// IndexError if the index is out of range; the error of the conversion.
@@ -75,7 +75,8 @@ impl Array {
 /// Return the values of an Array or a List.
 ///
 /// # Safety
-/// `cell` is the cell of an Array or a List that is not modified during `'a`.
+/// `cell` is the TVMFFISeqCell (the fields after the object header) of an Array or a List that is
+/// not modified during `'a`.
 unsafe fn sequence_values<'a>(cell: *const TVMFFISeqCell) -> &'a [AnyView<'a>] {
     // SAFETY: guaranteed by the caller; an owned value and a view have the same layout.
     unsafe {
@@ -198,7 +199,7 @@ impl Map {
         Ok(self.len()? == 0)
     }
 
-    /// Return the value of a key, converted; None if the map does not contain the key.
+    /// Return the value of a key, converted to `T`; None if the map does not contain the key.
     ///
     /// # Errors
     /// The error of a conversion.
@@ -218,7 +219,7 @@ impl Map {
         // Arguments of the iterator function, which select its action.
         const KEY: i64 = 0;
         const VALUE: i64 = 1;
-        const NEXT: i64 = 2; // advances; returns false at the end
+        const NEXT: i64 = 2; // advances to the next pair; returns false at the end
         let mut pairs = Vec::with_capacity(self.len()?);
         if self.is_empty()? {
             return Ok(pairs);
@@ -255,7 +256,7 @@ pub struct Shape {
 
 // SAFETY: a Shape is immutable, and its reference count is atomic.
 unsafe impl Send for Shape {}
-// SAFETY: a Shape is immutable, see Send.
+// SAFETY: several threads may read a Shape, because it is immutable.
 unsafe impl Sync for Shape {}
 
 passed_as_object! { Shape }

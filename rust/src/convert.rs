@@ -24,7 +24,7 @@ use crate::parameter_type::{ParameterType, Sort};
 pub struct Mismatch {
     /// The error kind, such as `"TypeError"`.
     pub kind: &'static str,
-    /// The message: expected and actual value.
+    /// The message, which names the expected and the actual type or value.
     pub text: String,
 }
 
@@ -47,7 +47,8 @@ impl From<Mismatch> for Error {
     }
 }
 
-/// A type to which an argument can be converted; the result may borrow from the argument.
+/// A type to which an argument of a call can be converted. The result of the conversion may borrow
+/// from the argument.
 pub trait FromArgument<'a>: Sized {
     /// The description of the accepted arguments, which `export!` compares with the signature.
     const TYPE: ParameterType;
@@ -81,8 +82,8 @@ pub trait IntoAny {
 /// call.
 pub struct Argument<'a> {
     view: AnyView<'a>,
-    /// The owner of a temporary, from which `view` borrows; the value None if `view` is borrowed
-    /// from the caller.
+    /// The owner of the temporary from which `view` borrows; the value None if `view` borrows from
+    /// the caller.
     _owner: Any,
 }
 
@@ -113,7 +114,7 @@ pub trait IntoArgument<'a> {
     fn into_argument(self) -> Result<Argument<'a>>;
 }
 
-/// The return type of a function: an [`IntoAny`], or a `Result` of one.
+/// The return type of a function: a type `T` that implements [`IntoAny`], or a `Result<T>`.
 pub trait IntoResult {
     /// Convert to an owned ABI value.
     ///
@@ -134,7 +135,8 @@ impl<T: IntoAny, E: Into<Error>> IntoResult for std::result::Result<T, E> {
     }
 }
 
-/// Implement `IntoArgument` by converting the value to a temporary.
+/// Implement `IntoArgument`: convert the value to an owned ABI value that is released after the
+/// call.
 macro_rules! pass_by_value {
     ($($type:ty),* $(,)?) => {$(
         impl<'a> $crate::convert::IntoArgument<'a> for $type {
@@ -189,8 +191,9 @@ impl<'a> AnyView<'a> {
     /// Convert the value to a Rust type, which may borrow the memory that the value points to.
     ///
     /// # Safety
-    /// While the result lives, no other code writes the memory that it reads, or accesses the
-    /// memory that it writes. Note that other arguments may share the memory.
+    /// While the result lives, no other code writes the memory that the result can read, or
+    /// accesses the memory that the result can write. Note that other arguments may share the
+    /// memory.
     ///
     /// # Errors
     /// TypeError or ValueError if the value does not convert to `T`.
@@ -275,7 +278,7 @@ pub(crate) fn unsigned_in(argument: &AnyView<'_>) -> Option<u64> {
         return None;
     }
     let raw = view.raw();
-    // SAFETY: the value is a big integer, which owns its words.
+    // SAFETY: the value is a big integer object, and the object owns its words.
     let words = unsafe { bytes_of(abi::TVMFFIBigIntGetContentByteArray(&raw)) };
     let (low, high) = words.split_at_checked(8)?;
     (high.len() == 8 && high.iter().all(|byte| *byte == 0))

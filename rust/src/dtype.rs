@@ -32,7 +32,7 @@ impl DLDataType {
         Self { code, bits, lanes: 1 }
     }
 
-    /// Return true if the dtypes are equal. Unlike `==`, the function works in constants.
+    /// Return true if the dtypes are equal. Unlike `==`, the function can be called in constants.
     pub const fn equals(self, other: Self) -> bool {
         self.code == other.code && self.bits == other.bits && self.lanes == other.lanes
     }
@@ -171,12 +171,12 @@ pub unsafe trait Element: Copy + Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bool8(pub u8);
 
-/// A `float16` element, as bits.
+/// A `float16` element, stored as its 16 bits.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Float16(pub u16);
 
-/// A `bfloat16` element, as bits.
+/// A `bfloat16` element, stored as its 16 bits.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BFloat16(pub u16);

@@ -12,7 +12,7 @@ use crate::error::{check, Error, Result};
 
 /// Return the calling thread's current stream of a device; NULL is the default stream.
 pub fn current_stream(device: Device) -> *mut c_void {
-    // SAFETY: the function accepts all numbers.
+    // SAFETY: the function accepts every device type and id.
     unsafe { abi::TVMFFIEnvGetStream(device.device_type, device.device_id) }
 }
 

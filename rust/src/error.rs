@@ -40,7 +40,7 @@ enum State {
 // SAFETY: an error object is immutable here (this crate never updates backtraces), its reference
 // count is atomic, and the ABI permits releasing objects on any thread.
 unsafe impl Send for Error {}
-// SAFETY: shared errors are not modified, see Send.
+// SAFETY: several threads may read an error, because this crate never modifies error objects.
 unsafe impl Sync for Error {}
 
 impl Error {
@@ -103,7 +103,7 @@ impl Error {
         Self { state: object.map_or(State::Pending(code), State::Object) }
     }
 
-    /// Make this the pending error of the thread and return the code for the C caller.
+    /// Store this error as the pending error of the thread. Return the code for the C caller.
     pub fn raise(self) -> c_int {
         match self.state {
             State::Object(object) => {
@@ -144,7 +144,7 @@ impl Error {
         }
     }
 
-    /// Return the backtrace: one line per frame, most recent call first; may be empty.
+    /// Return the backtrace: one line per call frame, most recent call first; may be empty.
     pub fn backtrace(&self) -> Cow<'_, str> {
         self.text(|cell| cell.backtrace)
     }

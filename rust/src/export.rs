@@ -80,7 +80,8 @@ macro_rules! export {
                 result: *mut $crate::abi::TVMFFIAny,
             ) -> ::std::ffi::c_int {
                 // SAFETY: the arguments are valid until the call returns.  Before the body runs,
-                // they are checked against the signature and for shared memory.
+                // the arguments are checked: they fit the signature, and they do not share memory
+                // in a way that a parameter type forbids.
                 unsafe {
                     $crate::export::call(
                         SIGNATURE,
@@ -110,7 +111,7 @@ macro_rules! export {
     };
 }
 
-/// Define a row of the section `tvm_ffi_exports`.
+/// Define a row (three addresses of strings) of the section `tvm_ffi_exports`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_row {
@@ -122,7 +123,8 @@ macro_rules! export_row {
     };
 }
 
-/// Define the documentation symbol and row of a function, if it has documentation.
+/// If a function has documentation, define the symbol that returns the documentation, and the row
+/// of the section `tvm_ffi_exports` that contains it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_doc {
@@ -149,9 +151,10 @@ macro_rules! export_doc {
 /// A row of the section `tvm_ffi_exports`: three addresses of NUL-terminated strings.
 #[repr(C)]
 pub struct Row {
-    /// The name of the function; empty for a row about the library.
+    /// The name of the function; empty if the row describes the library.
     name: *const c_char,
-    /// The meaning of `text`: `declaration`, `doc` or `abi`.
+    /// The kind of `text`: `declaration` (a signature), `doc` (documentation) or `abi` (the ABI
+    /// level).
     kind: *const c_char,
     text: *const c_char,
 }
@@ -190,8 +193,8 @@ impl Row {
 #[cfg_attr(target_os = "linux", link_section = "tvm_ffi_exports")]
 static ABI: Row = Row::new("\0", "abi\0", "0.1.16\0");
 
-/// Return the lines of a doc comment, without the space at the start of each line and without
-/// newlines at the end. The rest of the array is filled with NUL.
+/// Return the lines of a doc comment as an array of bytes, without the space at the start of each
+/// line and without newlines at the end. The rest of the array is filled with NUL bytes.
 pub const fn documentation<const N: usize>(lines: &str) -> [u8; N] {
     let bytes = lines.as_bytes();
     let mut text = [0; N];

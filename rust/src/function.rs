@@ -33,7 +33,7 @@ pub struct Function {
 
 // SAFETY: the ABI permits calls from any thread; closures of this crate are Send and Sync.
 unsafe impl Send for Function {}
-// SAFETY: calls from several threads are permitted, see Send.
+// SAFETY: the ABI permits calls from several threads at the same time.
 unsafe impl Sync for Function {}
 
 handle! { Function, kTVMFFIFunction, "Callable" }

@@ -45,7 +45,7 @@ macro_rules! handle {
 }
 
 /// Implement the conversions to ABI values for a typed reference: a struct with the single field
-/// `object: ObjectRef`. The ABI value is that object.
+/// `object: ObjectRef`. The ABI value contains the object to which the field refers.
 macro_rules! passed_as_object {
     ($type:ident) => {
         impl $crate::convert::IntoAny for $type {
@@ -63,7 +63,8 @@ macro_rules! passed_as_object {
         $crate::convert::pass_by_value! { $type }
 
         impl $type {
-            /// Return the same reference as an `ObjectRef`, for an object of any type.
+            /// Return the reference as an `ObjectRef`, the type of references to objects of any
+            /// type.
             pub fn as_object(&self) -> &$crate::ObjectRef {
                 &self.object
             }

@@ -17,13 +17,14 @@ pub struct Module {
 
 // SAFETY: the ABI permits lookups from any thread; modules lock their mutable state.
 unsafe impl Send for Module {}
-// SAFETY: lookups from several threads are permitted, see Send.
+// SAFETY: the ABI permits lookups from several threads at the same time.
 unsafe impl Sync for Module {}
 
 handle! { Module, kTVMFFIModule, "ffi.Module" }
 
 impl Module {
-    /// Load a library. Load only trusted files, because loading runs code of the library.
+    /// Load a library and return its module. Load only trusted files, because loading runs code of
+    /// the library.
     ///
     /// # Errors
     /// The error of the loader; ValueError for a path that is not valid UTF-8.
@@ -35,8 +36,9 @@ impl Module {
         Function::global("ffi.ModuleLoadFromFile")?.call((text,))
     }
 
-    /// Return the system library: the module of the functions that are linked into the program. It
-    /// looks up each name with `prefix` first, then without it.
+    /// Return the system library: the module of the functions that are linked into the program. A
+    /// lookup of a function in this module tries the name with `prefix` first, then the name
+    /// without `prefix`.
     ///
     /// # Errors
     /// The error of the runtime function.

@@ -56,7 +56,8 @@ impl ObjectRef {
         unsafe { (*self.handle.as_ptr()).type_index }
     }
 
-    /// Return the address after the object's header: the C struct with the content of the object.
+    /// Return the address of the C struct with the fields of the object, which follows the object's
+    /// header.
     pub(crate) fn cell<T>(&self) -> *mut T {
         // SAFETY: every object has a 24-byte header, so the address after it is in bounds.
         unsafe { self.handle.as_ptr().add(1).cast() }

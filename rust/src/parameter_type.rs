@@ -13,10 +13,10 @@ pub enum Sort {
     Int {
         /// The size in bits.
         bits: u32,
-        /// True if it can be negative.
+        /// True if the integer type is signed.
         is_signed: bool,
     },
-    /// A float, or an integer that converts to one.
+    /// A float, or an integer that converts to a float.
     Float,
     /// True or False.
     Bool,
@@ -43,7 +43,8 @@ pub enum Access {
     None,
     /// Read access; no other code may write the elements during the call.
     Shared,
-    /// Read and write access to single elements; other code of the thread may write them, too.
+    /// Read and write access to single elements; other code of the thread may also write the
+    /// elements.
     Cells,
     /// Read and write access; no other code may access the elements during the call.
     Exclusive,
@@ -60,8 +61,8 @@ pub struct ParameterType {
     pub is_optional: bool,
     /// The access that the type gives to the elements of a tensor.
     pub access: Access,
-    /// The required dtype if the type is a slice, which needs compact and aligned host memory; else
-    /// None.
+    /// The required dtype if the type is a slice; None for other types. A slice also requires that
+    /// the elements are compact, aligned and in host memory.
     pub element: Option<DLDataType>,
 }
 
@@ -76,8 +77,8 @@ impl ParameterType {
         Self::new(Sort::Other, name)
     }
 
-    /// Return the description of the type that accepts every value. Its access is `Cells`, because
-    /// the function may pass a tensor to code that writes it.
+    /// Return the description of the type that accepts every value. The access is `Cells`, because
+    /// the function may pass a tensor argument to code that writes the elements.
     pub const fn any() -> Self {
         Self { access: Access::Cells, ..Self::new(Sort::Any, "Any") }
     }

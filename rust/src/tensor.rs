@@ -31,7 +31,7 @@ pub struct Tensor {
     object: ObjectRef,
 }
 
-/// The owner of the memory of a tensor that was created from a vector.
+/// The owner of the elements, shape and strides of a tensor that was created from a vector.
 struct Owner<T> {
     tensor: DLManagedTensorVersioned,
     shape: Vec<i64>,
@@ -44,7 +44,8 @@ unsafe extern "C" fn delete_owner<T>(tensor: *mut DLManagedTensorVersioned) {
     drop(unsafe { Box::from_raw((*tensor).manager_ctx.cast::<Owner<T>>()) });
 }
 
-/// Return the strides of a compact tensor; an extent of 0 counts as 1.
+/// Return the strides of a compact tensor in elements. For this computation an extent of 0 counts
+/// as 1.
 fn compact_strides(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -169,7 +170,7 @@ impl Tensor {
     /// # Errors
     /// ValueError unless the elements have dtype `T` and are compact, aligned and in host memory.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        // SAFETY: no other code of this thread runs during the copy.
+        // SAFETY: no other code of this thread runs during the copy, and a Tensor is not `Send`.
         Ok(unsafe { self.view() }.as_slice::<T>()?.to_vec())
     }
 
@@ -211,7 +212,7 @@ impl Tensor {
             .expect("the DLTensor was checked")
     }
 
-    /// Return the same reference as an [`ObjectRef`], for an object of any type.
+    /// Return the reference as an [`ObjectRef`], the type of references to objects of any type.
     pub fn as_object(&self) -> &ObjectRef {
         &self.object
     }

@@ -70,7 +70,7 @@ fn strides_text(strides: &[i64]) -> String {
     }
 }
 
-/// Return a ValueError unless the shape has `count` elements.
+/// Return Ok if a tensor of this shape has `count` elements, otherwise a ValueError.
 pub(crate) fn check_element_count(count: usize, shape: &[i64]) -> Result<()> {
     let expected = shape
         .iter()
@@ -142,8 +142,8 @@ impl<'a> TensorDescription<'a> {
         unsafe { numbers(self.tensor.shape, self.tensor.ndim) }.unwrap_or_default()
     }
 
-    /// Return the strides in elements; None if the `DLTensor` has NULL strides, which means
-    /// compact.
+    /// Return the strides in elements; None if the `DLTensor` has NULL strides, which mean that the
+    /// tensor is compact.
     pub fn strides(&self) -> Option<&'a [i64]> {
         if self.tensor.strides.is_null() {
             return None;
@@ -188,15 +188,15 @@ impl<'a> TensorDescription<'a> {
         true
     }
 
-    /// Return the address of the first element, `byte_offset` included, for kernels in C or on a
-    /// GPU.
+    /// Return the address of the first element (`data` plus `byte_offset`), for kernels in C or on
+    /// a GPU.
     ///
     /// The address can be NULL if the tensor has no elements.
     pub fn as_ptr(&self) -> *const c_void {
         self.address().cast_const()
     }
 
-    /// Return the address of the first element, `byte_offset` included.
+    /// Return the address of the first element (`data` plus `byte_offset`).
     pub(crate) fn address(&self) -> *mut c_void {
         self.tensor.data.cast::<u8>().wrapping_add(self.tensor.byte_offset as usize).cast()
     }
@@ -206,14 +206,15 @@ impl<'a> TensorDescription<'a> {
         &self.tensor
     }
 
-    /// Return an error unless the elements can be used as a slice of `T`.
+    /// Return Ok if the elements can be used as a slice of `T`, otherwise an error.
     pub(crate) fn check_slice<T: Element>(&self) -> Result<(), Mismatch> {
         self.check_elements::<T>()?;
         self.check_layout()?;
         self.check_address(std::mem::align_of::<T>())
     }
 
-    /// Return an error unless the dtype is `T::DTYPE` and the host can access the elements.
+    /// Return Ok if the dtype is `T::DTYPE` and the host can access the elements, otherwise an
+    /// error.
     fn check_elements<T: Element>(&self) -> Result<(), Mismatch> {
         if !self.dtype().equals(T::DTYPE) {
             let (expected, got) = (T::DTYPE, self.dtype());
@@ -226,7 +227,7 @@ impl<'a> TensorDescription<'a> {
         Ok(())
     }
 
-    /// Return an error unless the tensor is compact.
+    /// Return Ok if the tensor is compact, otherwise an error.
     pub(crate) fn check_layout(&self) -> Result<(), Mismatch> {
         if self.is_compact() {
             return Ok(());
@@ -235,7 +236,8 @@ impl<'a> TensorDescription<'a> {
         Err(Mismatch::value(format!("expected a compact tensor, got strides {strides}")))
     }
 
-    /// Return an error if the address is NULL or not aligned, unless the tensor has no elements.
+    /// Return Ok if the address is aligned and not NULL or the tensor has no elements, otherwise an
+    /// error.
     pub(crate) fn check_address(&self, alignment: usize) -> Result<(), Mismatch> {
         if self.is_empty() {
             return Ok(());
@@ -246,7 +248,8 @@ impl<'a> TensorDescription<'a> {
         self.check_alignment(alignment)
     }
 
-    /// Return an error if the address is not aligned; accept NULL and tensors without elements.
+    /// Return Ok if the address is aligned or NULL or the tensor has no elements, otherwise an
+    /// error.
     pub(crate) fn check_alignment(&self, alignment: usize) -> Result<(), Mismatch> {
         let remainder = self.as_ptr() as usize % alignment;
         if remainder == 0 || self.tensor.data.is_null() || self.is_empty() {

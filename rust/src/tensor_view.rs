@@ -18,9 +18,9 @@ use crate::tensor_description::{check_element_count, tensor_in, TensorDescriptio
 
 /// A tensor borrowed for `'a` with read access.
 ///
-/// No code writes the elements while the view lives. For a parameter of an exported function this
-/// holds because a call is refused if the argument shares memory with an argument that the function
-/// writes, and because callers must not access the memory of arguments during the call.
+/// No code writes the elements while the view lives. For a parameter of an exported function, two
+/// rules ensure this. A call fails if the argument shares memory with an argument that the function
+/// writes. Callers must not access the memory of arguments during the call.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     description: TensorDescription<'a>,
@@ -35,8 +35,8 @@ pub struct TensorMut<'a> {
 
 /// A tensor borrowed for `'a` with read and write access to single elements.
 ///
-/// Other references may write the same elements, so one tensor can be both input and output of a
-/// function.
+/// Other references may write the same elements, so the input and the output of a function can be
+/// the same tensor.
 #[derive(Clone, Copy)]
 pub struct TensorCells<'a> {
     description: TensorDescription<'a>,
@@ -131,7 +131,7 @@ impl<'a> TensorView<'a> {
     fn slice<T: Element>(&self) -> Result<&'a [T], Mismatch> {
         self.check_slice::<T>()?;
         if self.is_empty() {
-            return Ok(&[]); // the address may be NULL
+            return Ok(&[]); // an empty tensor may have a NULL address
         }
         // SAFETY: `check_slice` and `from_raw` have checked dtype, device, layout, address and
         // size; the creator of the view guarantees that the elements live and are not written for
@@ -236,7 +236,7 @@ impl<'a> TensorMut<'a> {
         TensorView { description: self.description, elements: PhantomData }
     }
 
-    /// Return the address of the first element, `byte_offset` included.
+    /// Return the address of the first element (`data` plus `byte_offset`).
     pub fn as_mut_ptr(&mut self) -> *mut c_void {
         self.address()
     }
@@ -289,7 +289,7 @@ impl<'a> TensorCells<'a> {
         Ok(Self { description, elements: PhantomData })
     }
 
-    /// Return the elements in row-major order, as cells.
+    /// Return the elements in row-major order as a slice of `Cell`.
     ///
     /// # Errors
     /// See [`TensorView::as_slice`].

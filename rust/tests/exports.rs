@@ -24,7 +24,8 @@ extern "C" {
 
 type Exported = unsafe extern "C" fn(*mut c_void, *const TVMFFIAny, i32, *mut TVMFFIAny) -> c_int;
 
-/// Call an exported function; `num_args` may differ from the length of the array.
+/// Call an exported function and return its result; `num_args` may differ from the length of
+/// the array `args`.
 fn call(function: Exported, args: *const TVMFFIAny, num_args: i32) -> Result<Any> {
     let mut result = AnyView::none().raw();
     // SAFETY: the function reads only arguments that exist.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pytvmffi::{Any, Error, Function, Module, Result};
 
-/// A value that counts in the shared counter how often it is dropped.
+/// A value that increments the shared counter when it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {

@@ -23,7 +23,7 @@ fn host_tensor(data: *mut c_void, shape: &mut [i64], strides: Option<&mut [i64]>
     }
 }
 
-/// Return the message with which `TensorView::from_raw` refuses an invalid `DLTensor`.
+/// Return the message of the error of `TensorView::from_raw` for an invalid `DLTensor`.
 fn refusal(tensor: &DLTensor) -> String {
     // SAFETY: shape and strides are NULL or arrays of `ndim` numbers, unless `ndim` is refused.
     unsafe { TensorView::from_raw(tensor) }.map(|_| ()).unwrap_err().text

@@ -9,7 +9,7 @@ use crate::parameter_type::{Access, ParameterType, Sort};
 /// Compare a signature with the name and the parameter types of a Rust function.
 ///
 /// # Panics
-/// If they differ. In a constant, this is a compile error.
+/// If the signature and the function differ. In a constant, the panic is a compile error.
 #[track_caller]
 pub const fn agree(signature: &Signature, name: &str, types: &[ParameterType]) {
     if !same(signature.name, name) {

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::parameter_type::{Access, ParameterType};
 use crate::tensor_description::{tensor_in, TensorDescription};
 
-/// Convert the mismatch of an argument to an error with the names of the function and the
-/// parameter.
+/// Convert a mismatch (the error of a failed argument conversion) to an error whose message names
+/// the function and the parameter.
 #[cold]
 pub fn located(signature: &Signature, index: usize, mismatch: Mismatch) -> Error {
     let (function, parameter) = (signature.name, signature.parameters[index].name);
@@ -25,7 +25,7 @@ pub fn located(signature: &Signature, index: usize, mismatch: Mismatch) -> Error
 
 // ---- Number of arguments -------------------------------------------------------------------------
 
-/// Check the number of arguments and return the defaults of the omitted ones.
+/// Check the number of arguments and return the default values of the omitted arguments.
 ///
 /// # Errors
 /// TypeError for too many or too few arguments.
@@ -175,8 +175,8 @@ fn check_range(bits: u32, is_signed: bool, got: i64) -> Result<(), Mismatch> {
     Err(Mismatch::value(format!("{got} does not fit {sign}int{bits}")))
 }
 
-/// Compare an extent or an integer argument with the value of its extent name; store the value at
-/// the first use of the name.
+/// Compare an extent or an integer argument with the value of its extent name. At the first use of
+/// the name, store the extent or argument as the value of the name.
 fn check_name(
     signature: &Signature,
     name: usize,
@@ -281,7 +281,8 @@ fn check_extents(
 
 // ---- Shared memory of tensor arguments -----------------------------------------------------------
 
-/// Refuse tensor arguments that share memory although a parameter type forbids it.
+/// Return an error if tensor arguments share memory although a parameter type forbids shared
+/// memory.
 ///
 /// The check compares address ranges, so it also refuses interleaved tensors without common
 /// elements.
@@ -315,7 +316,8 @@ pub fn check_sharing(
     Ok(())
 }
 
-/// Return the address range of a tensor argument; None if it is not a tensor in host memory.
+/// Return the address range of the elements of a tensor argument; None if the argument is not a
+/// tensor in host memory.
 fn memory_of(argument: &AnyView<'_>) -> Option<(usize, usize)> {
     let tensor = tensor_in(argument)?;
     // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Compile-time scanner over the text of a signature, and string functions for constants.
 
-/// A position in the text of a signature; white space before it is already skipped.
+/// A position in the text of a signature. The byte at the position is never white space.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
     text: &'static str,
@@ -9,7 +9,7 @@ pub(super) struct Cursor {
     at: usize,
 }
 
-/// Panic with a message joined from parts. In a constant, this is a compile error.
+/// Panic with a message that consists of `parts`. In a constant, the panic is a compile error.
 #[track_caller]
 pub(super) const fn refuse(parts: &[&str]) -> ! {
     let mut buffer = [0u8; 512];
@@ -31,7 +31,7 @@ pub(super) const fn refuse(parts: &[&str]) -> ! {
     }
 }
 
-/// Return true if two strings are equal. Unlike `==`, the function works in constants.
+/// Return true if two strings are equal. Unlike `==`, the function can be called in constants.
 pub(super) const fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len() != other.len() {
@@ -110,12 +110,12 @@ impl Cursor {
         self.at >= self.text.len()
     }
 
-    /// Return the next byte; 0 at the end.
+    /// Return the byte at the position; 0 at the end of the text.
     pub const fn peek(&self) -> u8 {
         self.peek_at(0)
     }
 
-    /// Return the byte `count` bytes after the position; 0 after the end.
+    /// Return the byte at the distance `count` after the position; 0 after the end of the text.
     pub const fn peek_at(&self, count: usize) -> u8 {
         let bytes = self.text.as_bytes();
         if self.at + count < bytes.len() {
@@ -130,7 +130,7 @@ impl Cursor {
         *self = Self { text: self.text, at: self.at + count }.after_space();
     }
 
-    /// Advance past `byte` and return true if it is the next byte.
+    /// If `byte` is the next byte, advance past it and return true; otherwise return false.
     pub const fn accept(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == byte;
         if is_next {
@@ -146,7 +146,7 @@ impl Cursor {
         }
     }
 
-    /// Return the name at the position; empty if there is none.
+    /// Return the name at the position; an empty string if the position is not at a name.
     pub const fn word(&self) -> &'static str {
         let mut size = 0;
         while is_name_byte(self.peek_at(size)) {
@@ -155,7 +155,8 @@ impl Cursor {
         part(self.text, self.at, self.at + size)
     }
 
-    /// Return the name at the position and advance past it; panic if there is none.
+    /// Return the name at the position and advance past the name; panic if the position is not at a
+    /// name.
     pub const fn take_word(&mut self, expected: &str) -> &'static str {
         let word = self.word();
         if word.is_empty() || word.as_bytes()[0].is_ascii_digit() {
@@ -165,7 +166,8 @@ impl Cursor {
         word
     }
 
-    /// Return the decimal digits at the position and advance past them; panic if there are none.
+    /// Return the decimal digits at the position and advance past the digits; panic if the position
+    /// is not at a digit.
     pub const fn take_digits(&mut self, expected: &str) -> &'static str {
         let mut size = 0;
         while self.peek_at(size).is_ascii_digit() {

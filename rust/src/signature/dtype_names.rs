@@ -4,7 +4,8 @@
 use super::cursor::{number, part, same};
 use crate::abi::{self, DLDataType};
 
-/// Dtype names that do not end with a number of bits: name, code, bits.
+/// Dtype names that do not end with a number of bits. Columns: the name, the type code, the number
+/// of bits.
 const EXACT: [(&str, u8, u8); 12] = [
     ("bool", abi::kDLBool, 8),
     ("float8_e3m4", abi::kDLFloat8_e3m4, 8),
@@ -20,7 +21,8 @@ const EXACT: [(&str, u8, u8); 12] = [
     ("float4_e2m1fn", abi::kDLFloat4_e2m1fn, 4),
 ];
 
-/// Dtype names that end with a number of bits: prefix, code, smallest and largest number of bits.
+/// Dtype names that end with a number of bits. Columns: the prefix, the type code, the smallest and
+/// the largest number of bits.
 const SIZED: [(&str, u8, i64, i64); 5] = [
     ("int", abi::kDLInt, 1, 255),
     ("uint", abi::kDLUInt, 1, 255),
@@ -67,7 +69,8 @@ const fn with_lanes(base: &'static str, lanes: u16) -> Option<DLDataType> {
     None
 }
 
-/// Split a name such as `int8x4` into base and lanes; lanes are 1 if the name has no suffix.
+/// Split a name such as `int8x4` into the base name and the number of lanes, which is 1 if the name
+/// has no suffix.
 const fn split_lanes(name: &'static str) -> (&'static str, u16) {
     let size = trailing_digits(name);
     if size == 0 || size > 5 || size >= name.len() {

@@ -13,7 +13,7 @@ use crate::type_names::device_name;
 /// The largest alignment that a signature can declare, in bytes.
 const LARGEST_ALIGNMENT: i64 = 4096;
 
-/// Names that may precede a bracket in a type that is not a tensor.
+/// Type names, other than tensor types, that may be followed by a bracket.
 const GENERIC: [&str; 11] = [
     "Any", "Array", "Callable", "Dict", "List", "Map", "Optional", "Union", "dict", "list", "tuple",
 ];
@@ -123,7 +123,7 @@ const fn without_none(text: &'static str) -> (&'static str, bool) {
     if cursor.is_at_end() && same(other, "None") {
         return (base, true);
     }
-    (text, false) // another union: the Rust parameter type checks it
+    (text, false) // another union, which the Rust parameter type checks
 }
 
 const fn read_constant(cursor: &mut Cursor) -> Default {
@@ -160,7 +160,7 @@ const fn is_decimal(text: &str) -> bool {
     i > 0 && i == bytes.len()
 }
 
-/// Return true if both Rust and Python parse the text as a float.
+/// Return true if Rust and Python both parse the text as a float.
 const fn is_float(text: &str) -> bool {
     if same(text, "inf") || same(text, "nan") {
         return true;
@@ -398,8 +398,8 @@ const fn read_device(cursor: &mut Cursor, tensor: &mut TensorKind) {
     tensor.device_text = part(rest.take_until(b""), 0, size);
 }
 
-/// Return the index of a dtype variable, which is added at its first use; a `where` clause sets its
-/// dtypes.
+/// Return the index of a dtype variable in the signature. Add the variable at its first use; a
+/// `where` clause sets its dtypes later.
 const fn variable_index(signature: &mut Signature, name: &'static str) -> usize {
     let mut index = 0;
     while !signature.variables[index].name.is_empty()
@@ -416,7 +416,8 @@ const fn variable_index(signature: &mut Signature, name: &'static str) -> usize 
 
 // ---- Clauses after the parameters ----------------------------------------------------------------
 
-/// Read `where` clauses; skip results, errors and documentation, which only tools use.
+/// Read the `where` clauses. Skip the clauses for results, errors and documentation, because only
+/// tools use them.
 const fn read_clauses(cursor: &mut Cursor, signature: &mut Signature) {
     while !cursor.is_at_end() {
         let word = cursor.word();

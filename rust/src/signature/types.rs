@@ -69,8 +69,8 @@ pub struct Parameter {
     pub is_keyword_only: bool,
     /// The value of an omitted argument.
     pub default: Default,
-    /// The index in [`Signature::names`] if the parameter is an integer with the name of an extent;
-    /// else None.
+    /// If the parameter is an integer with the name of an extent, the index of the name in
+    /// [`Signature::names`]; else None.
     pub extent_name: Option<usize>,
 }
 
@@ -82,11 +82,11 @@ pub enum Kind {
     Tensor(TensorKind),
     /// A 64-bit integer, or a bool.
     Int,
-    /// A C integer: size in bits, and true if it is signed.
+    /// A C integer: the size in bits, and true if the type is signed.
     Integer(u32, bool),
     /// A float, an integer or a bool.
     Float,
-    /// A C float: size in bits.
+    /// A C float: the size in bits.
     Floating(u32),
     /// A bool, or an integer.
     Bool,
@@ -96,7 +96,8 @@ pub enum Kind {
     Bytes,
     /// An address.
     Pointer,
-    /// A type that the Rust parameter type checks, such as `Any`, `Array[int]` or `dtype`.
+    /// A type that the conversion to the Rust parameter type checks, such as `Any`, `Array[int]` or
+    /// `dtype`.
     Other,
 }
 
@@ -105,25 +106,26 @@ pub enum Kind {
 pub struct TensorKind {
     /// The allowed dtypes; an empty set allows all.
     pub dtypes: DtypeSet,
-    /// The index in [`Signature::variables`] if the tensor has a dtype variable, whose dtypes
-    /// replace `dtypes`; else None.
+    /// The index of the tensor's dtype variable in [`Signature::variables`]; None if the tensor has
+    /// no dtype variable. The dtypes of the variable replace `dtypes`.
     pub variable: Option<usize>,
-    /// True if the signature declares a shape, whose number of dimensions is then checked.
+    /// True if the signature declares a shape. The number of dimensions is checked only in this
+    /// case.
     pub has_shape: bool,
     /// The extents; only the first `num_extents` are used.
     pub extents: [Extent; MAX_EXTENTS],
     /// The number of extents that the signature lists.
     pub num_extents: usize,
-    /// The index of the extent before which `...` is written, which matches any number of
-    /// dimensions; None without `...`.
+    /// The index of the extent before which the shape contains `...` (any number of dimensions);
+    /// None if the shape contains no `...`.
     pub gap: Option<usize>,
     /// True if the tensor must be compact.
     pub is_compact: bool,
     /// True if the kernel receives the address of the elements.
     pub is_pointer: bool,
-    /// The alignment of the address in bytes; 1 for any.
+    /// The required alignment of the address in bytes; 1 if every alignment is allowed.
     pub alignment: usize,
-    /// Device type and device id; -1 for any.
+    /// The required device type and device id; -1 if every value is allowed.
     pub device: (i32, i32),
     /// The device as written in the signature.
     pub device_text: &'static str,

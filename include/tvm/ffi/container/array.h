@@ -56,7 +56,8 @@ class ArrayObj : public SeqBaseObj {
     }
   }
 
-  // True if this is the only reference to the array and `extra` more elements fit.
+  // Returns true if this is the only reference to the array and its capacity suffices for `extra`
+  // more elements.
   bool IsWritable(int64_t extra) const {
     return TVMFFISeqCell::capacity - TVMFFISeqCell::size >= extra && unique();
   }
@@ -138,7 +139,7 @@ class Array : public detail::SeqRef<Array<T>, T> {
   // pointer to a member.
   template <typename F, typename U = std::decay_t<std::invoke_result_t<F&, T>>>
   Array<U> Map(F f) const {
-    Array from = *this;  // f may assign another array to *this
+    Array from = *this;  // owns the array, because f may assign another array to *this
     Array<U> result(UnsafeInit{});
     for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
       T item = from[i];
@@ -176,8 +177,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     *this = std::move(own);
   }
 
-  // Return one array with the elements of all arguments; each argument is a T or a range of T.  The
-  // misspelled name `Agregate` is part of the API.
+  // Return one array with the elements of all arguments in order; each argument is a T or a range
+  // of T.  The misspelled name `Agregate` is part of the API.
   template <typename... Args>
   static size_t CalcCapacity(const Args&... args) {
     return (CountOf(args) + ... + 0);
@@ -207,8 +208,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     }
     return GetArrayObj();
   }
-  // Initializes this array, which is null, with the first `count` elements of `from`.  The capacity
-  // suffices for all elements of `from`.
+  // Initializes this null array with a new ArrayObj that contains the first `count` elements of
+  // `from`.  The new ArrayObj has capacity for all elements of `from`.
   template <typename U>
   void InitPrefix(const Array<U>& from, int64_t count) {
     ObjectPtr<ArrayObj> array = ArrayObj::Empty(static_cast<int64_t>(from.size()));
@@ -216,7 +217,7 @@ class Array : public detail::SeqRef<Array<T>, T> {
     array->InitRange(0, items, items + count);
     this->data_ = std::move(array);
   }
-  // Same as std::invoke(f, item), without including the large header <functional>.
+  // Same as std::invoke(f, item); defined here to avoid including the large header <functional>.
   template <typename F>
   static decltype(auto) Invoke(F& f, T&& item) {
     if constexpr (std::is_member_function_pointer_v<F>) {
@@ -232,8 +233,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     ArrayObj* array = GetArrayObj();
     if (array != nullptr && array->unique() && array->capacity() >= items.size()) {
       array->clear();
-      // Check again: clear() runs destructors of elements, which may add elements or assign another
-      // array to this variable.
+      // Check the array again after clear(): destructors of elements may have added elements or
+      // assigned another array to this variable.
       if (array == GetArrayObj() && array->empty()) {
         return array->InitRange(0, items.begin(), items.end());
       }

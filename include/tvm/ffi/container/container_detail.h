@@ -50,8 +50,8 @@ class ConvertingIterator {
   bool operator!=(const Self& other) const { return iter_ != other.iter_; }
   bool operator<(const Self& other) const { return *this - other < 0; }
   // Iterators of containers that own their elements return const values, so that a TensorView can
-  // be constructed from `*it`.  TensorView accepts a const Tensor, but not a non-const temporary,
-  // which may be the only reference to the tensor.
+  // be constructed from `*it`.  TensorView accepts a const Tensor.  It refuses a non-const
+  // temporary, because the temporary may be the only reference to the tensor.
   const value_type operator*() const { return Converter::convert(*iter_); }
   value_type operator[](difference_type offset) const { return *(*this + offset); }
 
@@ -79,8 +79,8 @@ inline constexpr bool converts_without_user_code_v =
     std::is_arithmetic_v<T> || std::is_same_v<T, Any> || std::is_same_v<T, String> ||
     std::is_same_v<T, Bytes>;
 
-// Type of the element from which a T is converted: a reference to the stored element, or an owned
-// copy if user code may run during the conversion and change the container.
+// Type of the variable that holds an element during its conversion to T: a reference to the stored
+// element, or an owned copy if the conversion may run user code that changes the container.
 template <typename T>
 using ElementToConvert = std::conditional_t<converts_without_user_code_v<T>, const Any&, Any>;
 

@@ -14,8 +14,8 @@ namespace ffi {
 // buffer.
 class ListObj : public SeqBaseObj {
  public:
-  // The deleter is operator delete, because inlined code in other libraries allocates a larger
-  // buffer with operator new and does not change the deleter.
+  // The deleter of the buffer is operator delete.  When the list grows, inlined code in other
+  // libraries allocates the new buffer with operator new and keeps the deleter.
   ListObj() { data_deleter = ::operator delete; }
 
   static constexpr int32_t _type_index = kTVMFFIList;
@@ -106,7 +106,8 @@ class List : public detail::SeqRef<List<T>, T> {
   template <typename Items>
   void Replace(const Items& items) {
     if (GetListObj() != nullptr) GetListObj()->clear();
-    // Check again: clear() runs destructors of elements, which may set this variable to null.
+    // Check the list again after clear(): destructors of elements may have set this variable to
+    // null.
     if (GetListObj() == nullptr) this->data_ = make_object<ListObj>();
     ListObj* list = Writable(static_cast<int64_t>(items.size()));
     list->InitRange(static_cast<int64_t>(list->size()), items.begin(), items.end());

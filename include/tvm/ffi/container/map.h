@@ -96,8 +96,8 @@ class Map : public detail::MapRef<Map<K, V>, K, V> {
 // Returns a map with the pairs of lhs and rhs.  A key in both maps gets its value in rhs.
 template <typename K, typename V>
 Map<K, V> Merge(Map<K, V> lhs, const Map<K, V>& rhs) {
-  // If lhs and rhs refer to the same object, this reference makes Set copy the object, so that the
-  // loop does not change the map that it iterates over.
+  // Second reference to rhs.  If lhs and rhs refer to the same object, Set then copies the object
+  // instead of changing the map that the loop iterates over.
   Map<K, V> source = rhs;
   for (const auto& [key, value] : source) lhs.Set(key, value);
   return lhs;

@@ -28,7 +28,7 @@ class MapBaseObj : public Object {
   static_assert(std::is_standard_layout_v<KVType> && sizeof(KVType) == 32,
                 "the size of a pair is part of the binary contract");
 
-  // Iterator over the pairs.  Decrementing end() yields the last pair.
+  // Iterator over the pairs in the order of insertion.  `--end()` is an iterator at the last pair.
   class iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -101,8 +101,8 @@ class MapBaseObj : public Object {
   static constexpr uint64_t kSmallMaxCapacity = 4;
 
   bool IsSmall() const { return (slots_ & kSmallTag) != 0; }
-  // The index of a pair is its array position in the small layout and its slot number in the dense
-  // layout.
+  // A pair's index is its position in the array of pairs (small layout) or the number of its slot
+  // in the hash table (dense layout).
   uint64_t FirstIndex() const;
   uint64_t EndIndex() const { return IsSmall() ? size_ : kNoIndex; }
   uint64_t IndexAfter(uint64_t index) const;
@@ -110,18 +110,20 @@ class MapBaseObj : public Object {
   uint64_t IndexOf(const Any& key) const;
   KVType* PairAt(uint64_t index) const;
   void EraseIndex(uint64_t index);
-  // Inserts a pair, or replaces the value of its key.  Returns false if the table must grow first.
+  // Inserts a pair, or replaces the value if the table contains the key.  Returns false
+  // without an insertion if the table must grow first.
   bool TryPut(KVType* pair);
   // Destroys the pairs and frees the memory.
   void Release();
-  // Returns the hash of a key.  `index` is the key's index, or kNoIndex if it is not in the table.
+  // Returns the hash of a key.  `index` is the index of the key in the table, or kNoIndex if the
+  // table does not contain the key.
   uint64_t HashOf(const Any& key, uint64_t index) const;
-  // Same as HashOf, but inlined into the search functions.
+  // Same as HashOf, but inlined into its callers, the search functions.
   TVM_FFI_INLINE uint64_t HashInLine(const Any& key, uint64_t index) const {
     return AnyHash::Combine(key,
                             [&](const TVMFFIAny* hook) { return CallHashHook(hook, key, index); });
   }
-  // True if `stored`, the key at `index`, equals `key`.
+  // Returns true if the key `stored`, which is at `index` of the table, equals `key`.
   TVM_FFI_INLINE bool KeyEquals(const Any& stored, uint64_t index, const Any& key) const {
     return AnyEqual::Compare(
         stored, key, [&](const TVMFFIAny* hook) { return CallEqualHook(hook, index, key); });
@@ -136,17 +138,18 @@ class MapBaseObj : public Object {
   class HookWatch;
 
   Any& ValueAt(const Any& key) const;
-  // Call the hash or equality hook of a key's type.  Fails: RuntimeError if the hook changed the
-  // table.
+  // Call the hash or equality hook (a function that the key's type registers).  Fails: RuntimeError
+  // if the hook changed the table.
   uint64_t CallHashHook(const TVMFFIAny* hook, const Any& key, uint64_t index) const;
   bool CallEqualHook(const TVMFFIAny* hook, uint64_t index, const Any& key) const;
 
   friend struct detail::MapUnsafe;
 };
 
-// Small layout: an array of pairs, which normally follows the object in memory.  A Dict that grows
-// keeps its object and turns it into a DenseMapBaseObj.  Therefore the memory of a small table
-// suffices for that class, and its destructor checks the current layout.
+// Small layout: an array of pairs.  The array normally follows the object in memory.  A Dict that
+// grows keeps its object and turns it into a DenseMapBaseObj.  Therefore the memory of a small
+// table has room for a DenseMapBaseObj, and the destructor of a small table checks the current
+// layout.
 class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
  public:
   SmallMapBaseObj() = default;
@@ -195,7 +198,8 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
   };
   static_assert(sizeof(Block) == 784 && alignof(Block) == 1,
                 "size and alignment of a block are part of the binary contract");
-  // Slot in which to store a pair: a free slot, or the slot of an equal key (is_free is false).
+  // Slot of the hash table in which to store a pair: a free slot (is_free is true), or the slot
+  // that contains an equal key (is_free is false).
   struct InsertPosition {
     uint64_t slot;
     bool is_free;
@@ -208,9 +212,9 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
                                     slot % kBlockSlots * sizeof(Entry));
   }
   bool IsHead(uint64_t slot) const { return (Meta(slot) & kMemberBit) == 0; }
-  // Return the first and last slot in the order of insertion.  They check the size, because
-  // iter_list_head_ and iter_list_tail_ may be stale in a table whose pairs were moved to another
-  // table.
+  // Return the number of the slot with the pair that was inserted first (or last).  The functions
+  // check the size of the table, because iter_list_head_ and iter_list_tail_ are not reset when all
+  // pairs are moved to another table.
   uint64_t First() const { return size_ == 0 ? kNoSlot : iter_list_head_; }
   uint64_t Last() const { return size_ == 0 ? kNoSlot : iter_list_tail_; }
   uint64_t HomeOfHash(uint64_t hash) const {
@@ -277,20 +281,21 @@ struct TVM_FFI_HIDDEN MapUnsafe {
   // Returns a new empty table with capacity for `count` pairs.
   static ObjectPtr<MapBaseObj> MakeForCount(int32_t type_index, uint64_t count);
   static ObjectPtr<MapBaseObj> Copy(const MapBaseObj* from, int32_t type_index);
-  // Returns a new, larger table; moves all pairs from `from` to it.
+  // Returns a new, larger table with all pairs of `from`; the pairs are moved, so `from` loses
+  // them.
   static ObjectPtr<MapBaseObj> Grow(MapBaseObj* from);
-  // Inserts a pair into a table without other references.  If the table grows, *map refers to
-  // another object afterwards.
+  // Inserts a pair into the table *map, to which no other reference may exist.  If the table has no
+  // room for the pair, creates a larger table object with all pairs and stores it in *map.
   static void Insert(ObjectPtr<Object>* map, KVType&& pair);
-  // Inserts a pair into a table that may have other references.  If the table grows, the same
-  // object takes over the new memory.
+  // Inserts a pair into a table to which other references may exist.  If the table has no room for
+  // the pair, the object `map` gets larger memory and keeps its address.
   static void InsertInPlace(MapBaseObj* map, KVType&& pair);
 
  private:
   static void CopyBits(void* to, const KVType* from) { std::memcpy(to, from, sizeof(KVType)); }
   static ObjectPtr<MapBaseObj> GrowDense(MapBaseObj* from, uint64_t slots, uint32_t fib_shift);
-  // Hash of a pair, and its slot in the new table of MapUnsafe::Grow.  Arrays of Relocation are in
-  // the order of insertion.
+  // Hash of a pair's key, and the slot of the pair in the larger table that MapUnsafe::Grow
+  // creates.  Arrays of Relocation are in the order in which the pairs were inserted.
   struct Relocation {
     uint64_t hash;
     uint64_t slot;

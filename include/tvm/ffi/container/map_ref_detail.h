@@ -36,9 +36,9 @@ class LookupKey {
   operator const Any&() const { return any_; }  // NOLINT(*)
 
  private:
-  // True for key types that are borrowed.  Object references with user-defined traits are converted
-  // to an owned Any instead, because their CopyToAnyView may produce a value that no table
-  // contains, such as a C string.
+  // True for key types whose values a lookup borrows.  Object references with user-defined traits
+  // are converted to an owned Any instead, because their CopyToAnyView may produce a value that no
+  // table contains, such as a C string.
   static constexpr bool kIsBorrowed =
       std::is_same_v<K, String> || std::is_same_v<K, Bytes> ||
       (std::is_base_of_v<ObjectRef, K> && use_default_type_traits_v<K>);
@@ -136,7 +136,8 @@ class MapRef : public ObjectRef {
     if (map == nullptr) return;
     MapBaseObj::iterator found = map->find(LookupKey<K>(key));
     if (TVM_FFI_PREDICT_FALSE(map != table())) ThrowMapChanged("__any_hash__` or `__any_equal__");
-    // A shared Map is copied only if the key exists.  The copy has the pair at the same index.
+    // A Map with other references is copied only if it contains the key.  In the copy, the pair has
+    // the same index.
     if (found != map->end()) self().Writable()->erase(found);
   }
 
@@ -174,7 +175,7 @@ class MapRef : public ObjectRef {
   Self& self() { return static_cast<Self&>(*this); }
 };
 
-// True for the unordered maps of the standard library, whose header is not included here.
+// True for the unordered maps of the standard library.  Their header is not included here.
 template <typename T, typename K, typename V, typename Enable = void>
 inline constexpr bool is_hashed_map_v = false;
 template <typename T, typename K, typename V>
@@ -209,8 +210,8 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
     if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
     Ref result;
     const MapBaseObj* table = Table(src);
-    // Convert the pairs of a copy: insertion into the result and conversion of keys and values may
-    // call hooks of keys, which may change the source table.
+    // Iterate over a copy of the table.  Converting pairs and inserting them into the result may
+    // call hash or equality hooks of keys, and such a hook may change the source table.
     ObjectPtr<MapBaseObj> copy;
     if constexpr (std::is_same_v<K, Any> || !kConvertsWithoutUserCode) {
       copy = detail::MapUnsafe::Copy(table, own_index);
@@ -229,7 +230,7 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
     if (src->type_index == own_index || src->type_index == other_index) {
       // The message names the container type of Ref, even if the source has the other type.
       std::string name = own_index == kTVMFFIMap ? "Map" : "Dict";
-      // Convert the pairs of a copy, for the reason given in TryCastFromAnyView.
+      // Iterate over a copy of the table, for the reason given in TryCastFromAnyView.
       ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(Table(src), own_index);
       for (const MapBaseObj::KVType& pair : *copy) {
         if (!pair.first.template try_cast<K>().has_value()) {

@@ -14,7 +14,7 @@
 
 #include <tvm/ffi/container/map_base.h>
 
-// Specifiers of table functions that are compiled out of line, with hidden visibility.
+// Function specifiers: the compiler must not inline the function and must not export its symbol.
 #define TVM_FFI_MAP_TABLE_ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline
 
 namespace tvm {
@@ -40,11 +40,11 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 
 }  // namespace detail
 
-// ---- Hooks of keys ----------------------------------------------------------------------------
+// ---- Hash and equality hooks of keys ----------------------------------------------------------
 
-// Detects whether a table changes while a key's hook runs.  Owns references to both keys, so that
-// no other object is allocated at their addresses, and to the table, so that a Map is copied
-// instead of changed.
+// Detects whether a table changes while the hash or equality hook of a key's type runs.  Owns
+// references to both keys, so that no other object is allocated at their addresses, and to the
+// table, so that a Map is copied instead of changed.
 class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
  public:
   // `index` is the index of the stored key, or kNoIndex if only the lookup key is passed to the
@@ -65,8 +65,8 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
   }
   const Any& key() const { return key_; }
   const Any& lookup_key() const { return lookup_key_; }
-  // Checks the table after the call of a hook.  Fails: RuntimeError if the table changed or the
-  // lookup key was released.
+  // Called after a hook has returned.  Fails: RuntimeError if the hook changed the table or
+  // released the lookup key.
   TVM_FFI_NO_INLINE void CheckUnchanged(const char* hook) const {
     if (HasChanged()) detail::ThrowMapChanged(hook);
     // LookupKey borrows the caller's key, so lookup_key_ may be the last reference to the key.
@@ -77,9 +77,9 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
 
  private:
   const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
-  // Returns true if the table changed since this HookWatch was constructed.  If table_ is the last
-  // strong reference, the caller's variable no longer refers to the table, which counts as a
-  // change.
+  // Returns true if the table changed since this HookWatch was constructed.  It also counts as a
+  // change if table_ is the last strong reference, because the caller's variable then no longer
+  // refers to the table.
   bool HasChanged() const {
     if (table_.use_count() == 1 || table_->data_ != data_ || table_->size_ != size_ ||
         table_->slots_ != slots_) {
@@ -140,8 +140,8 @@ TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Erase(uint64_t index) {
 }
 
 TVM_FFI_MAP_TABLE_ bool SmallMapBaseObj::Put(KVType* pair) {
-  // Fail for a table with kSmallMaxCapacity pairs, even if it already contains the key: the caller
-  // then changes the table to the dense layout.
+  // Return false for a table with kSmallMaxCapacity pairs, even if the table already contains
+  // the key.  The caller then changes the table to the dense layout.
   if (size_ == kSmallMaxCapacity) return false;
   uint64_t index = Find(pair->first);
   if (index < size_) {
@@ -162,8 +162,8 @@ TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Clear() {
 
 inline uint64_t DenseMapBaseObj::Step(uint64_t slot, uint8_t meta) const {
   uint8_t jump = meta & static_cast<uint8_t>(~kMemberBit);
-  // The bytes kEmpty and kProtected contain no index of kMapJumps; they occur here only if the
-  // chain is corrupt.
+  // The metadata bytes kEmpty and kProtected do not contain an index into kMapJumps.  They occur at
+  // this point only if the chain is corrupt.
   if (jump == 0 || jump >= std::size(detail::kMapJumps)) return kNoSlot;
   return (slot + detail::kMapJumps[jump]) & (slots_ - 1);
 }
@@ -178,8 +178,8 @@ TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::Find(const Any& key) const {
   return slot;
 }
 
-// Returns the slot before `slot` in the chain of `hash`; kNoSlot if the chain does not contain
-// `slot`, because the key's hash has changed since its insertion.
+// Returns the slot before `slot` in the chain of `hash`.  Returns kNoSlot if that chain does not
+// contain `slot`; the hash of the key has then changed since the key was inserted.
 TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot, uint64_t hash) const {
   uint64_t before = HomeOfHash(hash);
   if (!IsHead(before)) return kNoSlot;
@@ -191,8 +191,8 @@ TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot, uint64
   return before;
 }
 
-// Appends a free slot to the chain that ends at `last` and returns it; kNoSlot if all slots at the
-// distances of kMapJumps are in use.
+// Appends a free slot to the chain that ends at `last`.  Returns the slot, or kNoSlot if all slots
+// at the distances of kMapJumps from `last` are in use.
 inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
   for (uint8_t i = 1; i < std::size(detail::kMapJumps); ++i) {
     uint64_t slot = (last + detail::kMapJumps[i]) & (slots_ - 1);
@@ -228,7 +228,7 @@ bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t before, const Moved& moved) 
   return true;
 }
 
-// Same as Evict, but changes nothing if it fails.
+// Same as Evict, but leaves the table unchanged if an entry finds no free slot.
 TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPair(uint64_t slot) {
   uint64_t before = PredecessorOf(slot, HashOf(At(slot)->pair.first, slot));
   if (before == kNoSlot) return false;
@@ -245,8 +245,8 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
     uint64_t to;
     uint8_t meta;
   };
-  // Log of moved entries, for the rollback.  The array is allocated only for more than 16 entries,
-  // a chain length that occurs only if many keys collide.
+  // Log of moved entries, used to undo the moves if a later move fails.  The array is allocated
+  // only for more than 16 entries.  A chain is that long only if many keys collide.
   struct Moves {
     explicit Moves(uint64_t count)
         : items(count > std::size(inline_items) ? new Move[count] : inline_items) {}
@@ -276,8 +276,8 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t befo
   return false;
 }
 
-// Returns the slot in which to store a pair with this key.  The slot is linked into its chain, but
-// not into the insertion order.  Returns kNoSlot if the table must grow.
+// Returns the slot in which to store a pair with this key, or kNoSlot if the table must grow.  A
+// free slot is linked into its chain, but not yet into the list of insertion order.
 TVM_FFI_MAP_TABLE_ DenseMapBaseObj::InsertPosition DenseMapBaseObj::FindInsertPosition(
     const Any& key) {
   if (slots_ == 0) return {kNoSlot, false};
@@ -364,7 +364,8 @@ inline void DenseMapBaseObj::Unlink(uint64_t slot) {
   (entry->next == kNoSlot ? iter_list_tail_ : At(entry->next)->prev) = entry->prev;
 }
 
-// Links an entry that was copied to slot `to` with its neighbours in the insertion order.
+// Updates the list of insertion order after an entry was copied to slot `to`: links the neighbours
+// of the entry to that slot.
 inline void DenseMapBaseObj::RelinkNeighbours(uint64_t to) {
   Entry* entry = At(to);
   (entry->prev == kNoSlot ? iter_list_head_ : At(entry->prev)->next) = to;
@@ -381,7 +382,7 @@ inline void DenseMapBaseObj::SetNoTable() {
   iter_list_tail_ = kNoSlot;
 }
 
-// Allocates an empty slot array for an object that has none.
+// Allocates an empty slot array for a table object without a slot array.
 TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Allocate(uint64_t slots, uint32_t fib_shift) {
   uint64_t count = (slots + kBlockSlots - 1) / kBlockSlots;
   Block* blocks = new Block[count];
@@ -392,7 +393,7 @@ TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Allocate(uint64_t slots, uint32_t fib_s
   fib_shift_ = fib_shift;
 }
 
-// ---- Both layouts -----------------------------------------------------------------------------
+// ---- Small and dense layout -------------------------------------------------------------------
 
 inline uint64_t MapBaseObj::FirstIndex() const {
   return IsSmall() ? 0 : static_cast<const DenseMapBaseObj*>(this)->First();
@@ -495,8 +496,8 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::MakeForCount(int32_t type_in
 TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
                                                          int32_t type_index) {
   const DenseMapBaseObj* source = static_cast<const DenseMapBaseObj*>(from);
-  // A dense table whose pairs were moved to another table has no slots; its copy is an empty small
-  // table.
+  // A dense table whose pairs were moved to another table has no slots.  The copy of such a table
+  // is an empty small table.
   if (from->IsSmall() || from->slots_ == 0) {
     ObjectPtr<MapBaseObj> copy = MakeSmall(type_index, from->size_);
     for (const KVType& pair : *from) {
@@ -520,8 +521,9 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
   return copy;
 }
 
-// Stores the hash of every pair in `relocations`.  The pairs are counted, because HookWatch does
-// not detect a hook that changes only the order of the pairs.
+// Stores the hash of every pair's key in `relocations`.  Counts the pairs and throws if their
+// number has changed, because HookWatch does not detect a hook that changes only the order of the
+// pairs.
 TVM_FFI_MAP_TABLE_ void MapUnsafe::HashAll(const MapBaseObj* from, Relocation* relocations) {
   uint64_t count = from->size_;
   uint64_t done = 0;
@@ -555,7 +557,7 @@ TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, Relocatio
   return true;
 }
 
-// Returns a free slot for another key with this hash and links it into the chain of the hash;
+// Returns a free slot for a new key with this hash, linked into the chain of the hash.  Returns
 // kNoSlot if the table is too small.
 inline uint64_t MapUnsafe::FreeSlotFor(uint64_t hash, Relocation* relocations,
                                        DenseMapBaseObj* to) {
@@ -634,13 +636,14 @@ TVM_FFI_MAP_TABLE_ void MapUnsafe::InsertInPlace(MapBaseObj* map, KVType&& pair)
   while (!map->TryPut(&pair)) MoveTableTo(map, Grow(map));
 }
 
-// Deleter for pairs that another object has taken over from a small table, whose memory contains
-// them.  Releases the small table.
+// Deleter for an array of pairs that is part of the memory of a small table, but belongs to another
+// object.  Releases the small table.
 inline void MapUnsafe::ReleaseInlineOwner(void* data) {
   DecRef(reinterpret_cast<TVMFFIObject*>(static_cast<char*>(data) - sizeof(SmallMapBaseObj)));
 }
 
-// Moves the table of `source` into `target`, whose pairs were moved to `source` before.
+// Moves the memory and the pairs of `source` into the object `target`.  `target` is empty, because
+// its pairs were moved to `source` earlier.
 TVM_FFI_MAP_TABLE_ void MapUnsafe::MoveTableTo(MapBaseObj* target, ObjectPtr<MapBaseObj>&& source) {
   if (target->IsSmall() && target->data_deleter_ != nullptr) target->data_deleter_(target->data_);
   target->data_ = source->data_;

@@ -39,7 +39,8 @@ namespace detail {
 
 }  // namespace detail
 
-// Common base of ArrayObj and ListObj: the sequence cell and operations on its elements.
+// Common base of ArrayObj and ListObj: the TVMFFISeqCell (the fields after the object header) and
+// operations on its elements.
 class SeqBaseObj : public Object, protected TVMFFISeqCell {
  public:
   using NestsDeeply_ = void;  // see release_detail.h
@@ -82,11 +83,12 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     MutableBegin()[i] = std::move(value);
   }
   void SetItemAfterCheck(int64_t i, Any value) { MutableBegin()[i] = std::move(value); }
-  // Appends the elements of [first, last); `start` is the current size.
+  // Appends the elements of the range [first, last).  `start` is the current size of the sequence.
   template <typename Iter>
   void InitRange(int64_t start, Iter first, Iter last) {
     using Traits = std::iterator_traits<Iter>;
-    // The reference type of std::vector<bool> is a proxy, which an Any cannot be made from.
+    // Convert to the value type first: an Any cannot be constructed from the proxy that
+    // std::vector<bool> uses as reference type.
     using Item = std::conditional_t<std::is_constructible_v<Any, typename Traits::reference>,
                                     typename Traits::reference, typename Traits::value_type>;
     for (Any* slot = MutableBegin() + start; first != last; ++first) {
@@ -94,8 +96,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
       ++TVMFFISeqCell::size;
     }
   }
-  // Erased elements are destroyed after the sequence is consistent again, because a destructor may
-  // use the sequence.
+  // Erased elements are destroyed last, when the sequence is in a valid state, because a destructor
+  // may use the sequence.
   void erase(int64_t i) {
     CheckIndex(i);
     Any erased = std::move(MutableBegin()[i]);
@@ -123,8 +125,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   void insert(int64_t i, Iter first, Iter last) {
     int64_t old_size = TVMFFISeqCell::size;
     CheckPosition(i);
-    // The range may be part of this sequence, so append its elements first and then rotate them
-    // into position i.
+    // Append the elements first and then rotate them to position i, because the range may be part
+    // of this sequence.
     InitRange(old_size, first, last);
     ReverseRange(i, old_size);
     ReverseRange(old_size, TVMFFISeqCell::size);
@@ -141,7 +143,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   Any* MutableBegin() const { return static_cast<Any*>(data); }
   Any* MutableEnd() const { return MutableBegin() + TVMFFISeqCell::size; }
   void CheckIndex(int64_t i) const {
-    // The cast turns a negative index into a large one, so that one comparison checks both bounds.
+    // The cast converts a negative index to a large positive number, so that one comparison checks
+    // both bounds.
     if (TVM_FFI_PREDICT_FALSE(static_cast<uint64_t>(i) >= size())) {
       detail::ThrowIndexBounds(i, TVMFFISeqCell::size);
     }
@@ -151,7 +154,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     new (MutableEnd()) Any(std::forward<T>(value));
     ++TVMFFISeqCell::size;
   }
-  // Moves all elements as raw bytes to `target`, which must have capacity for them.
+  // Moves all elements as raw bytes to `target`.  The capacity of `target` must suffice for the
+  // elements.
   void MoveElementsTo(Any* target) {
     if (!empty()) std::memcpy(static_cast<void*>(target), data, size() * sizeof(Any));
     TVMFFISeqCell::size = 0;

@@ -50,7 +50,7 @@ class SeqRef : public ObjectRef {
   }
   void insert(iterator position, const T& item) {
     int64_t i = position - begin();
-    Any value(item);  // a copy, because the item may be an element
+    Any value(item);  // a copy, because the item may be an element of this sequence
     Write(1, "insert", [&](auto* s) { s->insert(i, std::move(value)); });
   }
   template <typename Iter>
@@ -106,7 +106,8 @@ class SeqRef : public ObjectRef {
 
  private:
   const SeqBaseObj* seq() const { return static_cast<const Self*>(this)->GetSeq(); }
-  // Same as Any, but depends on T, so that std::vector<Item> is instantiated only if it is used.
+  // Alias of Any that depends on T.  The compiler then instantiates std::vector<Item> only in
+  // functions that are used.
   using Item = std::conditional_t<(sizeof(T) > 0), Any, T>;
   Self& self() { return static_cast<Self&>(*this); }
   // Returns a copy of a range, because the range may be part of this sequence.  Proxy references,

@@ -24,7 +24,8 @@ class ShapeView {
  public:
   ShapeView() = default;
   ShapeView(const int64_t* data, size_t size) : cell_{data, size} {}
-  // Borrows a list that exists until the end of the full expression; use it only for arguments.
+  // Borrows an initializer list.  The list exists only until the end of the full expression, so use
+  // this constructor only for the argument of a call.
   ShapeView(const std::initializer_list<int64_t>& other) : cell_{other.begin(), other.size()} {}
 
   const int64_t* data() const { return cell_.data; }
@@ -39,9 +40,9 @@ class ShapeView {
     if (i < 0 || static_cast<size_t>(i) >= size()) detail::ThrowShapeIndex(i, size());
     return cell_.data[i];
   }
-  // Product of the extents, which is the number of elements; 1 for an empty shape.
+  // Returns the number of elements: the product of the extents, or 1 for an empty shape.
   int64_t Product() const {
-    uint64_t product = 1;  // unsigned, because other extents may overflow if one is 0
+    uint64_t product = 1;  // unsigned: if one extent is 0, the product of the others may overflow
     for (int64_t extent : *this) product *= static_cast<uint64_t>(extent);
     return static_cast<int64_t>(product);
   }
@@ -91,9 +92,9 @@ inline ObjectPtr<ShapeObj> MakeEmptyShape(size_t size, int64_t** extents) {
   return ObjectUnsafe::ObjectPtrFromOwned<ShapeObj>(shape);
 }
 
-// Returns a new Shape object with a copy of the extents.  They are loaded one by one, which
-// volatile enforces: the caller has often just written them, and a wider load would stall until
-// these narrower stores have completed.
+// Returns a new Shape object with a copy of the extents.  `volatile` forces the compiler to load
+// the extents one by one.  The caller has often just written them, and a wider load would stall
+// until these narrower stores have completed.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline ObjectPtr<ShapeObj> CopyShape(ShapeView from) {
   int64_t* extents;
   ObjectPtr<ShapeObj> shape = MakeEmptyShape(from.size(), &extents);
@@ -167,8 +168,8 @@ class Shape : public ObjectRef {
  private:
   explicit Shape(ObjectPtr<ShapeObj> shape) : ObjectRef(ObjectPtr<Object>(std::move(shape))) {}
   // Returns a new Shape object with the extents of a list.  The loop is inlined, because the caller
-  // knows the number of extents at compile time.  It stores extents one by one, which volatile
-  // enforces: in every second object a wider store would cross a cache line.
+  // knows the number of extents at compile time.  `volatile` forces the compiler to store the
+  // extents one by one, because in every second object a wider store would cross a cache line.
   static ObjectPtr<ShapeObj> FromList(std::initializer_list<int64_t> list) {
     int64_t* extents;
     ObjectPtr<ShapeObj> shape = detail::MakeEmptyShape(list.size(), &extents);

@@ -14,7 +14,7 @@
 namespace tvm {
 namespace ffi {
 
-// True if memory addresses of the device allow pointer arithmetic on the host.
+// Returns true if the host can do pointer arithmetic with memory addresses of the device.
 inline bool IsDirectAddressDevice(DLDevice device) {
   return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged ||
          device.device_type == kDLROCM || device.device_type == kDLROCMHost;
@@ -24,7 +24,7 @@ inline bool IsDirectAddressDevice(DLDevice device) {
 // empty tensors are always contiguous.
 inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  uint64_t expected = 1;  // unsigned, because other extents may overflow if one is 0
+  uint64_t expected = 1;  // unsigned: if one extent is 0, the product of the others may overflow
   bool compact = true;
   for (int32_t i = tensor.ndim; i > 0; --i) {
     int64_t extent = tensor.shape[i - 1];
@@ -87,15 +87,15 @@ inline size_t GetDataSize(const DLTensor& tensor) {
                                  tensor.dtype);
 }
 
-// Object to which a Tensor refers: a DLTensor that owns its memory or a reference to the owner of
-// the memory.
+// Object to which a Tensor refers: a DLTensor.  The object owns either the memory of the elements
+// or a reference to the owner of that memory.
 class TensorObj : public Object, public DLTensor {
  public:
   static constexpr int32_t _type_index = kTVMFFITensor;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFITensor, TensorObj, Object)
 
-  // Return a new DLPack managed tensor, which owns a reference to this object.  The caller owns the
-  // managed tensor and calls its deleter.
+  // Return a new DLPack managed tensor.  The managed tensor owns a reference to this object.  The
+  // caller owns the managed tensor and must call its deleter.
   DLManagedTensor* ToDLPack() const {
     DLManagedTensor* out;
     detail::CheckSafeCall(TVMFFITensorToDLPack(detail::ObjectUnsafe::GetHeader(this), &out));
@@ -150,7 +150,8 @@ inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
   }
 }
 
-// Returns `prototype` with the given shape and strides, whose arrays are borrowed.
+// Returns a copy of the DLTensor `prototype` with the given shape and strides.  The arrays of shape
+// and strides are borrowed.
 inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides,
                           int64_t element_offset) {
   if (shape.size() != strides.size()) {
@@ -188,7 +189,8 @@ class TensorAccessors {
     const DLTensor& tensor = dl();
     return tensor.shape[CheckDimension(index, tensor.ndim)];
   }
-  // Returns the stride of a dimension; the compact stride if the tensor has no strides array.
+  // Returns the stride of a dimension, in elements.  If the tensor has no strides array, computes
+  // the stride of a compact row-major tensor.
   int64_t stride(int64_t index) const {
     const DLTensor& tensor = dl();
     int64_t position = CheckDimension(index, tensor.ndim);
@@ -204,7 +206,8 @@ class TensorAccessors {
   const DLTensor& dl() const { return *static_cast<const Self*>(this)->GetDLTensorPtr(); }
 };
 
-// Tensor object that contains its allocator and is followed in memory by shape and strides.
+// Tensor object that stores the allocator of its elements.  Shape and strides follow the object in
+// memory.
 template <typename TNDAlloc>
 class TensorObjFromNDAlloc : public TensorObj {
  public:
@@ -246,8 +249,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
 
   const DLTensor* GetDLTensorPtr() const { return get(); }
 
-  // Returns a tensor on the same memory with another shape and strides.  element_offset is relative
-  // to this tensor's first element.
+  // Returns a tensor on the same memory with another shape and strides.  element_offset is the
+  // distance, in elements, of the new first element from this tensor's first element.
   template <typename Offset = std::nullopt_t, typename Int = int64_t>
   Tensor as_strided(ShapeView shape, ShapeView strides,
                     Offset element_offset = std::nullopt) const {
@@ -317,7 +320,7 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     if (shape.size() > static_cast<size_t>(INT32_MAX)) {
       detail::ThrowTensorValue("a tensor must have at most 2147483647 dimensions");
     }
-    // Checked here, because allocators multiply the extents without an overflow check.
+    // Check the size here, because allocators multiply the extents without an overflow check.
     detail::CheckedDataSize(shape, dtype);
     return Tensor(ObjectPtr<TensorObj>(
         make_inplace_array_object<detail::TensorObjFromNDAlloc<TNDAlloc>, int64_t>(
@@ -334,7 +337,7 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
 class TensorView : public detail::TensorAccessors<TensorView> {
  public:
   TensorView(const Tensor& tensor) : TensorView(tensor.GetDLTensorPtr()) {}  // NOLINT(*)
-  TensorView(Tensor&&) = delete;                                     // would outlive the tensor
+  TensorView(Tensor&&) = delete;                                     // the view would outlive it
   TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
 
   // Returns a pointer to this view's DLTensor.  It is not const, because many C functions take a

@@ -98,7 +98,8 @@ class Tuple : public ObjectRef {
   Element<I> get() const& {
     return detail::AnyUnsafe::CopyFromAnyViewAfterCheck<Element<I>>(get()->begin()[I]);
   }
-  // Moves the element out of the tuple if this is the only reference to the array, else copies it.
+  // Returns element I.  Moves the element out of the tuple if this is the only reference to the
+  // array, otherwise copies it.
   template <size_t I>
   Element<I> get() && {
     if (!unique()) return static_cast<const Tuple&>(*this).template get<I>();
@@ -187,7 +188,8 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
   static bool HasTupleSize(const TVMFFIAny* src) {
     return src->type_index == kTVMFFIArray && Items(src)->size() == sizeof...(T);
   }
-  // Tags that select how FindMismatch checks an element: its exact type, or conversion to the type.
+  // Tags that select the check of FindMismatch: the element has exactly the type, or the element
+  // converts to the type.
   struct IsStrict {};
   struct IsCastable {};
   template <typename E>

@@ -45,7 +45,7 @@ class Variant {
   const T* as() const {
     return data_.template as<T>();
   }
-  // Return the value, converted to T.  Fails: TypeError if it does not convert.
+  // Return the value, converted to T.  Fails: TypeError if the value does not convert to T.
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
   T get() const& {
     return data_.template cast<T>();
@@ -62,7 +62,8 @@ class Variant {
   bool same_as(const Variant& other) const { return data_.same_as(other.data_); }
 
  private:
-  // Tag of the constructor that does not check `data`, which must be a value of one of the types V.
+  // Tag of the constructor that does not check its argument.  The caller guarantees that the
+  // argument is a value of one of the types V.
   struct Checked {};
   Variant(Checked, Any data) : data_(std::move(data)) {}
 

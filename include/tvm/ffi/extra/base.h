@@ -8,7 +8,8 @@
 
 #include <tvm/ffi/c_api.h>
 
-// Marks the exported functions and classes.  cmake/exports.map lists their mangled names.
+// Marks functions and classes that libtvm_ffi exports.  cmake/exports.map lists their mangled
+// names.
 #define TVM_FFI_EXTRA_CXX_API TVM_FFI_DLL
 
 #endif  // TVM_FFI_EXTRA_BASE_H_

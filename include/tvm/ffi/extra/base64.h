@@ -31,8 +31,8 @@ inline String Base64Encode(const Bytes& data) {
 }
 
 namespace detail {
-// Returns the value of a base64 digit; 0 for other characters, because existing callers rely on a
-// decoder that does not validate its input.
+// Returns the value (0 to 63) of a base64 digit, and 0 for every other character.  The decoder does
+// not validate its input, because existing callers rely on that.
 inline uint32_t Base64DigitValue(char digit) {
   if (digit >= 'A' && digit <= 'Z') return static_cast<uint32_t>(digit - 'A');
   if (digit >= 'a' && digit <= 'z') return static_cast<uint32_t>(digit - 'a') + 26;

@@ -48,11 +48,11 @@ TVM_FFI_DLL TVMFFIStreamHandle TVMFFIEnvGetStream(int32_t device_type, int32_t d
 
 /* Set the allocator that TVMFFIEnvTensorAlloc uses on the calling thread.
  *
- * allocator                    must stay callable until replaced; NULL clears the slot.
- * write_to_global_context      non-zero also sets the process-wide default, used by threads
- *                              whose own slot is empty.
- * opt_out_original_allocator   receives the previous value of the thread's slot; may be NULL.
- * Fails: never.     Threads: any for its own slot; set the default before other threads start. */
+ * allocator                    must stay callable until replaced; NULL: remove the allocator.
+ * write_to_global_context      if non-zero, also sets the process-wide default for threads that
+ *                              have no allocator.
+ * opt_out_original_allocator   receives the thread's previous allocator, or NULL; may be NULL.
+ * Fails: never.     Threads: any; set the process-wide default before other threads start. */
 TVM_FFI_DLL int TVMFFIEnvSetDLPackManagedTensorAllocator(
     DLPackManagedTensorAllocator allocator, int write_to_global_context,
     DLPackManagedTensorAllocator* opt_out_original_allocator);
@@ -78,8 +78,8 @@ TVM_FFI_DLL int TVMFFIEnvTensorAlloc(DLTensor* prototype, TVMFFIObjectHandle* ou
 /* ---- Host language ------------------------------------------------------------------------ */
 
 /* Ask the host language whether a signal such as Ctrl-C is pending.  Long loops call this function
- * from time to time and return -1 if it does.  It acquires the host's lock (the GIL), so call it
- * only where that cannot deadlock.
+ * from time to time and return -1 if it returns -1.  The function acquires the host's lock (the
+ * GIL).  Call it only where waiting for this lock cannot deadlock.
  *
  * Returns: 0 to continue; -1 to stop.  After -1 the exception is pending in the host language and
  *          the error slot is EMPTY; the caller returns -1 immediately without setting an error.
@@ -94,10 +94,11 @@ TVM_FFI_DLL int TVMFFIEnvCheckSignals(void);
  *   void ObjectLock_Begin(void* section, const void* object);
  *   void ObjectLock_End(void* section);
  *
- * Between the two calls no other thread of the host changes the object; the runtime calls them
- * before and after it reads a List, Dict or field.  `section` is 32 bytes of memory for the host's
- * use, aligned for a pointer.  Sections of a thread can nest.  A section can begin on a thread that
- * the host has not created.
+ * The runtime calls ObjectLock_Begin before it reads a List, Dict or field, and ObjectLock_End
+ * afterwards.  Between the two calls no other thread of the host changes the object.  `section` is
+ * the address of 32 bytes of memory for the host's use, aligned for a pointer.  Sections (pairs of
+ * the two calls) of a thread can nest.  A section can begin on a thread that the host has not
+ * created.
  *
  * name     NUL-terminated; borrowed until the call returns.
  * symbol   address of the function; must stay callable.  NULL removes the function.

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* The stream and the allocator of a host framework, in effect while a function runs.
+/* The stream and the allocator of a host framework.  Both are in effect while a function runs.
  *
  *   offset  bytes  field
  *   0       8      struct_size
@@ -30,20 +30,20 @@ extern "C" {
  *   16      8      stream
  *   24      8      allocator       (32 in all) */
 typedef struct TVMFFIHostScope {
-  size_t struct_size;        /* sizeof(TVMFFIHostScope): later versions may have more fields */
-  DLDevice device;           /* device of the stream; device type 0: do not set a stream */
-  TVMFFIStreamHandle stream; /* the framework's stream; may be NULL */
-  DLPackManagedTensorAllocator allocator; /* NULL: do not change the allocator */
+  size_t struct_size;        /* sizeof(TVMFFIHostScope); identifies the version of the struct */
+  DLDevice device;           /* the device of `stream`; if its device type is 0, no stream is set */
+  TVMFFIStreamHandle stream; /* the current stream of the framework; may be NULL */
+  DLPackManagedTensorAllocator allocator; /* allocates tensors; NULL: keep the allocator */
 } TVMFFIHostScope;
 
-/* Slot of a name in the table of global functions.  It remains valid until the process ends, also
- * when the function is replaced or removed. */
+/* Slot of a name in the table of global functions: contains the current function of the name.  The
+ * slot remains valid until the process ends, even if the function is replaced or removed. */
 typedef struct TVMFFIHostSlot TVMFFIHostSlot;
 
-/* Return the slot of a name.  A host looks it up once and stores it.
+/* Return the slot of a name.  A host looks up the slot once and stores its address.
  *
  * name   borrowed until the call returns.
- * out    receives the slot.
+ * out    receives the slot, valid until the process ends.
  * Fails: ValueError if no function is registered under the name.     Threads: any; no lock. */
 TVM_FFI_DLL int TVMFFIHostFindSlot(const TVMFFIByteArray* name, const TVMFFIHostSlot** out);
 
@@ -53,7 +53,7 @@ TVM_FFI_DLL int TVMFFIHostFindSlot(const TVMFFIByteArray* name, const TVMFFIHost
  * out    receives a Function borrowed until the process ends.  The runtime never destroys a
  *        function that it has returned here, because compiled graphs store it without a reference.
  * Fails: ValueError if the function was removed.
- * Threads: any; acquires a lock the first time. */
+ * Threads: any; acquires a lock in the first call for a function. */
 TVM_FFI_DLL int TVMFFIHostSlotFunction(const TVMFFIHostSlot* slot, TVMFFIObjectHandle* out);
 
 /* Return the global function of a name: TVMFFIHostFindSlot and TVMFFIHostSlotFunction in one call,

@@ -19,8 +19,9 @@
 namespace tvm {
 namespace ffi {
 
-// Hooks, which replace the default behavior of these functions for a type.  The last argument of
-// each hook is a function that processes a child.  ORDER type-attr.
+// Hooks: functions that a type registers to replace the default behavior of the functions below for
+// its objects.  The last argument of each hook is a function that processes a child.
+// ORDER type-attr.
 namespace type_attr {
 // Returns the repr of an object.
 inline constexpr reflection::AttrKey<
@@ -63,8 +64,8 @@ TVM_FFI_EXTRA_CXX_API int64_t RecursiveHash(const Any& value);
 // without registered fields are compared by identity.
 TVM_FFI_EXTRA_CXX_API bool RecursiveEq(const Any& lhs, const Any& rhs);
 
-// Compare the order of two values, which their first different children determine.  None is less
-// than any other value.
+// Compare the order of two values.  The first pair of different children determines the order.
+// None is less than any other value.
 // Fails: TypeError for values without an order, such as values of different types, NaN and
 // different maps; ValueError for values that contain themselves.
 TVM_FFI_EXTRA_CXX_API bool RecursiveLt(const Any& lhs, const Any& rhs);

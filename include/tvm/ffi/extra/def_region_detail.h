@@ -13,7 +13,8 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// Returns the region that the flags of a field request.
+// Returns the definition region that the flags of a field request for the field's value: none,
+// Simple or Pattern (in a region, variables are definitions instead of uses).
 inline TVMFFIDefRegionKind RegionOfField(const TVMFFIFieldInfo* field) {
   if ((field->flags & kTVMFFIFieldFlagBitMaskSEqHashDefSimple) != 0) {
     return kTVMFFIDefRegionKindSimple;
@@ -22,21 +23,23 @@ inline TVMFFIDefRegionKind RegionOfField(const TVMFFIFieldInfo* field) {
   return is_pattern ? kTVMFFIDefRegionKindPattern : kTVMFFIDefRegionKindNone;
 }
 
-// Returns the region of a field whose flags request `requested` and whose object is in the region
-// `current`.
+// Returns the definition region of a field's value, where `requested` is the region that the
+// field's flags request and `current` is the region of the object that contains the field.
 inline TVMFFIDefRegionKind NestedRegion(TVMFFIDefRegionKind current,
                                         TVMFFIDefRegionKind requested) {
   bool is_kept = current == kTVMFFIDefRegionKindPattern || requested == kTVMFFIDefRegionKindNone;
   return is_kept ? current : requested;
 }
 
-// Returns the region of an object's fields: a Simple region ends at the variables that it defines.
+// Returns the definition region of an object's fields, where `region` is the region of the object.
+// A Simple region does not extend to the fields of the variables that it defines.
 inline TVMFFIDefRegionKind ContentRegion(TVMFFIDefRegionKind region, TVMFFISEqHashKind kind) {
   bool ends = kind == kTVMFFISEqHashKindFreeVar && region == kTVMFFIDefRegionKindSimple;
   return ends ? kTVMFFIDefRegionKindNone : region;
 }
 
-// Changes a walk's definition region until the end of the scope; a Pattern region is not changed.
+// Sets the definition region of a walk until the end of the scope, except within a Pattern region,
+// which stays in effect.
 class DefRegionScope {
  public:
   DefRegionScope(TVMFFIDefRegionKind* kind, TVMFFIDefRegionKind value)

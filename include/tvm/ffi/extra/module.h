@@ -35,7 +35,7 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
 
   // Returns a short name of the module's kind, as a string literal.
   virtual const char* kind() const = 0;
-  // Returns bits of Module::ModulePropertyMask.
+  // Returns the properties of the module: a combination of bits of Module::ModulePropertyMask.
   virtual int GetPropertyMask() const { return 0; }
   // Returns the function of this name; std::nullopt if the module has none.  The function must own
   // references to everything in the module that it uses.
@@ -60,8 +60,8 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   virtual void ImportModule(const Module& other);
   virtual void ClearImports();
 
-  // Query the module itself.  If it does not have the function and query_imports is true, query its
-  // imports depth first and return the first result.
+  // Query the module itself.  If the module does not have the function and query_imports is true,
+  // query the imports of the module depth first and return the first result.
   Optional<Function> GetFunction(const String& name, bool query_imports);
   bool ImplementsFunction(const String& name, bool query_imports);
   Optional<String> GetFunctionDoc(const String& name, bool query_imports);
@@ -71,7 +71,7 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   // ImportModule; reading the reflected field "imports_" is always safe.
   const Array<Any>& imports() const { return imports_; }
 
-  // Internal operations on modules, which libtvm_ffi defines.
+  // Internal operations on modules.  libtvm_ffi defines the functions.
   struct InternalUnsafe;
 
   static constexpr int32_t _type_index = kTVMFFIModule;
@@ -86,8 +86,8 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   Array<Any> imports_;
 
  private:
-  // Owns the functions that TVMFFIEnvModLookupFromImports returned to generated code as borrowed
-  // references.
+  // Functions that TVMFFIEnvModLookupFromImports has returned to generated code.  The map owns
+  // the functions, because generated code stores only borrowed references.
   Map<String, Function> import_lookup_cache_;
 };
 

@@ -18,7 +18,8 @@ inline constexpr const char* kNativeStackIsLowAttr = "__native_stack_is_low__";
 
 using FNativeStackIsLow = bool (*)() noexcept;
 
-// Replaces the stack check if the runtime does not provide one: the stack then never counts as low.
+// Used if the runtime has no function that checks the stack: returns false, so that the stack never
+// counts as low.
 inline bool NativeStackIsNeverLow() noexcept { return false; }
 
 TVM_FFI_FAILURE_ inline FNativeStackIsLow FindNativeStackIsLow() {
@@ -27,8 +28,8 @@ TVM_FFI_FAILURE_ inline FNativeStackIsLow FindNativeStackIsLow() {
   return reinterpret_cast<FNativeStackIsLow>(function->v_ptr);
 }
 
-// True if the rest of the calling thread's stack is too small for another level of recursion and an
-// error message.
+// Returns true if the unused part of the calling thread's stack is too small for another level of
+// recursion and an error message.
 TVM_FFI_HIDDEN inline bool NativeStackIsLow() {
   static FNativeStackIsLow cell;
   FNativeStackIsLow is_low = __atomic_load_n(&cell, __ATOMIC_RELAXED);

@@ -20,8 +20,9 @@ namespace tvm {
 namespace ffi {
 
 namespace type_attr {
-// Hooks that replace the default "data" of a type's nodes.  kDataToJson converts an object to JSON
-// data, kDataFromJson converts the data to an object.
+// Hooks (functions that a type registers) that replace the default "data" of the type's objects in
+// the JSON graph.  kDataToJson converts an object to JSON data, kDataFromJson converts the data to
+// an object.
 inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kDataToJson{"__data_to_json__"};
 inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kDataFromJson{
     "__data_from_json__"};

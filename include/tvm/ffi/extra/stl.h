@@ -25,14 +25,14 @@ namespace detail {
 template <typename... T>
 inline constexpr bool all_castable_v = (castable_v<T> && ...);
 
-// Owned reference to an Array or List whose elements are being converted.  User code that a
-// conversion runs may change a List: see ElementToConvert.
+// Owned reference to an Array or List whose elements are being converted.  A conversion may run
+// user code, and user code may change a List: see ElementToConvert.
 class StlElements {
  public:
   explicit StlElements(const TVMFFIAny* src)
       : object_(ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(src->v_obj)) {}
   size_t size() const { return object_->size(); }
-  // Converts element i, which must exist.
+  // Converts element i.  The caller guarantees that the sequence has an element i.
   template <typename T>
   std::optional<T> Cast(size_t i) const {
     ElementToConvert<T> item = object_->begin()[i];
@@ -72,7 +72,7 @@ inline std::string StlSchema(const char* name, std::initializer_list<std::string
 template <typename Self, typename T>
 struct StlCopyTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
-  static constexpr bool kViewIsNewObject = true;  // the call owns the object: see OwnArgument
+  static constexpr bool kViewIsNewObject = true;  // the call owns the new object: see OwnArgument
   static void CopyToAnyView(const T& src, TVMFFIAny* result) { Self::MoveToAny(src, result); }
 
  protected:
@@ -298,8 +298,8 @@ struct TypeTraits<std::variant<V...>, std::enable_if_t<detail::all_castable_v<V.
     Any owned = detail::AnyUnsafe::MoveTVMFFIAnyToAny(src);
     return CopyFromAnyViewAfterCheck(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(owned));
   }
-  // Selects the alternative whose type the value has, otherwise the first alternative that the
-  // value converts to, as in Variant.
+  // Same as the conversion to Variant: selects the alternative with exactly the type of the value,
+  // otherwise the first alternative to which the value converts.
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     std::optional<Self> result;
     if (!Try(src, /*strict=*/true, &result, Indices())) {

@@ -40,7 +40,8 @@ TVM_FFI_FAILURE_ inline Error NestedTooDeepError() {
                    std::string_view());
 }
 
-// Returns body(), an Expected; an exception becomes the Expected's error.
+// Calls body() and returns its result, an Expected.  If body() throws, returns an Expected with the
+// exception as its error.
 template <typename Body>
 auto CatchAsExpected(Body&& body) noexcept -> decltype(body()) {
   try {
@@ -52,8 +53,8 @@ auto CatchAsExpected(Body&& body) noexcept -> decltype(body()) {
 
 // ---- Callbacks selected by C++ type -----------------------------------------------------------
 
-// Properties of a structural callback, which accepts the values that have the type of its first
-// parameter.
+// Properties of a callback of a structural visit or mutation.  The callback accepts the values that
+// have the type of its first parameter.
 template <typename Callback>
 struct StructuralCallback {
   using Info = FunctionInfo<Callback>;
@@ -78,9 +79,9 @@ struct StructuralCallback {
   }
 };
 
-// A callback (value[, state...][, TVMFFIDefRegionKind]) of an engine that does the recursion
-// itself.  The callback takes either none or all of the states that the engine's parent class
-// defines.
+// Properties of a callback (value[, state...][, TVMFFIDefRegionKind]).  The engine (the visitor or
+// mutator that calls the callback) does the recursion.  The callback takes either none or all of
+// the states that the engine's parent class defines.
 template <typename Callback, typename States>
 struct WalkCallback : StructuralCallback<Callback> {
   using Base = StructuralCallback<Callback>;
@@ -121,11 +122,11 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
  public:
   struct Entry {
     int32_t type_index;
-    bool takes_more;  // takes an additional argument, which the engine defines
+    bool takes_more;  // `function` takes the value and an additional argument of the engine
     Function function;
   };
 
-  // Adds a pair.  Fails: ValueError if the function is null.
+  // Appends a (type index, function) pair.  Fails: ValueError if the function is null.
   void Add(int32_t type_index, Function function, bool takes_more) {
     if (function == nullptr) {
       ThrowError("ValueError", "callback " + std::to_string(entries_.size()) + " is None");
@@ -138,7 +139,8 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
     }
   }
 
-  // Returns the first entry that accepts a value; nullptr if there is none.
+  // Returns the first pair whose type is the value's type or one of its ancestors; nullptr if the
+  // list contains no such pair.
   const Entry* Find(AnyView value) const {
     for (const Entry& entry : entries_) {
       if (IsInstance(value.type_index(), entry.type_index)) return &entry;
@@ -147,7 +149,8 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
   }
 
  private:
-  // Same as RuntimeTypeIndexMatch, but `target` may be an index without a registered type.
+  // Returns true if a value of the type index `actual` is an instance of the type `target`.  Same
+  // as RuntimeTypeIndexMatch, but `target` may be an index without a registered type.
   static bool IsInstance(int32_t actual, int32_t target) {
     if (actual == target || target == kTVMFFIAny) return true;
     if (target == kTVMFFIStr) return actual == kTVMFFISmallStr;

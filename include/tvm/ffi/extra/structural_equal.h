@@ -16,7 +16,8 @@ namespace ffi {
 namespace type_attr {
 // Hook that compares two objects of a type: (lhs, rhs, equal_children) -> bool.
 // equal_children(lhs, rhs, TVMFFIDefRegionKind, field name) compares two children.  The region kind
-// None keeps the current region; the field name becomes a step of the path to a mismatch.
+// None keeps the current definition region.  The field name becomes one step of the access path
+// that is reported for a mismatch.
 inline constexpr reflection::AttrKey<TypedFunction<bool(
     const Object*, const Object*, const TypedFunction<bool(AnyView, AnyView, int, AnyView)>&)>>
     kSEqual{"__s_equal__"};

@@ -14,9 +14,10 @@ namespace tvm {
 namespace ffi {
 
 namespace type_attr {
-// Hook that hashes an object of a type: (object, hash, hash_child) -> hash, where the argument
-// `hash` is the hash before the object.  hash_child(child, hash, TVMFFIDefRegionKind) returns
-// `hash` combined with the hash of a child.  The region kind None keeps the current region.
+// Hook that hashes an object of a type: (object, hash, hash_child) -> hash.  The argument `hash` is
+// the hash of everything before the object; the result combines it with the object.
+// hash_child(child, hash, TVMFFIDefRegionKind) returns `hash` combined with the hash of a child.
+// The region kind None keeps the current definition region.
 inline constexpr reflection::AttrKey<TypedFunction<int64_t(
     const Object*, int64_t, const TypedFunction<int64_t(AnyView, int64_t, int)>&)>>
     kSHash{"__s_hash__"};

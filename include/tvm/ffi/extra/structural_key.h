@@ -15,7 +15,7 @@ namespace ffi {
 class StructuralKeyObj : public Object {
  public:
   Any key;
-  int64_t hash_i64 = 0;  // StructuralHash of the key
+  int64_t hash_i64 = 0;  // the StructuralHash of `key`
 
   StructuralKeyObj() = default;
   explicit StructuralKeyObj(Any value)

@@ -21,12 +21,12 @@ namespace ffi {
 
 // ---- Engines: mutators that call callbacks ----------------------------------------------------
 
-// Base class of engines with a table of variable replacements.  The table owns its keys, so that no
-// other object is allocated at a key's address.
+// Base class of engines (mutators that call callbacks), with a table of variable replacements.  The
+// table owns its keys, the variables, so that no other object is allocated at the address of a key.
 class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
  public:
-  // Types of the states that callbacks receive after the value.  A derived class can define its own
-  // StateTupleType together with StateTuple().
+  // Types of the states: additional arguments that an engine passes to callbacks after the value.
+  // A derived class can define its own StateTupleType together with StateTuple().
   using StateTupleType = std::tuple<>;
 
   explicit StructuralMapEngineBase(const StructuralMutatorVTable* vtable)
@@ -60,11 +60,12 @@ class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
   }
 };
 
-// Replaces each value by the result of the first callback that accepts it, and does the recursion
-// itself: in pre-order it recurses into the replacement, in post-order before the callback is
-// called.  A callback takes (value[, state...][, TVMFFIDefRegionKind]), where the states are the
-// elements of Parent::StateTuple.  It returns a value that Any can store, Unchanged, an Expected of
-// either, or an Unexpected.
+// Replaces each value by the result of the first callback that accepts the value.  The engine does
+// the recursion: in pre-order it mutates the children of the replacement, in post-order it mutates
+// the children of the value before it calls the callback.
+// A callback takes (value[, state...][, TVMFFIDefRegionKind]), where the states are the elements of
+// Parent::StateTuple.  A callback returns a value that Any can store, Unchanged, an Expected of one
+// of these, or an Unexpected.
 template <typename Parent, WalkOrder order, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>,
@@ -136,9 +137,9 @@ class TVM_FFI_HIDDEN StructuralMapDynEngine
             detail::MapTableCallback(callbacks, callbacks_with_region)) {}
 };
 
-// Calls the first callback that accepts a value; the callback does the recursion.  A callback takes
-// (value, StructuralMutatorObj*[, InplaceMode]), or a Parent* as second parameter, and returns a
-// result as for StructuralMapEngine.
+// Engine that replaces each value by the result of the first callback that accepts the value.  The
+// callback does the recursion.  A callback takes (value, StructuralMutatorObj*[, InplaceMode]), or
+// a Parent* as second parameter, and returns a result as for StructuralMapEngine.
 template <typename Parent, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>,
@@ -207,7 +208,7 @@ Any StructuralMap(Any root, Callbacks&&... callbacks) {
       .value();
 }
 
-// Same as StructuralMapExpected, for callbacks that do the recursion: see StructuralMutateEngine.
+// Same as StructuralMapExpected, but the callbacks do the recursion: see StructuralMutateEngine.
 template <typename... Callbacks>
 Expected<Any> StructuralMutateExpected(Any root, Callbacks&&... callbacks) {
   using Engine = StructuralMutateEngine<StructuralMapEngineBase, std::decay_t<Callbacks>...>;
@@ -234,8 +235,9 @@ Any StructuralMutate(Any root, Callbacks&&... callbacks) {
     }                                                                                        \
   } while (false)
 
-// Declares `Type Name` with the value of an Expected.  Returns from the enclosing function with the
-// Expected's error, or with a TypeError if the value is not a Type.  Type may be an UnchangedOr.
+// Declares the variable `Type Name`, initialized with the value of an Expected.  Returns from the
+// enclosing function with the Expected's error, or with a TypeError if the value is not a Type.
+// Type may be an UnchangedOr.
 #define TVM_FFI_S_MUTATE_ASSIGN_OR_RETURN(Type, Name, Expr)                                     \
   auto Name##_tvm_ffi_outcome = (Expr);                                                         \
   TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_tvm_ffi_outcome);                                  \

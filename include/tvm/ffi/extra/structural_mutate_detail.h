@@ -9,7 +9,8 @@
 namespace tvm {
 namespace ffi {
 
-// Mode of a mutation: it may change the object itself (kAllow) or must copy it (kDisallow).
+// Mode of a mutation: kAllow permits changing the object itself; kDisallow requires changing a copy
+// of the object.
 enum class InplaceMode : int { kDisallow = 0, kAllow = 1 };
 
 class StructuralMutatorObj;
@@ -21,20 +22,23 @@ using FStructuralVarRemapGet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyV
 using FStructuralVarRemapSet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView var,
                                              AnyView value) noexcept;
 
-// Vtable of a mutator; the order of the functions is part of the binary contract.
+// Vtable of a mutator.  The order of the functions must not change, because other libraries are
+// compiled against it.
 struct StructuralMutatorVTable {
-  // Returns the mutated value, or Unchanged if it is the same value.
+  // Returns the mutated value, or Unchanged if the mutation does not change the value.
   FStructuralMutateABI mutate;
   // Same as mutate, but may change the object instead of a copy, because the caller has the only
   // reference to it.
   FStructuralMutateABI maybe_inplace_mutate;
-  // Returns the last value that var_remap_set stored for a variable; None if there is none.
+  // Returns the replacement that var_remap_set stored last for a variable; None if no replacement
+  // is stored.
   FStructuralVarRemapGet var_remap_get;
   // Stores the replacement of a variable; returns None.
   FStructuralVarRemapSet var_remap_set;
 };
 
-// Hook that mutates the children of a value: see type_attr::kStructuralMutate.
+// Function that a type registers to mutate the children of its values: see
+// type_attr::kStructuralMutate.
 using FStructuralMutate =
     reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>;
 
@@ -50,18 +54,20 @@ class StructuralMutatorObj : public Object {
   }
   Expected<UnchangedOr<Any>> MutateExpected(AnyView value,
                                             InplaceMode mode = InplaceMode::kDisallow);
-  // Mutates the children of a value, with its type's hook or field by field.  Mutator functions
-  // call this for the default recursion.  Values that are not objects are returned unchanged.
+  // Mutates the children of a value: calls the hook of the value's type, or mutates the fields of
+  // the value if the type has no hook.  Mutator functions call this function for the default
+  // recursion.  Values that are not objects are returned unchanged.
   Expected<UnchangedOr<Any>> DefaultMutateExpected(AnyView value,
                                                    InplaceMode mode = InplaceMode::kDisallow);
 
-  // Get or set the replacement of a variable or shared node, which applies to all its uses.  The
-  // replacement is None if it was not set, and Unchanged if the variable is not replaced.  Fails:
-  // TypeError if `var` is not an object.
+  // Get or set the replacement of a variable or shared node.  All uses of the variable or node get
+  // the same replacement.  The replacement is None if no replacement was set, and Unchanged if the
+  // variable stays as it is.  Fails: TypeError if `var` is not an object.
   Expected<Any> VarRemapGetExpected(AnyView var);
   Expected<void> VarRemapSetExpected(AnyView var, AnyView value);
 
-  // See the functions of the same names in StructuralVisitorObj.
+  // Get the definition region, or change it during a callback: see the functions of the same names
+  // in StructuralVisitorObj.
   TVMFFIDefRegionKind def_region_kind() const { return def_region_mode_; }
   template <typename Callback>
   decltype(auto) WithDefRegionKind(TVMFFIDefRegionKind kind, Callback&& callback) {
@@ -94,9 +100,10 @@ class StructuralMutator : public ObjectRef {
 };
 
 namespace type_attr {
-// Hooks that mutate a value of a type by calling mutator->MutateExpected for its children.
-// kStructuralMaybeInplaceMutate is called if there is no other reference to the value, so it may
-// change the value without a copy.  If a type does not define it, kStructuralMutate is called.
+// Hooks (functions that a type registers) that mutate a value by calling mutator->MutateExpected
+// for its children.  If there is no other reference to the value and the type defines
+// kStructuralMaybeInplaceMutate, that hook is called; it may change the value without a copy.
+// Otherwise kStructuralMutate is called.
 inline constexpr reflection::AttrKey<FStructuralMutate> kStructuralMutate{"__s_mutate__"};
 inline constexpr reflection::AttrKey<FStructuralMutate> kStructuralMaybeInplaceMutate{
     "__s_maybe_inplace_mutate__"};
@@ -106,13 +113,13 @@ namespace detail {
 
 using MutateOutcome = Expected<UnchangedOr<Any>>;
 
-// Converts the result of a mutate function.  Every value is valid: an Error is a failure, a value
-// of type index kTVMFFIUnchanged is Unchanged.
+// Converts the result of a mutate function to a MutateOutcome.  An Error becomes a failure, a value
+// of type index kTVMFFIUnchanged becomes Unchanged, and any other value is the mutated value.
 inline MutateOutcome TakeMutateOutcome(TVMFFIAny raw) {
   return ExpectedUnsafe::MoveFromTVMFFIAny<UnchangedOr<Any>>(raw);
 }
 
-// Converts the result of a callback or hook.
+// Converts the result of a callback or hook to a MutateOutcome.
 template <typename R>
 MutateOutcome ToMutateOutcome(R result) {
   if constexpr (is_unexpected_v<R>) {
@@ -151,8 +158,8 @@ inline MutateOutcome CallMutateHook(const TVMFFIAny* hook, const char* name,
 
 // ---- Mutation of fields -----------------------------------------------------------------------
 
-// Returns a shallow copy of an object.  Checks that the hook's result has the same type, because
-// the caller writes to it at the field offsets of the original's type.
+// Returns a shallow copy of an object.  Checks that the copy has the type of the original, because
+// the caller writes to the copy at the field offsets of that type.
 inline ObjectRef CopyShallowly(AnyView value) {
   static const TVMFFITypeAttrColumn* column;
   const TVMFFIAny* copy = FindAttrIn(&column, type_attr::kShallowCopy.name, value.type_index());
@@ -206,8 +213,9 @@ inline MutateOutcome MutateFields(StructuralMutatorObj* mutator, AnyView value,
   return UnchangedOr<Any>(std::move(copy));
 }
 
-// Mutates a variable or shared node once and reuses the result for its other uses.  A variable that
-// has no stored result and is not in a definition region is defined elsewhere and stays unchanged.
+// Mutates a variable or shared node at its first use and returns the stored result at later uses.
+// A variable without a stored result stays unchanged outside of definition regions, because its
+// definition is not part of the mutated value.
 inline MutateOutcome MutateIdentity(StructuralMutatorObj* mutator, AnyView value,
                                     const TypeInfo* type) {
   Expected<Any> known = mutator->VarRemapGetExpected(value);
@@ -253,7 +261,8 @@ inline MutateOutcome DefaultMutate(StructuralMutatorObj* mutator, AnyView value,
 
 // ---- Functions that engines call --------------------------------------------------------------
 
-// Calls an engine's mutate function and adds the value to the context of an error.
+// Returns the result of `mutate_node`, which calls an engine's mutate function for `value`: an
+// owned value, or an Error.  Adds `value` to the context of the Error.
 template <typename MutateNode>
 TVMFFIAny DispatchMutate(AnyView value, MutateNode&& mutate_node) noexcept {
   MutateOutcome outcome = CatchAsExpected(std::forward<MutateNode>(mutate_node));
@@ -281,7 +290,7 @@ MutateOutcome MutateInSequence(AnyView value, InplaceMode mode, First&& first, S
   if (outcome.is_err()) return outcome;
   UnchangedOr<Any> intermediate = std::move(outcome).value();
   if (intermediate.UnchangedOrSameAs(value)) {
-    intermediate = Unchanged();  // releases the second reference, which would force a copy
+    intermediate = Unchanged();  // keep one reference: no copy in `second`
     return second(value, mode);
   }
   Any changed = std::move(intermediate).ValueUnchecked();

@@ -51,11 +51,13 @@ class StructuralVisitorObj;
 // stop, or an Error.
 using FStructuralVisitABI = TVMFFIAny (*)(StructuralVisitorObj* visitor, AnyView value) noexcept;
 
-// Hook that visits the children of a value: see type_attr::kStructuralVisit.
+// Function that a type registers to visit the children of its values: see
+// type_attr::kStructuralVisit.
 using FStructuralVisit =
     reflection::NativeFunctionView<Optional<VisitInterrupt>(StructuralVisitorObj*, AnyView)>;
 
-// Vtable of a visitor; its layout is part of the binary contract.
+// Vtable of a visitor.  The layout must not change, because other libraries are compiled against
+// it.
 struct StructuralVisitorVTable {
   FStructuralVisitABI visit;
 };
@@ -64,21 +66,21 @@ struct StructuralVisitorVTable {
 class StructuralVisitorObj : public Object {
  public:
   using VisitorObjType = StructuralVisitorObj;
-  // Types of the states that an engine passes to callbacks after the value.  A derived class can
-  // define its own StateTupleType together with StateTuple().
+  // Types of the states: additional arguments that an engine passes to callbacks after the value.
+  // A derived class can define its own StateTupleType together with StateTuple().
   using StateTupleType = std::tuple<>;
 
   // Visit a value with this visitor's vtable.
   Optional<VisitInterrupt> Visit(AnyView value) { return VisitExpected(value).value(); }
   Expected<Optional<VisitInterrupt>> VisitExpected(AnyView value);
-  // Visits the children of a value, with its type's hook or field by field.  Visit functions call
-  // this for the default recursion.
+  // Visits the children of a value: calls the hook of the value's type, or visits the fields of the
+  // value if the type has no hook.  Visit functions call this function for the default recursion.
   Expected<Optional<VisitInterrupt>> DefaultVisitExpected(AnyView value);
 
   // Returns the definition region of the value that is being visited.
   TVMFFIDefRegionKind def_region_kind() const { return def_region_mode_; }
-  // Returns callback(), called in the region `kind`; inside a Pattern region, the region stays
-  // Pattern.
+  // Calls callback() in the definition region `kind` and returns its result.  Within a Pattern
+  // region, the region stays Pattern.
   template <typename Callback>
   decltype(auto) WithDefRegionKind(TVMFFIDefRegionKind kind, Callback&& callback) {
     detail::DefRegionScope scope(&def_region_mode_, kind);
@@ -112,7 +114,8 @@ class StructuralVisitor : public ObjectRef {
 };
 
 namespace type_attr {
-// Hook that visits a value of a type by calling visitor->VisitExpected for its children.
+// Hook (a function that a type registers) that visits a value by calling visitor->VisitExpected for
+// the children of the value.
 inline constexpr reflection::AttrKey<FStructuralVisit> kStructuralVisit{"__s_visit__"};
 }  // namespace type_attr
 
@@ -200,8 +203,8 @@ class WalkResult : public Variant<VisitInterrupt, int> {
   static constexpr int kSkipTag = 1;
 
   static WalkResult Advance() { return WalkResult(kAdvanceTag); }
-  // Do not visit the children of the value.  Skip has no effect in post-order, where the children
-  // are visited before the callback is called.
+  // Do not visit the children of the value.  Skip has no effect in post-order, because the children
+  // are then visited before the callback is called.
   static WalkResult Skip() { return WalkResult(kSkipTag); }
   static WalkResult Interrupt(VisitInterrupt interrupt = VisitInterrupt()) {
     return WalkResult(std::move(interrupt));
@@ -249,8 +252,8 @@ enum class WalkOrder : int { kPreOrder = 0, kPostOrder = 1 };
 
 namespace detail {
 
-// Calls an engine's visit function, unless the value is None, and adds the value to the context of
-// an error.
+// Returns the result of an engine's visit function for `value`, or None without a call if the value
+// is None.  Adds `value` to the context of an error.
 template <typename VisitNode>
 TVMFFIAny DispatchVisit(AnyView value, VisitNode&& visit_node) noexcept {
   if (value == nullptr) return AnyView().CopyToTVMFFIAny();
@@ -273,9 +276,9 @@ inline VisitOutcome AsVisitOutcome(Expected<WalkResult>&& result) {
 
 }  // namespace detail
 
-// Calls the first callback that accepts a value, and does the recursion itself.  A callback takes
-// (value[, state...][, TVMFFIDefRegionKind]), where the states are the elements of
-// Parent::StateTuple, and returns WalkResult or Expected<WalkResult>.
+// Engine that calls, for each value, the first callback that accepts the value.  The engine does
+// the recursion.  A callback takes (value[, state...][, TVMFFIDefRegionKind]), where the states are
+// the elements of Parent::StateTuple, and returns WalkResult or Expected<WalkResult>.
 template <typename Parent, WalkOrder order, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>,
@@ -333,8 +336,8 @@ class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
   std::tuple<Callbacks...> callbacks_;
 };
 
-// Calls the first callback that accepts a value; the callback does the recursion.  A callback takes
-// (value, StructuralVisitorObj*), or a Parent* as second parameter, and returns
+// Engine that calls the first callback that accepts a value.  The callback does the recursion.  A
+// callback takes (value, StructuralVisitorObj*), or a Parent* as second parameter, and returns
 // Optional<VisitInterrupt> or an Expected of it.
 template <typename Parent, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralVisitEngine : public Parent {
@@ -396,7 +399,7 @@ Optional<VisitInterrupt> StructuralWalk(AnyView root, Callbacks&&... callbacks) 
   return StructuralWalkExpected<order>(root, std::forward<Callbacks>(callbacks)...).value();
 }
 
-// Same as StructuralWalkExpected, for callbacks that do the recursion: see StructuralVisitEngine.
+// Same as StructuralWalkExpected, but the callbacks do the recursion: see StructuralVisitEngine.
 template <typename... Callbacks>
 Expected<Optional<VisitInterrupt>> StructuralVisitExpected(AnyView root, Callbacks&&... callbacks) {
   using Engine = StructuralVisitEngine<StructuralVisitorObj, std::decay_t<Callbacks>...>;

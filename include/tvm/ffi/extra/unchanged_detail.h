@@ -11,7 +11,7 @@
 namespace tvm {
 namespace ffi {
 
-// Result of a mutation that does not change the value.
+// The result that a mutation returns if it does not change the value.
 struct Unchanged {
   TVMFFIAny CopyToTVMFFIAny() const noexcept {
     TVMFFIAny data;
@@ -35,7 +35,7 @@ inline constexpr bool is_unchanged_or_v<UnchangedOr<T>> = true;
 
 inline Any MakeUnchanged() { return Unchanged(); }
 
-// True if UnchangedOr<T> is constructed from a U by conversion to T.
+// True if the constructor of UnchangedOr<T> accepts a U and converts it to T.
 template <typename T, typename U>
 inline constexpr bool unchanged_or_converts_v =
     std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
@@ -78,8 +78,8 @@ class UnchangedOr {
   }
   // Returns the new value.  Only valid if IsUnchanged() is false.
   T ValueUnchecked() && { return detail::AnyUnsafe::MoveFromAnyAfterCheck<T>(std::move(data_)); }
-  // Return the result as a U, which may be another UnchangedOr, without a conversion.  If it is not
-  // a U, as() returns std::nullopt and as_or_throw() throws TypeError.
+  // Return the result as a U without a conversion; U may be another UnchangedOr.  If the result is
+  // not a U, as() returns std::nullopt and as_or_throw() throws TypeError.
   template <typename U>
   std::optional<U> as() && {
     if (!detail::AnyUnsafe::CheckAnyStrict<U>(data_)) return std::nullopt;
@@ -95,7 +95,8 @@ class UnchangedOr {
   }
 
  private:
-  // Tag of the constructor that does not check `data`, which must be a T or Unchanged.
+  // Tag of the constructor that does not check its argument.  The caller guarantees that the
+  // argument is a T or Unchanged.
   struct Checked {};
   UnchangedOr(Checked, Any data) : data_(std::move(data)) {}
 

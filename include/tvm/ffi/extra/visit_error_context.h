@@ -18,7 +18,7 @@ namespace ffi {
 // Object to which a VisitErrorContext refers.
 class VisitErrorContextObj : public Object {
  public:
-  List<ObjectRef> reverse_visit_pattern;   // the failed object first, the root last
+  List<ObjectRef> reverse_visit_pattern;   // from the object that failed to the root
   Optional<ObjectRef> prev_error_context;  // the error's previous extra_context
 
   static constexpr bool _type_mutable = true;
@@ -40,11 +40,13 @@ class VisitErrorContext : public ObjectRef {
     return context->as<VisitErrorContext>();
   }
 
-  // Returns the access paths from `root` to the failed object that contain the context's objects in
-  // order, the root first.  A path may contain other objects between them, because a visit need not
-  // record every object.  There are several paths if the object is shared, and none if it is not
-  // reachable from `root`.  With allow_prefix, also returns incomplete paths: they contain at least
-  // the first of the context's objects, and the next one was not found below their end.
+  // Returns the access paths from `root` to the object that failed.  Each path contains all objects
+  // of the context, in order from the root to the failed object.  A path may contain further
+  // objects, because a visit need not record every object.  The array has several paths if the
+  // failed object is shared, and no paths if it is not reachable from `root`.  If allow_prefix is
+  // true, the array also has incomplete paths.  An incomplete path contains at least the first
+  // object of the context; the next object of the context was not found among the descendants of
+  // the path's last object.
   TVM_FFI_EXTRA_CXX_API static Array<reflection::AccessPath> FindAccessPaths(
       const ObjectRef& root, const VisitErrorContext& context, bool allow_prefix = false);
 
@@ -81,8 +83,8 @@ TVM_FFI_FAILURE_ inline void UpdateVisitErrorContext(Error& error, AnyView node)
   UpdateVisitErrorContext(error, node.as_or_throw<ObjectRef>());
 }
 
-// Appends `node`, whose visit failed, to the error's context, unless it is already the last entry.
-// If that fails for lack of memory, the error is not changed.
+// Appends `node`, the object whose visit failed, to the error's context, unless `node` is already
+// the last object in the context.  If memory is exhausted, the error is not changed.
 TVM_FFI_FAILURE_ inline void RecordFailedNode(Error error, AnyView node) noexcept {
   if (node.type_index() < kTVMFFIStaticObjectBegin) return;
   try {
@@ -112,8 +114,8 @@ struct TVM_FFI_HIDDEN VisitErrorThrower {
 }  // namespace ffi
 }  // namespace tvm
 
-// Enclose code that visits `node`, an object reference.  An error propagates, with `node` added to
-// its context.
+// Enclose code that visits `node`, an object reference.  An error that leaves this code has `node`
+// in its context.
 #define TVM_FFI_VISIT_BEGIN() try {
 #define TVM_FFI_VISIT_END(node)                                               \
   }                                                                           \

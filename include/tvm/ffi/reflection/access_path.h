@@ -75,10 +75,11 @@ inline bool AccessStepObj::StepEqual(const AccessStep& other) const {
 
 class AccessPath;
 
-// Object to which an AccessPath refers: a linked list from the last step to the root.
+// Object to which an AccessPath refers: a node of a linked list of steps, from the last step to the
+// root.
 class AccessPathObj : public Object {
  public:
-  Optional<ObjectRef> parent;  // AccessPath without the last step; empty at the root
+  Optional<ObjectRef> parent;  // the AccessPath without the last step; empty at the root
   Optional<AccessStep> step;   // last step of the path; empty at the root
   int32_t depth = 0;           // number of steps from the root
 
@@ -99,7 +100,7 @@ class AccessPathObj : public Object {
   bool PathEqual(const AccessPath& other) const;
   bool IsPrefixOf(const AccessPath& other) const;
 
-  using NestsDeeply_ = void;  // the number of steps is unlimited
+  using NestsDeeply_ = void;  // a loop, not recursion: the number of steps is unlimited
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindConstTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.reflection.AccessPath", AccessPathObj, Object);
 
@@ -140,7 +141,8 @@ class AccessPath : public ObjectRef {
   friend class AccessPathObj;
 };
 
-// Paths to the mismatch of two compared values: in the left value and in the right value.
+// Pair of access paths to the first mismatch of two compared values: the path in the left value and
+// the path in the right value.
 using AccessPathPair = Tuple<AccessPath, AccessPath>;
 
 static_assert(sizeof(AccessStepObj) == 48 && sizeof(AccessPathObj) == 48,

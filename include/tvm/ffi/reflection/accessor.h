@@ -18,7 +18,8 @@ constexpr TVMFFIByteArray AsByteArray(const char* text) {
   return TVMFFIByteArray{text, std::char_traits<char>::length(text)};
 }
 
-// Name of a type attribute; T is the type of the attribute's values.
+// Name of a type attribute (a value or function that a type registers under a name); T is the type
+// of the attribute's values.
 template <typename T>
 struct AttrKey {
   using ValueType = T;
@@ -74,7 +75,7 @@ struct Members {
 
   Members(const Info* const* infos, const int32_t* num_infos)
       : count(__atomic_load_n(num_infos, __ATOMIC_ACQUIRE)) {
-    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);  // may be newer than the count
+    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);  // possibly longer than the count
   }
   // Returns the field or method of this name; nullptr if there is none.
   const Info* Find(std::string_view name) const {
@@ -126,8 +127,8 @@ inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const ch
   return method;
 }
 
-// Returns a method of a type as a Function; ancestors are not searched.  Fails: RuntimeError, which
-// names the type and the method, if the method does not exist.
+// Returns a method of a type as a Function; ancestors are not searched.  Fails: RuntimeError if the
+// method does not exist; the message names the type and the method.
 inline Function GetMethod(std::string_view type_key, const char* method_name) {
   const TVMFFIMethodInfo* method = GetMethodInfo(type_key, method_name);
   return AnyView::CopyFromTVMFFIAny(method->method).cast<Function>();
@@ -144,12 +145,12 @@ inline int CallFieldSetter(const TVMFFIFieldInfo* info, void* address, const TVM
   TVMFFIAny result;
   detail::SetIntPayload(&result, kTVMFFINone, 0);
   int status = TVMFFIFunctionCall(info->setter, args, 2, &result);
-  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // release the setter's result
+  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // release the returned value
   return status;
 }
 
-// Stores the field's default, which must exist, in the field at `address`.  Returns 0, or -1 with a
-// pending error.
+// Stores the field's default in the field at `address`.  The field must have a default.  Returns 0,
+// or -1 with a pending error.
 inline int CallFieldSetterToDefault(const TVMFFIFieldInfo* info, void* address) {
   const TVMFFIAny* value = &info->default_value_or_factory;
   if ((info->flags & kTVMFFIFieldFlagBitMaskDefaultFromFactory) == 0) {
@@ -163,7 +164,7 @@ inline int CallFieldSetterToDefault(const TVMFFIFieldInfo* info, void* address) 
   return CallFieldSetter(info, address, detail::AnyUnsafe::TVMFFIAnyPtrFromAny(owner));
 }
 
-// Same as CallFieldSetterToDefault, but throws the error.
+// Same as CallFieldSetterToDefault, but throws the error instead of returning -1.
 inline void SetFieldToDefault(const TVMFFIFieldInfo* info, void* address) {
   detail::CheckSafeCall(CallFieldSetterToDefault(info, address));
 }

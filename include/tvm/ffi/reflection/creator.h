@@ -30,7 +30,7 @@ inline const TVMFFIAny* FindNew(int32_t type_index) {
 }  // namespace detail
 }  // namespace reflection
 
-// True if CreateEmptyObject can create an object of the type.
+// Returns true if CreateEmptyObject can create an object of the type.
 inline bool HasCreator(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
   if (metadata != nullptr && metadata->creator != nullptr) return true;
@@ -38,7 +38,7 @@ inline bool HasCreator(const TypeInfo* type) {
 }
 
 // Returns a new default-constructed object.  Fails: RuntimeError if the type has neither a native
-// creator nor "__ffi_new__".
+// creator (a C function that creates an object) nor a "__ffi_new__" function.
 inline ObjectPtr<Object> CreateEmptyObject(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
   if (metadata != nullptr && metadata->creator != nullptr) {
@@ -70,8 +70,9 @@ class ObjectCreator {
                          "via reflection");
   }
 
-  // Returns a new object.  Fields without a value in `fields` get their default.  Fails: TypeError
-  // if such a field has no default, or if `fields` has a name that is not a field.
+  // Returns a new object.  A field without a value in `fields` gets its default.  Fails: TypeError
+  // if a field has neither a value nor a default, or if a name in `fields` is not a field of the
+  // type.
   Any operator()(const Map<String, Any>& fields) const {
     ObjectPtr<Object> object = CreateEmptyObject(type_);
     size_t used = 0;

@@ -16,7 +16,8 @@ namespace ffi {
 namespace reflection {
 namespace detail {
 
-// Returns the EnumState of an enumeration type, which lists its instances; creates it on first use.
+// Returns the EnumState (the list of instances) of an enumeration type; creates the EnumState on
+// first use.
 inline EnumState GetOrMakeEnumState(int32_t type_index) {
   AnyView value = TypeAttrColumn(type_attr::kEnumState)[type_index];
   if (value == nullptr) {
@@ -24,8 +25,8 @@ inline EnumState GetOrMakeEnumState(int32_t type_index) {
     RegisterTypeAttr(type_index, type_attr::kEnumState.name, state);
     return state;
   }
-  // Call the function instead of reading EnumStateObj's static type index, because that index may
-  // not be initialized yet during static initialization.
+  // Get the type index by a function call.  During static initialization, the static type index of
+  // EnumStateObj may not be initialized yet.
   if (value.type_index() != EnumStateObj::_GetOrAllocRuntimeTypeIndex()) {
     TVM_FFI_THROW(TypeError) << "type attribute `" << type_attr::kEnumState.name << "` of `"
                              << TypeIndexToTypeKey(type_index)
@@ -35,7 +36,8 @@ inline EnumState GetOrMakeEnumState(int32_t type_index) {
       ObjectUnsafe::ObjectPtrFromUnowned<Object>(value.CopyToTVMFFIAny().v_obj));
 }
 
-// Adds an enumeration instance to `state`, under its integer index and its string index.
+// Adds an enumeration instance to `state`; lookups by its integer index and by its string index
+// find the instance afterwards.
 inline void AddEnumInstance(int32_t type_index, const EnumState& state, const ObjectRef& entry,
                             int64_t int_index, const String& str_index) {
   if (state->indexes.count(int_index) != 0 || state->indexes.count(str_index) != 0) {

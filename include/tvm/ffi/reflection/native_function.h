@@ -23,7 +23,8 @@ namespace detail {
 // Makes the names of ffi::detail visible in reflection::detail.
 using namespace ::tvm::ffi::detail;  // NOLINT(*)
 
-// Result type of a hook: R for functions that return R or Expected<R>.
+// Result type of a hook (a function that a type registers): R for functions that return R or
+// Expected<R>.
 template <typename R>
 struct HookResult {
   using type = R;
@@ -81,7 +82,8 @@ struct NativeAdapter<kFunction, R(Args...)> {
   }
 };
 
-// Calls the hook in *cell, an OpaquePtr or a Function.
+// Calls the hook that *cell contains: the address of a native function (OpaquePtr) or a Function.
+// Returns the result of the hook or its error.
 template <typename R, typename... Args>
 Expected<R> CallHook(const TVMFFIAny* cell, Args... args) noexcept {
   static_assert((is_hook_argument_v<Args> && ...),
@@ -116,11 +118,12 @@ namespace details = detail;
 template <typename R, typename... Args>
 class NativeFunctionView<R(Args...)> {
  public:
-  // Type of the adapter function that an OpaquePtr points to.
+  // Type of the native function at the address in an OpaquePtr: an adapter that returns a
+  // TVMFFIAny.
   using ABIType = TVMFFIAny (*)(Args...) noexcept;
 
-  // Returns a view of kFunction, which returns Expected<R> and does not throw, or returns R and may
-  // throw.
+  // Returns a view of kFunction.  kFunction either returns Expected<R> and does not throw, or
+  // returns R and may throw.
   template <auto kFunction>
   static NativeFunctionView FromNative() {
     TVMFFIAny cell;
@@ -129,7 +132,7 @@ class NativeFunctionView<R(Args...)> {
         reinterpret_cast<void*>(&detail::NativeAdapter<kFunction, R(Args...)>::Call));
     return NativeFunctionView(cell);
   }
-  // Borrows an ffi.Function, which must outlive the view.
+  // Borrows an ffi.Function.  The function must outlive the view.
   template <typename FResult, typename = std::enable_if_t<
                                   std::is_same_v<typename detail::HookResult<FResult>::type, R>>>
   NativeFunctionView(const TypedFunction<FResult(Args...)>& function) {  // NOLINT(*)

@@ -19,16 +19,16 @@ namespace detail {
 // libraries, so the class needs no type index.
 class OverloadBase : public Object {
  public:
-  // Reason for which the arguments do not match an overload: the argument at `position` does not
-  // convert, or, if `describe` is null, the number of arguments is wrong.
+  // Reason why an overload cannot be called with the arguments.  If `describe` is null, the number
+  // of arguments is wrong; otherwise the argument at `position` does not convert to the parameter.
   struct Mismatch {
     int position = 0;
     std::string (*describe)(const TVMFFIAny*) = nullptr;
   };
   using FCall = void (*)(const OverloadBase*, const char* name, const AnyView*, int32_t, Any*);
-  // Calls the overload.  Returns false and stores the reason if the arguments do not match.
-  // Exceptions of the callable propagate.  If the result pointer is null, the function only
-  // converts the arguments.
+  // Calls the overload.  Returns false and stores the reason if the arguments do not convert to the
+  // parameters.  Exceptions of the callable propagate.  If the result pointer is null, only
+  // converts the arguments and does not call.
   using FTryCall = bool (*)(const OverloadBase*, const AnyView*, int32_t, Any*, Mismatch*);
 
   FCall call = nullptr;
@@ -36,7 +36,7 @@ class OverloadBase : public Object {
   const Signature* signature = nullptr;
 };
 
-// Storage for one converted argument of a call.
+// Converts one argument of a call and stores the result for the call of the overload.
 template <typename T>
 class OverloadArgument {
  public:
@@ -132,7 +132,8 @@ ObjectPtr<OverloadBase> CreateNewOverload(F&& f) {
   return make_object<TypedOverload<decltype(callable)>>(std::move(callable));
 }
 
-// Packed callable of an overloaded name, which calls the first overload that matches.
+// Packed callable of an overloaded name.  Calls the first overload to whose parameters the
+// arguments convert.
 class OverloadedFunction {
  public:
   explicit OverloadedFunction(std::string name) : name_(std::move(name)) {}
@@ -246,7 +247,7 @@ class OverloadObjectDef : private ObjectDef<Class> {
   struct Entry {
     std::string name;
     Function function;
-    detail::OverloadedFunction* overloads;  // borrowed; stored inside `function`
+    detail::OverloadedFunction* overloads;  // borrowed: points to the overloads inside `function`
   };
 
   template <typename F, typename... Extra>

@@ -114,8 +114,8 @@ class ObjectDef {
   }
   ObjectDef(const ObjectDef&) = delete;
   ObjectDef& operator=(const ObjectDef&) = delete;
-  // Registers the derived attributes; the registration may throw.  It is skipped if the statement
-  // ends because a member function has thrown an exception.
+  // Registers the attributes that follow from the class; this may throw.  Registers nothing if a
+  // member function has thrown an exception and the object is destroyed for this reason.
   ~ObjectDef() noexcept(false) {
     if (std::uncaught_exceptions() == exceptions_before_) RegisterDerivedAttrs();
   }
@@ -154,7 +154,8 @@ class ObjectDef {
     detail::RegisterTypeAttr(type_index_, type_attr::kInit.name, function);
     return *this;
   }
-  // Register a type attribute: a value, or a callable, which becomes a Function.
+  // Register a type attribute.  Its value is the given value, or a Function if the argument is a
+  // callable.
   template <typename T>
   ObjectDef& def_type_attr(const char* name, T&& value) {
     detail::RegisterTypeAttr(
@@ -212,7 +213,7 @@ class ObjectDef {
   }
 
   int32_t type_index_;
-  bool has_init_ = false;  // a constructor is registered, or init(false) disabled it
+  bool has_init_ = false;  // a constructor is registered, or init(false) disables the automatic one
 
  private:
   template <typename Extra>
@@ -249,7 +250,8 @@ class TypeAttrDef {
  public:
   TypeAttrDef() : type_index_(Class::_GetOrAllocRuntimeTypeIndex()) {}
 
-  // Register an attribute: a value, or a callable, which becomes a Function.
+  // Register an attribute.  Its value is the given value, or a Function if the argument is a
+  // callable.
   template <typename T>
   TypeAttrDef& def(const char* name, T&& value) {
     detail::RegisterTypeAttr(
@@ -273,8 +275,8 @@ class TypeAttrDef {
     const T converted(std::forward<Value>(value));
     return attr(key.name, converted);
   }
-  // Registers an attribute whose value is a native function, which callers call directly, without
-  // packed arguments.
+  // Registers an attribute whose value is a native function.  Callers call the native function
+  // directly, without packed arguments.
   template <auto kFunction, typename FType>
   TypeAttrDef& native_fn_attr(const AttrKey<NativeFunctionView<FType>>& key) {
     return attr(key.name, NativeFunctionView<FType>::template FromNative<kFunction>());

@@ -12,23 +12,24 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
-// Base class of field and method traits.  A trait is a trailing argument of def() with a member
-// function Apply(FieldInfoBuilder*), Apply(MethodInfoBuilder*) or both.
+// Base class of traits: options of a field or method.  A trait is a trailing argument of def() with
+// a member function Apply(FieldInfoBuilder*), Apply(MethodInfoBuilder*) or both.
 struct InfoTrait {};
 
 using _MetadataType = std::vector<std::pair<String, Any>>;
 
-// TVMFFIFieldInfo of a field that is being registered, plus the entries of its metadata.
+// The TVMFFIFieldInfo of a field during its registration, and the entries of the field's metadata.
 struct FieldInfoBuilder : TVMFFIFieldInfo {
   _MetadataType metadata_;
 };
-// TVMFFIMethodInfo of a method that is being registered, plus the entries of its metadata.
+// The TVMFFIMethodInfo of a method during its registration, and the entries of the method's
+// metadata.
 struct MethodInfoBuilder : TVMFFIMethodInfo {
   _MetadataType metadata_;
 };
 
-// Trait that adds entries to the metadata of a field or method; their values are int, bool or
-// string.
+// Trait that adds entries to the metadata of a field or method.  The value of an entry is an int, a
+// bool or a string.
 class Metadata : public InfoTrait {
  public:
   Metadata(std::initializer_list<std::pair<String, Any>> pairs) : pairs_(pairs) {}
@@ -177,9 +178,10 @@ template <typename... Args>
 inline constexpr bool is_init_v<init<Args...>> = true;
 
 // Selects the overload whose parameters are Args, or else the only overload whose parameters begin
-// with Args.  const_ selects a const member function; it can be omitted if that is the only
-// overload with the parameters Args.  The operators are called on a non-const object, so overload
-// resolution prefers operators without qualifiers, then `const`, then `const volatile`.
+// with Args.  const_ selects a const member function; const_ can be omitted if the const member
+// function is the only overload with the parameters Args.  The call operators below differ in their
+// qualifiers (none, `const`, `const volatile`).  They are called on a non-const object, so overload
+// resolution prefers them in this order.
 template <typename... Args>
 struct OverloadCast {
   template <typename R>
@@ -309,8 +311,8 @@ void ApplyExtra(Builder* info, const Extra& extra) {
   }
 }
 
-// Returns the metadata of a field or method as JSON.  The caller points info->metadata to the
-// result, which must stay alive until registration.
+// Returns the metadata of a field or method as JSON.  The caller stores the address of the JSON
+// text in info->metadata, so the result must stay alive until the field or method is registered.
 template <typename Builder>
 TVM_FFI_COLD_CODE std::string FinishMetadata(Builder* info, const std::string& schema) {
   info->metadata_.insert(info->metadata_.begin(), {"type_schema", String(schema)});
@@ -339,7 +341,7 @@ template <typename... Args>
 inline detail::OverloadCast<Args...> overload_cast{};
 inline constexpr auto const_ = std::true_type{};
 
-// Returns the offset of a member from the object's header, in bytes.
+// Returns the offset of a data member in bytes, relative to the object's header.
 template <typename Class, typename T>
 int64_t GetFieldByteOffsetToObject(T Class::* member) {
   // `probe` is used only to compute an offset and is never dereferenced.

@@ -24,10 +24,11 @@ namespace tvm {
 namespace ffi {
 inline namespace TVM_FFI_CUBIN_API_VARIANT_ {
 
-// A kernel of a CubinModule, which must outlive the kernel.  A moved-from kernel is empty.
+// A kernel of a CubinModule.  The module must outlive the kernel.  A moved-from object has no
+// kernel.
 class CubinKernel {
  public:
-  // Fails: RuntimeError if the library has no kernel of this name.
+  // Looks up a kernel by name.  Fails: RuntimeError if the library has no kernel of this name.
   CubinKernel(cuda_api::LibraryHandle library, const char* name) {
     cuda_api::ResultType status = cuda_api::GetKernel(&kernel_, library, name);
     if (TVM_FFI_PREDICT_FALSE(status != cuda_api::kSuccess)) ThrowNotFound(status, name);
@@ -38,9 +39,9 @@ class CubinKernel {
     return *this;
   }
 
-  // Launches the kernel.  `args` contains the address of each argument; the arguments are copied
-  // before the call returns.  The result is the status of the launch; a later CUDA call reports
-  // errors of the kernel.
+  // Launches the kernel and returns the status of the launch.  `args` contains the address of each
+  // argument; the arguments are copied before the call returns.  Errors during the execution of the
+  // kernel are reported by a later CUDA call.
   cuda_api::ResultType Launch(void** args, dim3 grid, dim3 block, cuda_api::StreamHandle stream,
                               uint32_t dyn_smem_bytes = 0) const {
     return cuda_api::LaunchKernel(kernel_, args, grid, block, stream, dyn_smem_bytes);
@@ -72,7 +73,7 @@ class CubinKernel {
   cuda_api::KernelHandle kernel_ = nullptr;
 };
 
-// A loaded device image, which the destructor unloads.  A moved-from module is empty.
+// A loaded device image.  The destructor unloads the image.  A moved-from object has no image.
 class CubinModule {
  public:
   // Load a device image: a cubin, a fatbin, or NUL-terminated PTX.  Fails: RuntimeError if CUDA
@@ -86,7 +87,7 @@ class CubinModule {
     std::swap(library_, moved.library_);
     return *this;
   }
-  // The status of unloading is ignored, because unloading fails if CUDA was shut down before.
+  // Ignore the status of the call, because unloading fails if CUDA was shut down earlier.
   ~CubinModule() {
     if (library_ != nullptr) static_cast<void>(cuda_api::UnloadLibrary(library_));
   }
@@ -95,10 +96,10 @@ class CubinModule {
   CubinKernel GetKernel(const char* name) const { return CubinKernel(library_, name); }
   CubinKernel operator[](const char* name) const { return CubinKernel(library_, name); }
 
-  // Returns a kernel that may use more dynamic shared memory than the default limit of 48 KiB:
-  // dynamic_smem_max bytes, or, if it is -1, the device's maximum minus the kernel's static shared
-  // memory.  Devices that do not support this much are ignored.  Fails: RuntimeError if no device
-  // supports it.
+  // Returns a kernel that may use more dynamic shared memory than the default limit of 48 KiB.  The
+  // new limit is dynamic_smem_max bytes, or, if dynamic_smem_max is -1, the device's maximum minus
+  // the kernel's static shared memory.  The limit is set on every device that supports it.  Fails:
+  // RuntimeError if no device supports the limit.
   CubinKernel GetKernelWithMaxDynamicSharedMemory(const char* name,
                                                   int64_t dynamic_smem_max = -1) const {
     CubinKernel kernel(library_, name);

@@ -46,8 +46,8 @@ inline ResultType GetKernel(KernelHandle* kernel, LibraryHandle library, const c
 }
 
 // Stores the static shared memory of a block of the kernel, in bytes.  Always queries the current
-// device, because the runtime API has no device parameter, and a change of the current device would
-// create a context on the new device.
+// device.  The runtime API has no device parameter, and setting another current device would create
+// a CUDA context on that device.
 inline ResultType GetKernelSharedMem(KernelHandle kernel, int& bytes, DeviceHandle) {
   ::cudaFuncAttributes attributes;
   ResultType status = ::cudaFuncGetAttributes(&attributes, static_cast<const void*>(kernel));

@@ -9,7 +9,8 @@
 
 #include <cuda_runtime.h>
 
-// 1: driver API, needs -lcuda.  0: runtime API, which can load cubins since CUDA 12.8.
+// 1: use the driver API, which needs -lcuda.  0: use the runtime API, which needs CUDA 12.8 or
+// later.
 #ifndef TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 #if CUDART_VERSION >= 12080
 #define TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API 0
@@ -18,8 +19,9 @@
 #endif
 #endif
 
-// An inline namespace contains everything that depends on the variant.  It gives the two variants
-// different symbols, so that a program can contain code compiled with either.
+// An inline namespace contains everything that depends on the API (driver or runtime).  The
+// namespace gives the two variants different symbols, so that one program can contain code compiled
+// for the driver API and code compiled for the runtime API.
 #if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 #include <tvm/ffi/extra/cuda/internal/driver_api.h>
 #define TVM_FFI_CUBIN_API_VARIANT_ driver_api
@@ -47,7 +49,7 @@ namespace ffi {
 namespace cuda_api {
 inline namespace TVM_FFI_CUBIN_API_VARIANT_ {
 
-using StreamHandle = ::cudaStream_t;  // the same type as CUstream
+using StreamHandle = ::cudaStream_t;  // the runtime API's name of CUstream
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowStatus(ResultType status,
                                                       const TVMFFIByteArray* backtrace) {
@@ -64,7 +66,7 @@ inline DeviceHandle GetDeviceHandle(int device_id) {
 }
 
 // Fills `config` for LaunchKernelEx.  If cluster_dim is greater than 1, `config` borrows
-// `attribute`, which must then outlive it.
+// `attribute`, so `attribute` must outlive `config`.
 inline ResultType ConstructLaunchConfig(KernelHandle, StreamHandle stream, uint32_t dyn_smem_bytes,
                                         dim3 grid, dim3 block, int cluster_dim,
                                         LaunchConfig& config, LaunchAttrType& attribute) {
