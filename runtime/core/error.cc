@@ -11,8 +11,8 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The pending error of the thread; owned.  It is a plain pointer, because a pointer has no
-// destructor and stays usable while destructors of other thread-local variables run.
+// The pending error of the thread; owned.  The variable is a plain pointer, because a variable
+// without a destructor stays usable while destructors of other thread-local variables run.
 thread_local ErrorObject* pending_error = nullptr;
 
 Ref<ErrorObject> TakePendingError() noexcept {
@@ -27,7 +27,8 @@ struct ReleaseAtThreadExit {
 void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, int32_t mode) {
   auto* error = static_cast<ErrorObject*>(static_cast<TVMFFIObject*>(self));
   try {
-    // `backtrace` may point into the old text, which therefore must live until the swap.
+    // `backtrace` may point into backtrace_storage, so do not change backtrace_storage before the
+    // swap.
     std::string text(View(*backtrace));
     if (mode != kTVMFFIBacktraceUpdateModeReplace) text.insert(0, error->backtrace_storage);
     error->backtrace_storage.swap(text);
@@ -69,8 +70,8 @@ ErrorObject::ErrorObject(std::string_view kind_text, std::string_view message_te
 }
 
 ErrorObject::~ErrorObject() noexcept(false) {
-  // Release the cause and the context that are in the error cell now: C++ clients may have replaced
-  // those of the constructor.
+  // Release the cause and the context that the fields contain now, because C++ clients may have
+  // replaced the objects that the constructor stored.
   auto context = Ref<TVMFFIObject>::Adopt(extra_context);
   auto cause = Ref<TVMFFIObject>::Adopt(cause_chain);
 }
@@ -82,8 +83,8 @@ Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
 }
 
 void DropPendingError() {
-  // A destructor that runs here may make a call that fails and leaves a new pending error.  After
-  // kMaxAttempts errors, leak the last one rather than loop forever.
+  // A destructor that runs here may call a function that fails and leaves a new pending error.
+  // After kMaxAttempts errors, leak the last one rather than loop forever.
   constexpr int kMaxAttempts = 64;
   for (int attempt = 0; pending_error != nullptr; ++attempt) {
     Ref<ErrorObject> dropped = TakePendingError();

@@ -17,9 +17,10 @@
 
 namespace tvm::ffi::runtime {
 
-// An ffi.Error.  The byte arrays of the TVMFFIErrorCell point into the three strings.
+// An ffi.Error.  The byte arrays of TVMFFIErrorCell (the fields after the object header) point into
+// the three strings.
 struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
-  using NestsDeeply = void;  // causes may form a long chain of errors
+  using NestsDeeply = void;  // errors may form a long chain of causes
   ErrorObject(std::string_view kind_text, std::string_view message_text,
               std::string_view backtrace_text, TVMFFIObjectHandle cause,
               TVMFFIObjectHandle context);

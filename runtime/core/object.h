@@ -16,8 +16,8 @@
 
 namespace tvm::ffi::runtime {
 
-// A strong reference to a T, which derives from TVMFFIObject.  The header may have an offset in T:
-// in a class with virtual functions, the vtable pointer precedes it.
+// A strong reference to a T, which derives from TVMFFIObject.  The offset of the header in T may be
+// nonzero: in a class with virtual functions, the vtable pointer precedes the header.
 template <typename T>
 class Ref {
  public:

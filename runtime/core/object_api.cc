@@ -19,8 +19,8 @@ struct OpaqueObject : TVMFFIObject, TVMFFIOpaqueObjectCell {
   void (*deleter_of_handle)(void*) = nullptr;
 };
 
-// The header of every block of the custom allocator.  Its last member, TVMFFIObjectAllocHeader,
-// ends where the body, the object itself, begins.
+// The struct before the object in every block of the default allocator.  The object begins directly
+// after the last member, TVMFFIObjectAllocHeader.
 struct BlockHeader {
   void* block;
   TVMFFIObjectAllocHeader header;

@@ -77,7 +77,8 @@ class Value {
   TVMFFIAny raw_;
 };
 
-// Returns true if a TVMFFIAny is a string of any form: raw, small or heap.
+// Returns true if a TVMFFIAny is a string in any of the three forms: raw pointer, small string or
+// heap object.
 inline bool IsText(const TVMFFIAny& any) {
   return any.type_index == kTVMFFISmallStr || any.type_index == kTVMFFIStr ||
          any.type_index == kTVMFFIRawStr;

@@ -29,8 +29,8 @@ namespace {
   TVM_FFI_UNREACHABLE();
 }
 
-// Returns true if original and copy may share the value: it is immutable, or it is compared by
-// identity, as enum members are.
+// Returns true if the original and the copy may share the value: the value is immutable, or it is
+// compared by identity, as enum members are.
 bool IsShareable(const Any& value) {
   return ChildKindOf(value) == ChildKind::kNone || value.as<EnumObj>() != nullptr;
 }
@@ -153,8 +153,8 @@ class DeepCopier {
     if (has_copied_keys) tables_with_copied_keys_.push_back(table);
   }
 
-  // Inserts all pairs again.  The slot of a key depends on its hash, so the children of the keys
-  // must have been replaced before.
+  // Inserts all pairs of the copy again.  The slot of a key depends on the hash of the key, so the
+  // caller must replace the children of the keys before.
   void ReplaceKeys(MapBaseObj* table) const {
     std::vector<MapBaseObj::KVType> pairs(table->begin(), table->end());
     table->clear();
@@ -207,8 +207,9 @@ class DeepCopier {
     }
   }
 
-  // All originals with their copies, parents before children.  In this order the release of a copy
-  // does not recurse: its children are still owned by their own entries.
+  // All originals with their copies, parents before children.  In this order, the release of a copy
+  // does not recurse, because the entries of its children, which come later, still own the
+  // children.
   std::vector<Entry> copies_;
   ObjectTable<size_t> positions_;  // the index of each original in copies_
   std::vector<Any> tables_with_copied_keys_;

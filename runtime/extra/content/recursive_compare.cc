@@ -54,8 +54,8 @@ bool IsOpaque(int32_t type_index) {
 // until a difference is found, so a call of Compare that finds one removes the pairs that it added.
 class RecursiveComparer {
  public:
-  // Hooks call this function recursively; a nested call works above the frames of the outer call on
-  // the stack.
+  // Hooks call this function recursively; a nested call pushes its frames above the frames of the
+  // outer call.
   int Compare(const Any& lhs, const Any& rhs, CompareMode mode) {
     Scope scope(this, mode);
     int result = Begin(lhs, rhs);
@@ -69,12 +69,12 @@ class RecursiveComparer {
   }
 
  private:
-  // Two objects whose children are being compared.
+  // A frame of the traversal stack: two objects whose children are being compared.
   struct Open {
     Open(const Any& lhs, const Any& rhs)
         : children(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs), rhs_copy(rhs) {}
     const Any& RhsContainer() const { return rhs_copy.Or(rhs); }
-    ChildReader children;  // of the left object
+    ChildReader children;  // reads the children of the left object
     Any rhs;
     Snapshot rhs_copy;
   };
@@ -85,7 +85,7 @@ class RecursiveComparer {
     bool is_done = false;  // false: the comparison is in progress
   };
 
-  // Restores stack and mode when a call of Compare ends, also by an exception, and removes the
+  // Restores the stack and the mode when a call of Compare ends, also by an exception.  Removes the
   // pairs that the call added unless KeepPairs was called.
   class Scope {
    public:
@@ -131,7 +131,8 @@ class RecursiveComparer {
 
   bool IsOrder() const { return mode_ == CompareMode::kOrder; }
 
-  // Returns the result of the comparison, or pushes the pair and returns 0.
+  // Returns the result of the comparison.  If the children must be compared first, pushes the pair
+  // and returns 0.
   int Begin(const Any& lhs, const Any& rhs) {
     bool may_be_nan = lhs.type_index() == kTVMFFIFloat && IsOrder();
     if (lhs.same_as(rhs) && !may_be_nan) return 0;
@@ -209,7 +210,8 @@ class RecursiveComparer {
     return 0;
   }
 
-  // Adds a pair to known_.  Returns false if the pair was known already, and thus equal so far.
+  // Adds a pair to known_.  Returns false if the pair was already in known_, which means that no
+  // difference was found so far.
   bool Add(const Any& lhs, const Any& rhs) {
     ObjectPair pair = PairOf(lhs, rhs);
     auto [known, is_new] = known_.try_emplace(pair, Known{lhs, rhs});

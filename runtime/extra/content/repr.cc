@@ -55,7 +55,7 @@ struct PrintLimits {
 
 enum class PrintMode {
   kWhole,
-  kCounting,     // stops at the first element beyond the threshold
+  kCounting,     // counts the elements; stops at the first one beyond the threshold
   kAbbreviated,  // omits the middle of containers, and all elements once the limit is reached
 };
 
@@ -71,8 +71,8 @@ class ReprPrinter {
       : mode_(mode),
         edge_items_(std::min(limits.edge_items, SIZE_MAX / 4)),
         num_left_(limits.threshold) {
-    // Raise the limit to kLeastShown: with a lower one, the elements at the ends of abbreviated
-    // containers would be omitted as well.
+    // Raise the limit to kLeastShown, because a lower limit would omit the elements at the ends of
+    // abbreviated containers.
     if (mode == PrintMode::kAbbreviated) num_left_ = std::max(num_left_, kLeastShown);
   }
 
@@ -89,8 +89,8 @@ class ReprPrinter {
  private:
   static constexpr size_t kLeastShown = 1000;
 
-  // Gives each call of Print an empty text of its own, and pops the frames that an exception left
-  // on the stack.
+  // Starts each call of Print with an empty text, and restores the previous text and the stack when
+  // the call ends, also by an exception.
   class Scope {
    public:
     explicit Scope(ReprPrinter* printer) : printer_(printer), base_(printer->open_.size()) {
@@ -306,7 +306,7 @@ void extra::RegisterRepr() {
                                                            &extra::PrintAccessPath);
   reflection::GlobalDef()
       .def("ffi.ReprPrint", &ReprPrint)
-      // Not part of the ABI, so the name does not have the prefix "ffi.".
+      // The function is not part of the ABI, so its name does not have the prefix "ffi.".
       .def("pytvmffi.ReprPrintAbbreviated", &extra::ReprPrintAbbreviated);
 }
 

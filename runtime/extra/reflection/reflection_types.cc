@@ -8,7 +8,8 @@
 namespace tvm::ffi::reflection {
 namespace {
 
-// ffi.Object has a size, but no creator and no copy hook.
+// Register only the size of ffi.Object: the type has no creator (creates an empty object) and no
+// copy hook.
 void RegisterObject() {
   TVMFFITypeMetadata metadata{};
   metadata.total_size = sizeof(Object);

@@ -42,7 +42,7 @@ class FieldCursor {
 
   const TypeInfo* type_ = nullptr;
   int64_t skipped_flags_ = 0;
-  int32_t depth_ = 1;  // depth of the type that declares the field; ffi.Object, at 0, has none
+  int32_t depth_ = 1;  // depth of the declaring type; ffi.Object (depth 0) has no fields
   int32_t index_ = -1;
 };
 
