@@ -126,7 +126,7 @@ class Parser {
       std::string_view rest = text;
       if (!ConsumePrefix(&rest, type.name)) continue;
       if (type.code == kDLFloat4_e2m1fn && rest.substr(0, 2) == "_x") rest.remove_prefix(1);
-      if (!rest.empty() && rest[0] != 'x') continue;  // the start of a longer, unknown name
+      if (!rest.empty() && rest[0] != 'x') continue;  // part of a longer, unknown name
       return Make(type.code, type.bits, ParseLanes(rest));
     }
     Raise("ValueError", "unknown ", family.substr(0, family.size() - 1), " type `", text_, "`");

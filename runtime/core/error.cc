@@ -38,8 +38,8 @@ void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, 
   }
 }
 
-// Backtrace update of the shared MemoryError: does nothing, because one thread must not change an
-// error that all threads share.
+// The function update_backtrace of the shared MemoryError.  Does nothing, because one thread must
+// not change an error that all threads share.
 void IgnoreBacktraceUpdate(TVMFFIObjectHandle, const TVMFFIByteArray*, int32_t) {}
 
 // The preallocated MemoryError: an immortal object that all threads share.
@@ -184,8 +184,8 @@ int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* messag
   return TVMFFIErrorCreateWithCauseAndExtraContext(kind, message, backtrace, nullptr, nullptr, out);
 }
 
-// On failure, returns -1 without setting a pending error: the caller is creating the error that it
-// wants to set.
+// On failure, returns -1 without setting a pending error, because callers use this function to
+// create the error that becomes pending.
 int TVMFFIErrorCreateWithCauseAndExtraContext(
     const TVMFFIByteArray* kind, const TVMFFIByteArray* message, const TVMFFIByteArray* backtrace,
     TVMFFIObjectHandle cause_chain, TVMFFIObjectHandle extra_context, TVMFFIObjectHandle* out) {

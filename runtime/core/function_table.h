@@ -26,7 +26,7 @@ class FunctionTable {
  public:
   static FunctionTable& Global();
 
-  // Returns the function that is registered under the name, or null if there is none.
+  // Returns the function that is registered under the name, or null if the name is not registered.
   Ref<FunctionObject> Find(std::string_view name) const;
   // A name and the function that is registered under the name.  Callers may cache the address of an
   // entry, because entries are never moved or freed.
@@ -50,7 +50,7 @@ class FunctionTable {
     FunctionObject* pinned = entry->pinned.load(std::memory_order_acquire);
     return pinned != nullptr && entry->function.Is(pinned) ? pinned : nullptr;
   }
-  // Stores the metadata of a function; returns false if the name is not registered.
+  // Stores the metadata of a function in *metadata.  Returns false if the name is not registered.
   bool FindMetadata(std::string_view name, std::string* metadata) const;
   std::vector<std::string> Names() const;
 
@@ -79,8 +79,8 @@ class FunctionTable {
   bool TrySet(const Registration& registration, bool allow_override, const void** registrant);
 
   mutable std::mutex mutex_;
-  std::vector<Entry*> entries_;              // in order of first registration; guarded by mutex_
-  std::vector<Ref<FunctionObject>> pinned_;  // guarded by mutex_
+  std::vector<Entry*> entries_;              // in order of registration; guarded by mutex_
+  std::vector<Ref<FunctionObject>> pinned_;  // all pinned functions; guarded by mutex_
   mutable std::array<std::atomic<Entry*>, kBuckets> buckets_{};
 };
 

@@ -63,8 +63,8 @@ class HostEnvironment {
   }
   ~HostEnvironment() {
     if (scope_ == nullptr) return;
-    // Setting the previous stream cannot fail: the constructor has allocated the stream entry of
-    // this device.
+    // Setting the previous stream cannot fail, because the constructor has already allocated the
+    // table element for the stream of this device.
     if (sets_stream()) {
       TVMFFIEnvSetStream(scope_->device.device_type, scope_->device.device_id, previous_stream_,
                          nullptr);

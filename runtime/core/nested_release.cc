@@ -49,7 +49,7 @@ class DeferredReleases {
   DeferredReleases(const DeferredReleases&) = delete;
   DeferredReleases& operator=(const DeferredReleases&) = delete;
   // Runs at thread exit.  At that time, the list contains deferred releases only if the release
-  // that drained the list was unwound by an exception or ran on a fiber that was abandoned.
+  // that drained the list was unwound or ran on a fiber that was abandoned.
   ~DeferredReleases() noexcept(false) { Drain(); }
 
   void Add(const DeferredRelease& release) { list_.push_back(release); }
@@ -108,8 +108,8 @@ class DrainScope {
     draining_frame = frame;
   }
   ~DrainScope() {
-    // Do not restore the outer frame if a draining release on another stack has started since and
-    // is still active.
+    // Do not restore the outer frame if another draining release has started on another stack after
+    // this one and is still active.
     if (draining_frame == frame_) draining_frame = previous_;
   }
   DrainScope(const DrainScope&) = delete;

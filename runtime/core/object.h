@@ -37,10 +37,10 @@ class Ref {
     if (object_ != nullptr) DecRef(object_);
   }
 
-  // Consumes a reference that the caller owns.
+  // Returns a Ref that consumes a reference owned by the caller.
   static Ref Adopt(T* object) { return Ref(object); }
   static Ref Adopt(TVMFFIObjectHandle handle) { return Ref(FromHandle(handle)); }
-  // Adds a reference to a borrowed object.
+  // Returns a Ref that adds a reference to a borrowed object.
   static Ref Share(T* object) {
     if (object != nullptr) IncRef(object);
     return Ref(object);

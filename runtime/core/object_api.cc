@@ -30,7 +30,7 @@ void FreeBlock(void* body) { std::free((static_cast<BlockHeader*>(body) - 1)->bl
 
 void* DefaultAllocate(size_t size, size_t alignment, int32_t /*type_index*/, void* /*context*/) {
   alignment = std::max(alignment, alignof(std::max_align_t));
-  size_t offset = std::max(alignment, sizeof(BlockHeader));  // both are powers of two
+  size_t offset = std::max(alignment, sizeof(BlockHeader));  // a multiple of both powers of two
   if (size > SIZE_MAX - offset) return nullptr;
   void* block = nullptr;
   if (posix_memalign(&block, alignment, offset + size) != 0) return nullptr;

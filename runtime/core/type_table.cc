@@ -65,8 +65,8 @@ void PublishArray(const GrowingArray<T>& array, const T** data, int32_t* count) 
   __atomic_store_n(count, size, __ATOMIC_RELEASE);
 }
 
-// An error that is thrown while the lock is held, and raised after the lock is released: creating a
-// backtrace waits for the loader.
+// The C++ exception for an error that occurs while the lock is held.  The FFI error is created
+// after the lock is released, because creating its backtrace waits for the loader.
 struct TableError {
   const char* kind;
   std::string message;

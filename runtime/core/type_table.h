@@ -45,7 +45,7 @@ class TypeTable {
   int32_t GetOrAllocIndex(const TypeRequest& request);
   // Returns the index of the type with this key, or -1 if the key is not registered.
   int32_t FindIndex(std::string_view key);
-  // Returns the type with this index, or null if there is none.  Lock-free.
+  // Returns the type with this index, or null if no type has the index.  Takes no lock.
   const TVMFFITypeInfo* Find(int32_t index) const;
   // Returns the key of a type, or a placeholder for error messages if no type has the index.
   std::string_view KeyOf(int32_t index) const;

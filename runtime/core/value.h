@@ -42,7 +42,7 @@ class Value {
     if (IsObject()) DecRef(raw_.v_obj);
   }
 
-  // Consumes an owned TVMFFIAny.
+  // Returns a Value that consumes an owned TVMFFIAny.
   static Value Adopt(TVMFFIAny owned) { return Value(owned); }
   // Converts a borrowed TVMFFIAny by the rules of TVMFFIAnyViewToOwnedAny: a raw string or byte
   // array is copied, an rvalue reference is moved from, and any other object gets a new reference.

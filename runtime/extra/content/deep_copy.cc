@@ -115,7 +115,8 @@ class DeepCopier {
     while (const Any* child = children.Next()) Discover(*child);
   }
 
-  // Returns true if the copy hook returned the original, which marks the object as immutable.
+  // Returns true if the copy hook returned the original.  A hook does so to mark the object as
+  // immutable.
   static bool IsOwnCopy(const Entry& entry) { return entry.original.same_as(entry.copy); }
 
   // Returns the copy of a value, or nullptr if the value has no children or may be shared.
@@ -153,8 +154,8 @@ class DeepCopier {
     if (has_copied_keys) tables_with_copied_keys_.push_back(table);
   }
 
-  // Inserts all pairs of the copy again.  The slot of a key depends on the hash of the key, so the
-  // caller must replace the children of the keys before.
+  // Replaces the keys of a copied map by their copies and inserts all pairs again.  The caller must
+  // replace the children of the keys before, because the slot of a key depends on its hash.
   void ReplaceKeys(MapBaseObj* table) const {
     std::vector<MapBaseObj::KVType> pairs(table->begin(), table->end());
     table->clear();

@@ -49,9 +49,10 @@ bool IsOpaque(int32_t type_index) {
          FieldCursor(type).Next() == nullptr;
 }
 
-// A pair that was found equal is not compared again.  A pair whose comparison is still in progress
-// is assumed to be equal, since a difference will be found elsewhere.  The assumption holds only
-// until a difference is found, so a call of Compare that finds one removes the pairs that it added.
+// A pair that was found equal is not compared again.  A pair whose comparison is in progress is
+// assumed to be equal, because the comparison in progress will find any difference.  The assumption
+// holds only until a difference is found, so a call of Compare that finds one removes the pairs
+// that it added.
 class RecursiveComparer {
  public:
   // Hooks call this function recursively; a nested call pushes its frames above the frames of the
@@ -232,7 +233,8 @@ class RecursiveComparer {
     return {ObjectOf(lhs), ObjectOf(rhs), mode_};
   }
 
-  // Compares the next children of the top pair, or pops the pair.
+  // Compares the next children of the top pair of the stack, or pops the pair after the last
+  // children.
   int Advance() {
     Open& open = open_.back();
     const Any* child = open.children.Next();
@@ -262,8 +264,9 @@ class RecursiveComparer {
     return found != other->end() ? Begin(*open->children.Next(), found->second) : 1;
   }
 
-  // Pops the top pair, whose children are equal.  Of two sequences, the shorter one is less.  The
-  // sizes of maps were equal in BeginTables, but the maps may have changed before they were copied.
+  // Returns the result of the top pair after all children of the left object were found equal.  Of
+  // two sequences, the shorter one is less.  The sizes of maps were equal in BeginTables, but the
+  // maps may have changed before they were copied.
   int Close() {
     const Open& open = open_.back();
     ChildKind kind = open.children.kind();

@@ -59,11 +59,11 @@ enum class PrintMode {
   kAbbreviated,  // omits the middle of containers, and all elements once the limit is reached
 };
 
-// 1. Begin writes a value without children, or writes the opening of an object and pushes it.
+// 1. Begin writes a value without children, or writes the opening bracket of an object and pushes
+//    the object to the stack.
 // 2. Advance writes the separator before the next child of the top object and calls Begin for the
-//    child, or writes the closing and pops the object.
-// Hooks call Print recursively; a nested call works above the frames of the outer call on the
-// stack.
+//    child, or writes the closing bracket and pops the object.
+// Hooks call Print recursively; a nested call pushes its frames above the frames of the outer call.
 class ReprPrinter {
  public:
   ReprPrinter() = default;

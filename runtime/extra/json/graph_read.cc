@@ -70,7 +70,7 @@ class Node {
     if (!data_.has_value()) Reject("expected `data` field");
     return *data_;
   }
-  // Returns the data as T.
+  // Returns the data of the node as T.  Throws BadNode if the data has another type.
   //
   // expected  a description of T for the error message
   template <typename T>
@@ -80,7 +80,7 @@ class Node {
     return *std::move(data);
   }
   json::Object Fields() const { return DataAs<json::Object>("an object"); }
-  // Returns nullopt if the data does not have the field.
+  // Returns the JSON data of a field, or nullopt if `fields` does not contain the field.
   static std::optional<Any> FieldData(const json::Object& fields, const TVMFFIFieldInfo* field) {
     return fields.Get(String(field->name));
   }

@@ -30,8 +30,8 @@ class Writer {
     }
   }
 
-  // `value` and its children must not change during the call.  Exception: under free-threaded
-  // Python, other threads may change Lists.
+  // `value` and its children must not change during the call.  However, under free-threaded Python,
+  // other threads may change Lists.
   String Write(const Any& value) {
     WriteValue(value);
     while (!open_.empty()) WriteNextChild();

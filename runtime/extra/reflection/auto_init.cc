@@ -177,7 +177,7 @@ class AutoInit {
   extra::MakeEmptyObject make_;          // creates an empty object; null: use CreateEmptyObject
   size_t size_;                          // size of an object in bytes, for make_
   std::vector<TVMFFIFieldInfo> fields_;  // all fields, with the fields of ancestors first
-  std::vector<size_t> positional_;       // indices in fields_; fields without a default first
+  std::vector<size_t> positional_;       // parameters, as indices in fields_; required ones first
 };
 
 // Registers the automatic constructor, unless the type cannot create empty objects.

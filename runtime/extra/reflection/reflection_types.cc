@@ -21,8 +21,8 @@ AttachFieldFlag Ignored() { return AttachFieldFlag::SEqHashIgnore(); }
 
 void RegisterEnums() {
   EnsureTypeAttrColumn(type_attr::kEnumState);
-  // Enum definitions create EnumState objects and fill them, so its fields are not constructor
-  // parameters.
+  // Enum definitions create EnumState objects and fill them, so the fields of EnumState are not
+  // constructor parameters.
   ObjectDef<EnumStateObj>()
       .def(init<>())
       .def_ro("entries", &EnumStateObj::entries, init(false))

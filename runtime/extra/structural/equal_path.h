@@ -27,9 +27,9 @@ class EqualPath {
     enum class Kind : uint8_t { kItems, kPairs, kFields, kHook };
     Kind kind;
     TVMFFISEqHashKind structural_kind;  // kFields and kHook: structural kind of the type
-    TVMFFIDefRegionKind region;         // the definition region that contains the values
+    TVMFFIDefRegionKind region;         // definition region (role of variables) of the values
     FieldCursor fields;                 // kFields: cursor at the current field
-    size_t next;                        // kItems, kPairs: number of children entered
+    size_t next;                        // kItems, kPairs: number of children read so far
     size_t num_identity_keys;           // EqualWalk::num_identity_keys_ when the frame was pushed
     Any lhs;
     Any rhs;

@@ -222,7 +222,7 @@ class EqualWalk {
       return DifferAtMissing(AccessStep::MapItemMissing(is_known ? lhs_key : pair.first),
                              AccessStep::MapItem(pair.first));
     }
-    path_.Pop();  // sizes differ but all keys exist because a hook changed a Dict
+    path_.Pop();  // a hook changed a Dict: the sizes differ, but all keys exist in both
     return Differ();
   }
 
@@ -335,7 +335,7 @@ class EqualWalk {
   StructuralMatches matches_;
   size_t num_identity_keys_ = 0;  // number of object keys compared by identity so far
   Optional<AccessPathPair> mismatch_;
-  TVMFFIDefRegionKind region_;  // definition region (scope rule for variables) of the next values
+  TVMFFIDefRegionKind region_;  // definition region (role of variables) of the next values
   bool skip_tensor_content_;
   bool finds_mismatch_;
   RunningHooks hooks_;

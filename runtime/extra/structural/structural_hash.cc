@@ -53,7 +53,7 @@ class HashWalk {
     enum class Kind : uint8_t { kItems, kPairs, kFields };
     Kind kind;
     TVMFFISEqHashKind structural_kind;  // kFields: structural kind of the type
-    TVMFFIDefRegionKind region;         // the definition region that contains the value
+    TVMFFIDefRegionKind region;         // definition region (role of variables) of the value
     FieldCursor fields;                 // kFields: the current field
     size_t next;                        // next child: kItems: its position; kPairs: index in pairs_
     size_t pairs_begin;                 // index in pairs_ of the first pair of this frame
@@ -179,8 +179,8 @@ class HashWalk {
 
   // Returns true if the hash of a container should be stored, under two conditions.  First, the
   // container has owners besides its parent and the frame, so the walk may hash it again.  Second,
-  // FindKeyHash skipped no key inside the container.  Such a key may be hashed later, and then the
-  // hash of the container would be different.
+  // the walk skipped no map key inside the container.  A skipped key may be hashed later, and then
+  // the hash of the container would be different.
   bool IsWorthStoring(const Frame& frame) const {
     return frames_.size() > 1 && ObjectOf(frame.value)->use_count() > 2 &&
            frame.num_skipped_keys == num_skipped_keys_;
@@ -291,7 +291,7 @@ class HashWalk {
   size_t num_skipped_keys_ = 0;
   uint32_t num_variables_ = 0;
   uint32_t num_nodes_ = 0;
-  TVMFFIDefRegionKind region_;  // definition region (scope rule for variables) of the next value
+  TVMFFIDefRegionKind region_;  // definition region (role of variables) of the next value
   bool skip_tensor_content_;
   RunningHooks hooks_;
   HookArgument<&HashWalk::HashForHook> for_hook_{this, &hooks_, &kStructuralLimits};

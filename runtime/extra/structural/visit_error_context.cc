@@ -162,7 +162,7 @@ class PathSearch {
   }
 
   bool allow_prefix_;
-  std::vector<const Object*> pattern_;  // in the order from the root
+  std::vector<const Object*> pattern_;  // the objects to find on a path, in the order from the root
   std::vector<Node> path_;
   extra::ObjectSet on_path_;
   // For each object below which no path was found: the largest Node::matched with which the search

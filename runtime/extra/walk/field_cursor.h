@@ -8,8 +8,8 @@
 
 namespace tvm::ffi::extra {
 
-// Iterates over the fields of the ancestors, then of the type itself.  Skips fields that have one
-// of the skipped flags.
+// Iterates over the fields of the ancestors and then of the type itself.  Skips fields that have
+// any of the flags in `skipped_flags`.
 class FieldCursor {
  public:
   // Creates a placeholder for a value without fields; Next and Current must not be called.
@@ -29,8 +29,8 @@ class FieldCursor {
     }
     return nullptr;
   }
-  // Returns the field that Next returned last.  Looks it up again, because the registration of more
-  // fields moves the array.
+  // Returns the field that Next returned last.  Looks the field up again, because the array of
+  // fields moves when more fields are registered.
   const TVMFFIFieldInfo* Current() const {
     return reflection::detail::FieldsOf(Owner()).begin + index_;
   }

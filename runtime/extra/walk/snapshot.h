@@ -12,12 +12,12 @@
 
 namespace tvm::ffi::extra {
 
-// Return a shallow copy: CopyList of a List, CopyTable of a Map or Dict.
+// Return a shallow copy.  CopyList copies a List, CopyTable copies a Map or Dict.
 Any CopyList(const Any& list);
 Any CopyTable(const Any& table);
 
 // A copy of a List or Dict that a walk reads instead of the original.  The copy is made only under
-// free-threaded Python.  A Snapshot of another type is empty.
+// free-threaded Python.  A Snapshot of a value of another type is empty.
 class Snapshot {
  public:
   Snapshot() = default;

@@ -8,7 +8,7 @@ namespace tvm::ffi::extra {
 
 enum class StackRoom {
   kEnough,
-  kLow,      // not enough for another hook and the error that it may raise
+  kLow,      // too little stack for another hook and the error that it may raise
   kUnknown,  // the stack is not the stack of the thread, but for example of a coroutine
 };
 
