@@ -222,7 +222,7 @@ class EqualWalk {
       return DifferAtMissing(AccessStep::MapItemMissing(is_known ? lhs_key : pair.first),
                              AccessStep::MapItem(pair.first));
     }
-    path_.Pop();  // a hook changed a Dict: the sizes differ, but all keys exist in both
+    path_.Pop();  // a hook changed a Dict: the sizes differ, but all keys exist
     return Differ();
   }
 

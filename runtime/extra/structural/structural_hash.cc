@@ -55,7 +55,7 @@ class HashWalk {
     TVMFFISEqHashKind structural_kind;  // kFields: structural kind of the type
     TVMFFIDefRegionKind region;         // definition region (role of variables) of the value
     FieldCursor fields;                 // kFields: the current field
-    size_t next;                        // next child: kItems: its position; kPairs: index in pairs_
+    size_t next;                        // index of the next child in items or (kPairs) in pairs_
     size_t pairs_begin;                 // index in pairs_ of the first pair of this frame
     size_t num_skipped_keys;            // HashWalk::num_skipped_keys_ when the frame was pushed
     uint64_t hash;                      // hash of the type key and the children so far
