@@ -44,7 +44,8 @@ class AtomicRef {
   static constexpr uintptr_t kLocked = 1;
   static constexpr int kAttempts = 16;
 
-  // Returns the address without the lock bit.  The caller's next store to bits_ unlocks.
+  // Takes the lock and returns the address without the lock bit.  The next store of the caller to
+  // bits_ releases the lock.
   uintptr_t Lock() const {
     for (int attempt = 0;; ++attempt) {
       uintptr_t bits = bits_.fetch_or(kLocked, std::memory_order_acquire);

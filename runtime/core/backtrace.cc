@@ -26,7 +26,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct Frame {
-  std::string line;          // empty if the frame is hidden
+  std::string line;          // the text for the frame; empty if the frame is hidden
   bool is_boundary = false;  // true if the stack walk ends before this frame
 };
 
@@ -43,8 +43,8 @@ bool IsHidden(std::string_view name) {
   return false;
 }
 
-// Returns true for the first frame of the calling language.  The caller's own traceback describes
-// this frame and all outer ones.
+// Returns true for the first frame of the calling language.  The traceback of the calling language
+// describes this frame and all outer frames.
 bool IsBoundary(std::string_view name) {
   return name == "TVMFFIFunctionCall" || name == "slot_tp_call" ||
          name == "object_is_not_callable" || StartsWith(name, "_Py") ||
@@ -65,8 +65,8 @@ std::string FormatLine(const char* filename, int lineno, std::string_view func) 
                 ", in ", func, "\n");
 }
 
-// Returns the library's file name in angle brackets, for the field of the source file.  Without the
-// brackets, tools that print tracebacks would open the library as a source file.
+// Returns the file name of the library in angle brackets, to print instead of an unknown source
+// file.  Without the brackets, tools that print tracebacks would open the library as a source file.
 std::string LibraryName(const char* path) {
   if (path == nullptr) return "<unknown>";
   const char* slash = std::strrchr(path, '/');
@@ -105,8 +105,8 @@ struct ThreadBacktrace {
 
 struct Walk {
   ThreadBacktrace* local;
-  int skipped_frames;     // number of innermost frames that are still to be skipped
-  int remaining_frames;   // number of frames until the limit TVM_TRACEBACK_LIMIT
+  int skipped_frames;     // number of innermost frames to skip
+  int remaining_frames;   // number of frames left below TVM_TRACEBACK_LIMIT
   bool crosses_boundary;  // true to continue after the first frame of the calling language
 };
 

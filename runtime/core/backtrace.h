@@ -8,8 +8,8 @@
 
 namespace tvm::ffi::runtime {
 
-// Returns the call stack of the caller up to the first frame of the calling language.  Borrowed
-// until the thread's next call.
+// Returns the call stack of the caller up to the first frame of the calling language.  The text is
+// borrowed until the next call of this function on the thread.
 std::string_view CurrentBacktrace();
 
 }  // namespace tvm::ffi::runtime

@@ -24,8 +24,8 @@ int64_t WordAt(std::string_view bytes, size_t i) {
   return word;
 }
 
-// Returns the number of words without redundant ones.  The top word is redundant if it only
-// extends the sign of the word below it.
+// Returns the number of words that the integer needs, without redundant words at the top.  The top
+// word is redundant if it only extends the sign of the word below it.
 size_t CanonicalWordCount(std::string_view bytes) {
   size_t count = bytes.size() / sizeof(int64_t);
   while (count > 1 && WordAt(bytes, count - 1) == (WordAt(bytes, count - 2) < 0 ? -1 : 0)) --count;

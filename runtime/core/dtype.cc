@@ -69,7 +69,8 @@ bool ConsumePrefix(std::string_view* text, std::string_view prefix) {
   return true;
 }
 
-// Reads a decimal number; nullopt if there are no digits.  Saturates far above every valid value.
+// Reads a decimal number.  Returns nullopt if there are no digits.  A number that is too large
+// becomes a value far above every valid value.
 std::optional<int64_t> ConsumeNumber(std::string_view* text) {
   size_t digits = 0;
   int64_t number = 0;
@@ -125,7 +126,7 @@ class Parser {
       std::string_view rest = text;
       if (!ConsumePrefix(&rest, type.name)) continue;
       if (type.code == kDLFloat4_e2m1fn && rest.substr(0, 2) == "_x") rest.remove_prefix(1);
-      if (!rest.empty() && rest[0] != 'x') continue;  // the start of a longer, unknown name
+      if (!rest.empty() && rest[0] != 'x') continue;  // part of a longer, unknown name
       return Make(type.code, type.bits, ParseLanes(rest));
     }
     Raise("ValueError", "unknown ", family.substr(0, family.size() - 1), " type `", text_, "`");
@@ -172,7 +173,7 @@ class Parser {
   int64_t ParseLanes(std::string_view rest) {
     if (rest.empty()) return 1;
     bool is_scalable = ConsumePrefix(&rest, "xvscalex");
-    if (!is_scalable) rest.remove_prefix(1);  // the x before the lanes
+    if (!is_scalable) rest.remove_prefix(1);  // the "x" before the number of lanes
     std::optional<int64_t> lanes = ConsumeNumber(&rest);
     if (!lanes || *lanes == 0 || !rest.empty()) {
       Raise("ValueError", "Invalid lanes specification in dtype '", text_,

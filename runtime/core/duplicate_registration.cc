@@ -90,8 +90,8 @@ AddressRange LoaderRange() {
   return loader;
 }
 
-// State of the stack walk from the innermost frame outwards to the loader.  The last frame before
-// those of the loader is the static initialiser.
+// State of the stack walk, which starts at the innermost frame and ends at the first frame of the
+// loader.  The last frame before the loader belongs to the static initialiser.
 struct Walk {
   AddressRange loader;
   uintptr_t previous = 0;

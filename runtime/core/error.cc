@@ -11,8 +11,8 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The pending error of the thread; owned.  It is a plain pointer, because a pointer has no
-// destructor and stays usable while destructors of other thread-local variables run.
+// The pending error of the thread; owned.  The variable is a plain pointer, because a variable
+// without a destructor stays usable while destructors of other thread-local variables run.
 thread_local ErrorObject* pending_error = nullptr;
 
 Ref<ErrorObject> TakePendingError() noexcept {
@@ -27,7 +27,8 @@ struct ReleaseAtThreadExit {
 void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, int32_t mode) {
   auto* error = static_cast<ErrorObject*>(static_cast<TVMFFIObject*>(self));
   try {
-    // `backtrace` may point into the old text, which therefore must live until the swap.
+    // `backtrace` may point into backtrace_storage, so do not change backtrace_storage before the
+    // swap.
     std::string text(View(*backtrace));
     if (mode != kTVMFFIBacktraceUpdateModeReplace) text.insert(0, error->backtrace_storage);
     error->backtrace_storage.swap(text);
@@ -37,8 +38,8 @@ void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, 
   }
 }
 
-// Backtrace update of the shared MemoryError: does nothing, because one thread must not change an
-// error that all threads share.
+// The function update_backtrace of the shared MemoryError.  Does nothing, because one thread must
+// not change an error that all threads share.
 void IgnoreBacktraceUpdate(TVMFFIObjectHandle, const TVMFFIByteArray*, int32_t) {}
 
 // The preallocated MemoryError: an immortal object that all threads share.
@@ -69,8 +70,8 @@ ErrorObject::ErrorObject(std::string_view kind_text, std::string_view message_te
 }
 
 ErrorObject::~ErrorObject() noexcept(false) {
-  // Release the cause and the context that are in the error cell now: C++ clients may have replaced
-  // those of the constructor.
+  // Release the cause and the context that the fields contain now, because C++ clients may have
+  // replaced the objects that the constructor stored.
   auto context = Ref<TVMFFIObject>::Adopt(extra_context);
   auto cause = Ref<TVMFFIObject>::Adopt(cause_chain);
 }
@@ -82,8 +83,8 @@ Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
 }
 
 void DropPendingError() {
-  // A destructor that runs here may make a call that fails and leaves a new pending error.  After
-  // kMaxAttempts errors, leak the last one rather than loop forever.
+  // A destructor that runs here may call a function that fails and leaves a new pending error.
+  // After kMaxAttempts errors, leak the last one rather than loop forever.
   constexpr int kMaxAttempts = 64;
   for (int attempt = 0; pending_error != nullptr; ++attempt) {
     Ref<ErrorObject> dropped = TakePendingError();
@@ -183,8 +184,8 @@ int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* messag
   return TVMFFIErrorCreateWithCauseAndExtraContext(kind, message, backtrace, nullptr, nullptr, out);
 }
 
-// On failure, returns -1 without setting a pending error: the caller is creating the error that it
-// wants to set.
+// On failure, returns -1 without setting a pending error, because callers use this function to
+// create the error that becomes pending.
 int TVMFFIErrorCreateWithCauseAndExtraContext(
     const TVMFFIByteArray* kind, const TVMFFIByteArray* message, const TVMFFIByteArray* backtrace,
     TVMFFIObjectHandle cause_chain, TVMFFIObjectHandle extra_context, TVMFFIObjectHandle* out) {

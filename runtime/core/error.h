@@ -17,9 +17,10 @@
 
 namespace tvm::ffi::runtime {
 
-// An ffi.Error.  The byte arrays of the TVMFFIErrorCell point into the three strings.
+// An ffi.Error.  The byte arrays of TVMFFIErrorCell (the fields after the object header) point into
+// the three strings.
 struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
-  using NestsDeeply = void;  // causes may form a long chain of errors
+  using NestsDeeply = void;  // errors may form a long chain of causes
   ErrorObject(std::string_view kind_text, std::string_view message_text,
               std::string_view backtrace_text, TVMFFIObjectHandle cause,
               TVMFFIObjectHandle context);
@@ -51,8 +52,8 @@ class Raised : public std::exception {
   explicit Raised(Ref<ErrorObject> error) : error_(std::move(error)) {}
   Raised(const Raised&) = default;
   Raised& operator=(const Raised&) = default;
-  // noexcept like the destructor of the base class: GuardBoundary owns another reference to the
-  // error, so no deleter runs here.
+  // noexcept like the destructor of the base class.  No deleter runs here, because GuardBoundary
+  // owns another reference to the error.
   ~Raised() noexcept override {}
   const char* what() const noexcept override { return error_->message.data; }
   const Ref<ErrorObject>& error() const { return error_; }
@@ -64,7 +65,7 @@ class Raised : public std::exception {
 [[noreturn]] void RaiseMessage(const char* kind, std::string message);
 // The return code of a callee that left an exception pending in the host language (Python).
 inline constexpr int kHostExceptionPending = -2;
-// Releases the pending error of the calling thread, if any.
+// Releases the pending error of the calling thread.  Does nothing if no error is pending.
 void DropPendingError();
 
 // Throws the pending error of this thread after a callee returned the nonzero `code`.

@@ -25,9 +25,9 @@ std::vector<std::string> GlobalFunctionNames();
 // ends.
 std::vector<std::string_view> RegisteredTypeKeys();
 bool IsRegisteredType(int64_t type_index);
-// Stores the index of the type with this key.  A new key is registered, without slots for child
-// types.  Unlike TVMFFITypeGetOrAllocIndex, which exits on failure, returns -1 and sets the pending
-// error.
+// Stores the index of the type with this key.  If the key is not registered, registers it without
+// reserved indices for child types.  Unlike TVMFFITypeGetOrAllocIndex, which exits on failure,
+// returns -1 and sets the pending error.
 int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index);
 // Returns the key of a type, or a placeholder for error messages if the index is not registered.
 std::string_view TypeKeyOrPlaceholder(int32_t type_index);
@@ -39,8 +39,8 @@ struct HostLock {
   void (*end)(void* section);
 };
 inline constexpr size_t kLockSectionBytes = 32;
-// The registered lock; null if the host has registered none, because its GIL serialises its
-// threads.
+// The registered lock.  Null if the host has not registered a lock, because the GIL of the host
+// already serialises the threads.
 extern std::atomic<const HostLock*> host_lock;
 
 }  // namespace tvm::ffi::runtime

@@ -8,7 +8,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct ClosureObject : FunctionObject {
-  using NestsDeeply = void;  // `self` may own another function, and so on
+  using NestsDeeply = void;  // `self` may own another function: a long chain
   ~ClosureObject() noexcept(false) {
     if (deleter_of_self != nullptr) deleter_of_self(self);
   }
@@ -27,8 +27,8 @@ int CallClosure(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIA
 
 Ref<FunctionObject> NewFunction(void* self, TVMFFISafeCallType call, void (*deleter)(void*)) {
   if (self == nullptr && deleter == nullptr) {
-    // Without a context, safe_call is `call` itself, which receives the function's handle as
-    // `self`.
+    // Without a context, store `call` itself as safe_call.  It receives the handle of the function
+    // as `self`.
     Ref<FunctionObject> function = NewObject<FunctionObject>(kTVMFFIFunction, 0);
     function->safe_call = call;
     function->cpp_call = nullptr;

@@ -12,7 +12,7 @@
 
 namespace tvm::ffi::runtime {
 
-// An ffi.Function.  cpp_call stays null: clients then call safe_call.
+// An ffi.Function.  The field cpp_call stays null, so that clients call safe_call.
 struct FunctionObject : TVMFFIObject, TVMFFIFunctionCell {};
 
 // Returns a new function that calls `call` with `self` as the first argument.  When the function

@@ -26,31 +26,31 @@ class FunctionTable {
  public:
   static FunctionTable& Global();
 
-  // Returns the function that is registered under the name, or null if there is none.
+  // Returns the function that is registered under the name, or null if the name is not registered.
   Ref<FunctionObject> Find(std::string_view name) const;
-  // A name and the function registered under it.  Callers may cache the address of an entry, since
-  // entries never move.
+  // A name and the function that is registered under the name.  Callers may cache the address of an
+  // entry, because entries are never moved or freed.
   struct Entry {
     std::string name;
     AtomicRef<FunctionObject> function;  // null after the name was removed
-    std::string metadata;                // guarded by mutex_, like doc and flags
+    std::string metadata;                // mutex_ guards metadata, doc and flags
     std::string doc;
     int64_t flags = 0;
-    const void* registrant = nullptr;              // an address in the registering code
+    const void* registrant = nullptr;              // an address in the registering library
     std::atomic<FunctionObject*> pinned{nullptr};  // an element of pinned_, or null if not pinned
     Entry* next_in_bucket = nullptr;
   };
   // Returns the entry of a name, or null if the name was never registered.  Takes no lock.
   Entry* FindSlot(std::string_view name) const;
-  // Pins the function of an entry, which is then never freed, and returns its address.  Returns
-  // null if the name was removed.
+  // Pins the function of an entry and returns the address of the function, or null if the name was
+  // removed.  A pinned function is never freed.
   FunctionObject* Pin(Entry* entry);
   // Returns the function of an entry if it is pinned, else null.  Takes no lock.
   static FunctionObject* PinnedIn(const Entry* entry) {
     FunctionObject* pinned = entry->pinned.load(std::memory_order_acquire);
     return pinned != nullptr && entry->function.Is(pinned) ? pinned : nullptr;
   }
-  // Stores the metadata of a function; returns false if the name is not registered.
+  // Stores the metadata of a function in *metadata.  Returns false if the name is not registered.
   bool FindMetadata(std::string_view name, std::string* metadata) const;
   std::vector<std::string> Names() const;
 
@@ -60,7 +60,7 @@ class FunctionTable {
     std::string_view metadata;
     std::string_view doc;
     int64_t flags = kTVMFFIFieldFlagBitMaskIsStaticMethod;
-    const void* registrant = nullptr;  // an address in the code that registers
+    const void* registrant = nullptr;  // an address in the registering library, which it identifies
   };
   // Registers a function.  Raises RuntimeError if the name is registered and allow_override is
   // false, unless the caller is a library that is being loaded (duplicate_registration.h).
@@ -74,13 +74,13 @@ class FunctionTable {
   FunctionTable() = default;
   std::atomic<Entry*>& BucketOf(std::string_view name) const;
   Entry* FindEntry(std::string_view name) const;
-  // Registers a function as Set does.  If the name is registered and allow_override is false,
-  // returns false and stores an address in the code that registered it first in *registrant.
+  // Registers a function as Set does.  Returns false if the name is registered and allow_override
+  // is false; then *registrant is an address in the library that registered the name first.
   bool TrySet(const Registration& registration, bool allow_override, const void** registrant);
 
   mutable std::mutex mutex_;
-  std::vector<Entry*> entries_;              // in order of first registration; guarded by mutex_
-  std::vector<Ref<FunctionObject>> pinned_;  // guarded by mutex_
+  std::vector<Entry*> entries_;              // in order of registration; guarded by mutex_
+  std::vector<Ref<FunctionObject>> pinned_;  // all pinned functions; guarded by mutex_
   mutable std::array<std::atomic<Entry*>, kBuckets> buckets_{};
 };
 

@@ -11,8 +11,9 @@
 
 namespace tvm::ffi::runtime {
 
-// When the capacity is exhausted, the elements are copied to a larger block.  The old block is
-// never freed, because a reader may still use it.  Instances are never destroyed.
+// An array that threads may read while another thread appends.  When the capacity is exhausted, the
+// elements are copied to a larger block.  The old block is never freed, because a reader may still
+// use it.  Instances are never destroyed.
 template <typename T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>, "elements are copied while threads read them");
@@ -25,7 +26,7 @@ class GrowingArray {
     Reserve(size_ + 1);
     data_[size_++] = element;
   }
-  // Appends copies of `filler` up to `size` elements; never shrinks.
+  // Appends copies of `filler` until the array has `size` elements.  Never shrinks the array.
   void ExtendTo(size_t size, const T& filler) {
     Reserve(size);
     for (; size_ < size; ++size_) data_[size_] = filler;
@@ -41,7 +42,7 @@ class GrowingArray {
     capacity_ = capacity;
   }
 
-  std::vector<std::unique_ptr<T[]>> blocks_;  // the last block is in use
+  std::vector<std::unique_ptr<T[]>> blocks_;  // all allocated blocks; data_ is the last one
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;

@@ -24,8 +24,9 @@ class RunningInits {
   }
 
   // Waits while another thread initialises the handle.  Returns false if the handle is set
-  // afterwards, and true if the caller must initialise it.  Does not wait for an init function of
-  // the calling thread, which may initialise its own handle.
+  // afterwards, and true if the caller must initialise the handle.  Does not wait if the init
+  // function runs on the calling thread, because an init function may initialise the handle
+  // recursively.
   bool Begin(void** slot) {
     std::unique_lock<std::mutex> lock(mutex_);
     done_.wait(lock, [&] { return !IsRunningOnAnotherThread(slot); });
@@ -35,7 +36,7 @@ class RunningInits {
   }
   void End(void** slot) noexcept {
     std::lock_guard<std::mutex> lock(mutex_);
-    // Remove the last entry of the handle: the thread may have entered the same handle twice.
+    // Remove only the last entry of the handle, because recursive calls may have added several.
     for (size_t i = running_.size(); i-- > 0;) {
       if (running_[i].slot != slot) continue;
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -59,7 +60,7 @@ class RunningInits {
 
   std::mutex mutex_;  // never held while an init function runs
   std::condition_variable done_;
-  std::vector<RunningInit> running_;  // the running inits; rarely more than one
+  std::vector<RunningInit> running_;  // the running init functions; rarely more than one
 };
 
 struct EndInit {

@@ -12,8 +12,8 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The size of TVMFFIHostScope in its first version.  Hosts compiled with a later version pass a
-// larger struct_size.
+// The size in bytes of TVMFFIHostScope in the first version of the struct.  Hosts compiled with a
+// later version pass a larger struct_size.
 constexpr size_t kScopeSize = sizeof(TVMFFIHostScope);
 static_assert(kScopeSize == 32, "hosts are compiled with this layout");
 
@@ -63,8 +63,8 @@ class HostEnvironment {
   }
   ~HostEnvironment() {
     if (scope_ == nullptr) return;
-    // Setting the previous stream cannot fail: the constructor has allocated the stream entry of
-    // this device.
+    // Setting the previous stream cannot fail, because the constructor has already allocated the
+    // table element for the stream of this device.
     if (sets_stream()) {
       TVMFFIEnvSetStream(scope_->device.device_type, scope_->device.device_id, previous_stream_,
                          nullptr);
@@ -127,7 +127,7 @@ constexpr int32_t kInternal = 13;
 // Appends strings to a buffer, truncates at its capacity, and counts the untruncated size.
 struct BoundedText {
   char* buffer;
-  size_t capacity;  // size of the buffer in bytes, with the NUL
+  size_t capacity;  // size of the buffer in bytes, including the final NUL
   size_t size = 0;  // size of the untruncated text in bytes, without the NUL
 
   void Append(std::string_view piece) {

@@ -10,7 +10,7 @@
 namespace tvm::ffi::runtime {
 
 // Registers one of the two functions of HostLock for TVMFFIEnvRegisterCAPI.  Returns false if
-// `name` is the name of another function.
+// `name` is not the name of one of them.
 bool RegisterHostLockFunction(std::string_view name, void* symbol);
 
 }  // namespace tvm::ffi::runtime

@@ -29,7 +29,8 @@ namespace {
 constexpr std::string_view kHashColumn = "__any_hash__";
 constexpr std::string_view kEqualColumn = "__any_equal__";
 
-// The two registers in which a hook returns its result.  A result of 8 bytes is in the first one.
+// The two registers in which a hook returns its result.  A result of 8 bytes is in the first
+// register.
 struct RawResult {
   uint64_t first;
   uint64_t second;
@@ -46,17 +47,19 @@ enum class Convention { kUnknown, kEarlier, kLater };
 
 struct KeyHook : FunctionObject {
   void* native = nullptr;  // the function pointer that was registered
-  // The convention of a hash hook, once a call has determined it.  Unused for equality hooks.
+  // The calling convention of a hash hook; kUnknown until a call has determined the convention.
+  // Equality hooks do not use this field.
   std::atomic<Convention> convention{Convention::kUnknown};
 };
 
-// Returns true if the first register contains the type index that a hook of the later convention
-// would return.
+// Returns true if the first register contains `type_index`, as after a call of a hook that returns
+// a TVMFFIAny of this type (the later convention).
 bool HasTypeIndex(const RawResult& raw, int32_t type_index) {
   return raw.first == static_cast<uint64_t>(type_index);
 }
 
-// Takes the error from a result of the later convention, which owns it.
+// Returns the error that a hook returned as an owned TVMFFIAny.  The caller must ensure that the
+// hook has the later convention.
 Value AdoptError(const RawResult& raw) {
   TVMFFIAny error = NoneAny();
   error.type_index = kTVMFFIError;
@@ -69,8 +72,8 @@ Value AdoptError(const RawResult& raw) {
   RaisePending(-1);
 }
 
-// The pointers are called through a function type that differs from their own, which the function
-// sanitizer of Clang would report.
+// Disables the function sanitizer of Clang, which would report the calls below: they call hooks
+// through a function type that differs from the declared type of the hook.
 #ifdef __clang__
 #define CALLS_EITHER_CONVENTION __attribute__((no_sanitize("function")))
 #else
@@ -100,7 +103,8 @@ int CallEqual(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIAny
   });
 }
 
-// Returns the type's equality hook if it was registered as a pointer, else null.
+// Returns the equality hook of the type if the hook was registered as a function pointer, else
+// null.
 const KeyHook* EqualHookOf(int32_t type_index) {
   TVMFFIByteArray name{kEqualColumn.data(), kEqualColumn.size()};
   const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&name);
@@ -112,13 +116,12 @@ const KeyHook* EqualHookOf(int32_t type_index) {
   return function->safe_call == &CallEqual ? static_cast<KeyHook*>(function) : nullptr;
 }
 
-// Determines the calling convention of a hash hook whose result is ambiguous.  Returns true if it
-// is the later convention.
+// Returns true if the hash hook, whose result is ambiguous, has the later calling convention.
 bool IsLater(KeyHook* hook, const TVMFFIAny* key) {
   Convention convention = hook->convention.load(std::memory_order_relaxed);
   if (convention != Convention::kUnknown) return convention == Convention::kLater;
   const KeyHook* equal = EqualHookOf(key->type_index);
-  if (equal == nullptr) return true;  // a guess, so the caller does not store it
+  if (equal == nullptr) return true;  // a guess, which is not stored in hook->convention
   RawResult raw = CallNativeEqual(equal, key, key);
   bool has_failed = HasTypeIndex(raw, kTVMFFIError);
   if (has_failed) Value released = AdoptError(raw);

@@ -25,8 +25,8 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-// The most stack bytes between the frames of two nested releases.  If each level used more,
-// kMaxDepth levels would not fit into a stack.
+// The largest number of stack bytes between the frames of two nested releases.  If each level used
+// more, kMaxDepth levels would not fit into a stack.
 constexpr uintptr_t kMaxLevelBytes = 128 << 10;
 
 // The number of active releases on all stacks of the thread.
@@ -48,8 +48,8 @@ class DeferredReleases {
   DeferredReleases() = default;
   DeferredReleases(const DeferredReleases&) = delete;
   DeferredReleases& operator=(const DeferredReleases&) = delete;
-  // Runs at thread exit.  Deferred releases are left in the list only if the draining release was
-  // unwound, or if its fiber was abandoned.
+  // Runs at thread exit.  At that time, the list contains deferred releases only if the release
+  // that drained the list was unwound or ran on a fiber that was abandoned.
   ~DeferredReleases() noexcept(false) { Drain(); }
 
   void Add(const DeferredRelease& release) { list_.push_back(release); }
@@ -66,7 +66,8 @@ class DeferredReleases {
   }
 
  private:
-  // Releases the weak reference that Defer added, also when a cancelled thread is unwound.
+  // Releases, in the destructor, the weak reference that Defer added.  The destructor also runs
+  // when a cancelled thread is unwound.
   struct WeakRefScope {
     const DeferredRelease& release;
     ~WeakRefScope() noexcept(false) {
@@ -85,13 +86,14 @@ bool Defer(const DeferredRelease& release) {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  // DecRef releases the weak count of the strong owners as soon as the deleter returns.  Without
-  // another weak reference, that would free an object whose destructor has not run yet.
+  // DecRef releases the weak count of the strong owners as soon as the deleter returns.  The
+  // additional weak reference keeps the memory of the object, whose destructor has not run yet.
   if (!release.FreesMemory()) IncWeakRef(release.object);
   return true;
 }
 
-// Counts one level of depth during its lifetime, also when a cancelled thread is unwound.
+// Increments `depth` in the constructor and decrements it in the destructor.  The destructor also
+// runs when a cancelled thread is unwound.
 struct Level {
   Level() { ++depth; }
   ~Level() { --depth; }
@@ -106,16 +108,16 @@ class DrainScope {
     draining_frame = frame;
   }
   ~DrainScope() {
-    // Do not restore the outer frame if a draining release on another stack has started since and
-    // is still active.
+    // Do not restore the outer frame if another draining release has started on another stack after
+    // this one and is still active.
     if (draining_frame == frame_) draining_frame = previous_;
   }
   DrainScope(const DrainScope&) = delete;
   DrainScope& operator=(const DrainScope&) = delete;
 
   // Returns true if a draining release is active on the stack of `frame`.  The test is a heuristic.
-  // A false negative costs some stack.  After a false positive, the deferred object is released
-  // with the thread's next release of that depth, or at thread exit.
+  // A false negative costs some stack space.  After a false positive, the deferred object is
+  // released with the thread's next release of that depth, or at thread exit.
   static bool IsActiveOnStackOf(uintptr_t frame) {
     return depth >= kMaxDepth && frame < draining_frame && draining_frame - frame < kMaxLevelBytes;
   }

@@ -5,10 +5,10 @@
 
 namespace tvm::ffi::runtime {
 
-// The type of deleters in the object header; `object` is the header.
+// The type of the deleter in an object header; `object` is the address of the header.
 using ObjectDeleter = void (*)(void* object, int flags);
 
-// Calls `deleter`, immediately or, if the object is nested too deeply, after the enclosing objects
+// Calls `deleter` immediately, or, if the object is nested too deeply, after the enclosing objects
 // have been released.  The deleter in the header of such an object calls this function and passes
 // the function that destroys the object.
 void ReleaseNested(void* object, int flags, ObjectDeleter deleter);

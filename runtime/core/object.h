@@ -16,8 +16,8 @@
 
 namespace tvm::ffi::runtime {
 
-// A strong reference to a T, which derives from TVMFFIObject.  The header may have an offset in T:
-// in a class with virtual functions, the vtable pointer precedes it.
+// A strong reference to a T, which derives from TVMFFIObject.  The offset of the header in T may be
+// nonzero: in a class with virtual functions, the vtable pointer precedes the header.
 template <typename T>
 class Ref {
  public:
@@ -37,10 +37,10 @@ class Ref {
     if (object_ != nullptr) DecRef(object_);
   }
 
-  // Consumes a reference that the caller owns.
+  // Returns a Ref that consumes a reference owned by the caller.
   static Ref Adopt(T* object) { return Ref(object); }
   static Ref Adopt(TVMFFIObjectHandle handle) { return Ref(FromHandle(handle)); }
-  // Adds a reference to a borrowed object.
+  // Returns a Ref that adds a reference to a borrowed object.
   static Ref Share(T* object) {
     if (object != nullptr) IncRef(object);
     return Ref(object);

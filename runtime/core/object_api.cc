@@ -19,8 +19,8 @@ struct OpaqueObject : TVMFFIObject, TVMFFIOpaqueObjectCell {
   void (*deleter_of_handle)(void*) = nullptr;
 };
 
-// The header of every block of the custom allocator.  Its last member, TVMFFIObjectAllocHeader,
-// ends where the body, the object itself, begins.
+// The struct before the object in every block of the default allocator.  The object begins directly
+// after the last member, TVMFFIObjectAllocHeader.
 struct BlockHeader {
   void* block;
   TVMFFIObjectAllocHeader header;
@@ -30,7 +30,7 @@ void FreeBlock(void* body) { std::free((static_cast<BlockHeader*>(body) - 1)->bl
 
 void* DefaultAllocate(size_t size, size_t alignment, int32_t /*type_index*/, void* /*context*/) {
   alignment = std::max(alignment, alignof(std::max_align_t));
-  size_t offset = std::max(alignment, sizeof(BlockHeader));  // both are powers of two
+  size_t offset = std::max(alignment, sizeof(BlockHeader));  // a multiple of both powers of two
   if (size > SIZE_MAX - offset) return nullptr;
   void* block = nullptr;
   if (posix_memalign(&block, alignment, offset + size) != 0) return nullptr;

@@ -30,8 +30,8 @@ inline void IncRef(TVMFFIObject* object) noexcept {
   __atomic_fetch_add(&object->combined_ref_count, kStrongOne, __ATOMIC_RELAXED);
 }
 
-// Makes the writes of all other owners visible that they made before they released their
-// references.  Called before a deleter runs.
+// Makes all writes visible that other owners made before they released their references.  Called
+// before a deleter runs.
 inline void AcquireReleasedWrites(TVMFFIObject* object) noexcept {
 #ifdef TVM_FFI_RUNTIME_THREAD_SANITIZER
   // ThreadSanitizer does not model fences.

@@ -43,8 +43,8 @@ int TVMFFIEnvRegisterCAPI(const char* name, void* symbol) {
   });
 }
 
-// If the result is -1, the runtime has no pending error: the exception is pending in the host
-// language.
+// A result of -1 means that an exception is pending in the host language.  The runtime itself has
+// no pending error.
 int TVMFFIEnvCheckSignals() {
   auto check = check_signals.load(std::memory_order_acquire);
   if (check == nullptr) return 0;

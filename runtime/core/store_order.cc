@@ -23,9 +23,10 @@ constexpr int kRegisterPrivateExpedited = 1 << 4;
 
 int Membarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, command, 0, 0)); }
 
-// Returns true if the kernel supports the expedited command, which interrupts the other threads of
-// the process and runs a full barrier on each.  The global command is not used: it takes
-// milliseconds, and loading a library makes hundreds of registrations.
+// Registers the process for the expedited command of membarrier(2), and returns true if the kernel
+// supports the command.  The expedited command interrupts the other threads of the process and runs
+// a full memory barrier on each of them.  The global command is not used, because one call takes
+// milliseconds and loading a library makes hundreds of registrations.
 bool RegisterExpeditedBarrier() {
   int supported = Membarrier(kQuery);
   return supported > 0 && (supported & kPrivateExpedited) != 0 &&
@@ -34,9 +35,9 @@ bool RegisterExpeditedBarrier() {
 
 }  // namespace
 
-// The processor of a reader may load the first value speculatively before the second.  The barrier
-// that interrupts the reader orders its loads: both values are loaded before the barrier or both
-// after it.
+// A reader loads the value that was stored second, and then the value that was stored first.  Its
+// processor may execute the two loads in reverse order.  The barrier interrupts the reader, so that
+// both loads happen before the barrier or both after the barrier.
 void SeparateStores() noexcept {
   static const bool has_barrier = RegisterExpeditedBarrier();
   __atomic_thread_fence(__ATOMIC_SEQ_CST);

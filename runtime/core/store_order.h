@@ -5,9 +5,9 @@
 
 namespace tvm::ffi::runtime {
 
-// Call between two stores: no thread sees the second store without the first.  This includes
-// threads that load the second value and then the first with plain loads, as clients do that were
-// compiled with third-party headers.
+// Orders the stores before the call and the stores after it: a thread that sees a store after the
+// call also sees every store before the call.  This holds even if the thread reads with plain
+// loads, as in clients that were compiled with third-party headers.
 void SeparateStores() noexcept;
 
 }  // namespace tvm::ffi::runtime

@@ -11,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kMaxNdim = 1024;  // above the limit of any framework; detects invalid structs
+constexpr int32_t kMaxNdim = 1024;  // above the limit of every framework; detects invalid structs
 
 void FillCompactStrides(const DLTensor& tensor, int64_t* strides) {
   int64_t step = 1;
@@ -36,7 +36,7 @@ bool IsCompact(const DLTensor& tensor) {
   return true;
 }
 
-// Returns true for devices on which `data` is an address, to which byte_offset can be added.
+// Returns true if `data` is an address on devices of this type, so that byte_offset can be added.
 bool HasAddressableData(DLDeviceType type) {
   switch (type) {
     case kDLCPU:
@@ -132,7 +132,7 @@ void CheckVersion(const DLManagedTensorVersioned& managed) {
 }
 
 struct ViewObject : TensorObject {
-  using NestsDeeply = void;  // the source tensor of a view may be a view
+  using NestsDeeply = void;  // views may form a long chain of source tensors
   Ref<TVMFFIObject> source;
   // Copies of shape and strides follow the struct.
 };

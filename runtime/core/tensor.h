@@ -12,8 +12,8 @@ namespace tvm::ffi::runtime {
 
 struct TensorObject : TVMFFIObject, DLTensor {};
 
-// Returns a new tensor that consumes `managed`: its deleter runs when the tensor is destroyed. Does
-// not check alignment or compactness.
+// Returns a new tensor that consumes `managed`: the deleter of `managed` runs when the tensor is
+// destroyed. Does not check alignment or compactness.
 Ref<TensorObject> NewTensorFromManaged(DLManagedTensorVersioned* managed);
 
 // Raises ValueError if ndim is out of range, an extent is negative, or the number of elements does

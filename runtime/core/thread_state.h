@@ -7,9 +7,9 @@
 
 namespace tvm::ffi::runtime {
 
-// The calling thread's T, created on first use.  Third-party code may call the runtime while the
-// destructors of thread-local or static variables run.  A plain thread_local T could be destroyed
-// by then; Get creates a new T instead.
+// The instance of T that belongs to the calling thread; created on first use.  Third-party code may
+// call the runtime while the destructors of thread-local or static variables run.  A plain
+// thread_local T could be destroyed by then; Get creates a new T instead.
 template <typename T>
 class ThreadState {
  public:

@@ -24,7 +24,7 @@ constexpr int32_t kQueryOnly = -2;  // special parent index: look the key up wit
 
 // A duplicate registration, with the data for the warning or the error.
 struct Duplicate {
-  const void* registrant;  // an address in the code that registered the entry first
+  const void* registrant;  // an address in the library that registered the entry first
   const char* entry_kind;  // "field", "type" or "type attribute"
   std::string name;
   const char* error_kind;
@@ -39,8 +39,8 @@ void IgnoreOrRaise(Duplicate duplicate) {
   RaiseMessage(duplicate.error_kind, std::move(duplicate.error_message));
 }
 
-// Returns the text of one warning per ancestor that has a field of the same name; "" if there is
-// none.
+// Returns the text of one warning per ancestor that has a field with this name; "" if no ancestor
+// has such a field.
 std::string WarnOfHiddenFields(const TVMFFITypeInfo& type, std::string_view field) {
   std::string warnings;
   for (int32_t depth = 0; depth < type.type_depth; ++depth) {
@@ -54,8 +54,8 @@ std::string WarnOfHiddenFields(const TVMFFITypeInfo& type, std::string_view fiel
   return warnings;
 }
 
-// Publishes an array for readers without the lock.  Stores the block before the count: a reader
-// that sees the new count must also see the block with that many elements.
+// Publishes an array for readers without the lock.  Stores the address before the count, because a
+// reader that sees the new count must also see an array with that many elements.
 template <typename T>
 void PublishArray(const GrowingArray<T>& array, const T** data, int32_t* count) {
   auto size = static_cast<int32_t>(array.size());
@@ -65,8 +65,8 @@ void PublishArray(const GrowingArray<T>& array, const T** data, int32_t* count) 
   __atomic_store_n(count, size, __ATOMIC_RELEASE);
 }
 
-// An error that is thrown while the lock is held, and raised after the lock is released: creating a
-// backtrace waits for the loader.
+// The C++ exception for an error that occurs while the lock is held.  The FFI error is created
+// after the lock is released, because creating its backtrace waits for the loader.
 struct TableError {
   const char* kind;
   std::string message;
@@ -203,7 +203,7 @@ int32_t TypeTable::Add(const TypeRequest& request) {
   info.type_depth = request.depth;
   info.type_key = BorrowBytes(key);
   info.type_key_hash =
-      std::hash<std::string_view>()(request.key);  // the ABI requires the hash of libstdc++
+      std::hash<std::string_view>()(request.key);  // the ABI requires std::hash of libstdc++
   if (parent != nullptr) {
     std::copy_n(parent->info.type_ancestors, parent_depth, ancestors.get());
     ancestors[static_cast<size_t>(parent_depth)] = &parent->info;
@@ -303,7 +303,7 @@ void TypeTable::AddField(Entry* entry, const TVMFFIFieldInfo& info) {
   }
   field.default_value_or_factory = default_value.raw();
   entry->fields.Append(field);
-  setter.release();  // the table owns getter and setter now
+  setter.release();  // the table owns the setter and the default now
   default_value.Release();
   PublishArray(entry->fields, &entry->info.fields, &entry->info.num_fields);
 }
@@ -319,7 +319,7 @@ void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
     Value function = Value::FromView(info.method);
     method.method = function.raw();
     entry.methods.Append(method);
-    function.Release();  // the table owns the reference now
+    function.Release();  // the table owns the function now
     PublishArray(entry.methods, &entry.info.methods, &entry.info.num_methods);
   });
 }

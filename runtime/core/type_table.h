@@ -30,22 +30,22 @@ namespace tvm::ffi::runtime {
 // Arguments of TVMFFITypeGetOrAllocIndex.
 struct TypeRequest {
   std::string_view key;
-  int32_t static_index;  // negative: allocate an index
+  int32_t static_index;  // the type index; negative to allocate one
   int32_t depth;
   int32_t child_slots;
   bool children_may_overflow;
-  int32_t parent_index;  // -1: no parent
+  int32_t parent_index;  // type index of the parent; -1 without a parent
 };
 
 class TypeTable {
  public:
   static TypeTable& Global();
 
-  // Returns the index of the type with this key; registers the type first if the key is new.
+  // Returns the index of the type with this key.  Registers the type if the key is not registered.
   int32_t GetOrAllocIndex(const TypeRequest& request);
   // Returns the index of the type with this key, or -1 if the key is not registered.
   int32_t FindIndex(std::string_view key);
-  // Returns the type with this index, or null if there is none.  Lock-free.
+  // Returns the type with this index, or null if no type has the index.  Takes no lock.
   const TVMFFITypeInfo* Find(int32_t index) const;
   // Returns the key of a type, or a placeholder for error messages if no type has the index.
   std::string_view KeyOf(int32_t index) const;
@@ -56,7 +56,8 @@ class TypeTable {
   // its fields, methods and attributes of the type are ignored as well.
   void RegisterField(int32_t index, const TVMFFIFieldInfo& info);
   void RegisterMethod(int32_t index, const TVMFFIMethodInfo& info);
-  // Registers the metadata of a type.  registrant: an address in the registering code.
+  // Registers the metadata of a type.  registrant: an address in the library that registers the
+  // type; identifies the library.
   void RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata, const void* registrant);
 
   // Stores a value in the attribute column `name`.  With type index 0, only creates the column.
@@ -71,9 +72,10 @@ class TypeTable {
     int32_t allocated_slots;  // number of indices in use, at least 1 for the type itself
     bool children_may_overflow;
     TVMFFITypeMetadata metadata;
-    const void* registrant = nullptr;  // an address in the code that registered the metadata
-    // The last library whose registration of the type was ignored as a duplicate.  Never reset: the
-    // loader loads one library at a time, and each later library is compared with this one.
+    const void* registrant = nullptr;  // an address in the library that registered it
+    // The last library whose registration of the type was ignored as a duplicate.  Never reset,
+    // because the loader loads one library at a time and the field is only compared with the
+    // library that is being loaded.
     std::atomic<const void*> ignored_library{nullptr};
     GrowingArray<TVMFFIFieldInfo> fields;
     GrowingArray<TVMFFIMethodInfo> methods;

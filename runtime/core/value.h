@@ -42,7 +42,7 @@ class Value {
     if (IsObject()) DecRef(raw_.v_obj);
   }
 
-  // Consumes an owned TVMFFIAny.
+  // Returns a Value that consumes an owned TVMFFIAny.
   static Value Adopt(TVMFFIAny owned) { return Value(owned); }
   // Converts a borrowed TVMFFIAny by the rules of TVMFFIAnyViewToOwnedAny: a raw string or byte
   // array is copied, an rvalue reference is moved from, and any other object gets a new reference.
@@ -77,7 +77,8 @@ class Value {
   TVMFFIAny raw_;
 };
 
-// Returns true if a TVMFFIAny is a string of any form: raw, small or heap.
+// Returns true if a TVMFFIAny is a string in any of the three forms: raw pointer, small string or
+// heap object.
 inline bool IsText(const TVMFFIAny& any) {
   return any.type_index == kTVMFFISmallStr || any.type_index == kTVMFFIStr ||
          any.type_index == kTVMFFIRawStr;

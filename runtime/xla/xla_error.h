@@ -13,7 +13,7 @@ enum { kInvalidArgument = 3, kNotFound = 5, kOutOfMemory = 8, kUnimplemented = 1
 
 XLA_FFI_Error* NewError(const XLA_FFI_Api* api, int32_t code, const char* message);
 
-/* Convert a TVM FFI error, which is consumed.  code: status code, or 0 for that of its kind. */
+/* Convert a TVM FFI error, which is consumed.  code: status code; 0: from its kind. */
 XLA_FFI_Error* ErrorOf(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, TVMFFIObjectHandle error,
                        int32_t code);
 

@@ -29,8 +29,8 @@ namespace {
   TVM_FFI_UNREACHABLE();
 }
 
-// Returns true if original and copy may share the value: it is immutable, or it is compared by
-// identity, as enum members are.
+// Returns true if the original and the copy may share the value: the value is immutable, or it is
+// compared by identity, as enum members are.
 bool IsShareable(const Any& value) {
   return ChildKindOf(value) == ChildKind::kNone || value.as<EnumObj>() != nullptr;
 }
@@ -115,7 +115,8 @@ class DeepCopier {
     while (const Any* child = children.Next()) Discover(*child);
   }
 
-  // Returns true if the copy hook returned the original, which marks the object as immutable.
+  // Returns true if the copy hook returned the original.  A hook does so to mark the object as
+  // immutable.
   static bool IsOwnCopy(const Entry& entry) { return entry.original.same_as(entry.copy); }
 
   // Returns the copy of a value, or nullptr if the value has no children or may be shared.
@@ -153,8 +154,8 @@ class DeepCopier {
     if (has_copied_keys) tables_with_copied_keys_.push_back(table);
   }
 
-  // Inserts all pairs again.  The slot of a key depends on its hash, so the children of the keys
-  // must have been replaced before.
+  // Replaces the keys of a copied map by their copies and inserts all pairs again.  The caller must
+  // replace the children of the keys before, because the slot of a key depends on its hash.
   void ReplaceKeys(MapBaseObj* table) const {
     std::vector<MapBaseObj::KVType> pairs(table->begin(), table->end());
     table->clear();
@@ -207,8 +208,9 @@ class DeepCopier {
     }
   }
 
-  // All originals with their copies, parents before children.  In this order the release of a copy
-  // does not recurse: its children are still owned by their own entries.
+  // All originals with their copies, parents before children.  In this order, the release of a copy
+  // does not recurse, because the entries of its children, which come later, still own the
+  // children.
   std::vector<Entry> copies_;
   ObjectTable<size_t> positions_;  // the index of each original in copies_
   std::vector<Any> tables_with_copied_keys_;

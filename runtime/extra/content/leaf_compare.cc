@@ -25,7 +25,8 @@ int CompareIntegers(const Any& lhs, const Any& rhs) {
   return Sign(lhs.cast<BigInt>(), rhs.cast<BigInt>());
 }
 
-// Returns kTVMFFIStr for small and heap strings, kTVMFFIBytes for small and heap bytes, else 0.
+// Returns kTVMFFIStr for small and heap strings, kTVMFFIBytes for small and heap bytes, and 0 for
+// other types.
 int32_t TextKind(const Any& value) {
   switch (value.type_index()) {
     case kTVMFFISmallStr:
@@ -94,7 +95,7 @@ int CompareSameType(const Any& lhs, const Any& rhs, CompareMode mode) {
     default:
       break;
   }
-  if (l.v_uint64 == r.v_uint64) return 0;  // pointers have equality but no order
+  if (l.v_uint64 == r.v_uint64) return 0;  // pointers can be equal, but have no order
   if (mode == CompareMode::kOrder) ThrowNoOrder(l.type_index);
   return 1;
 }

@@ -14,13 +14,13 @@ enum class CompareMode {
   kOrder,     // the result is negative, 0 or positive; values without an order are an error
 };
 
-// Compares two values without children (ChildKindOf), or of different types.  In kOrder, throws
+// Compares two values that have no children (ChildKindOf) or different types.  In kOrder, throws
 // TypeError if the values have no order.
 int CompareLeaves(const Any& lhs, const Any& rhs, CompareMode mode);
 
-// Returns true if two objects of the same opaque type are the same: tensors if they view the same
-// memory with the same shape, strides and dtype, wrapped Python objects if they wrap the same
-// object, other objects if they are identical.
+// Returns true if two objects of the same opaque type represent the same object: tensors if they
+// view the same memory with the same shape, strides and dtype, wrapped Python objects if they wrap
+// the same object, other objects if they are identical.
 bool IsSameOpaque(const Any& lhs, const Any& rhs);
 
 [[noreturn]] void ThrowNoOrder(int32_t type_index);

@@ -49,13 +49,14 @@ bool IsOpaque(int32_t type_index) {
          FieldCursor(type).Next() == nullptr;
 }
 
-// A pair that was found equal is not compared again.  A pair whose comparison is still in progress
-// is assumed to be equal, since a difference will be found elsewhere.  The assumption holds only
-// until a difference is found, so a call of Compare that finds one removes the pairs that it added.
+// A pair that was found equal is not compared again.  A pair whose comparison is in progress is
+// assumed to be equal, because the comparison in progress will find any difference.  The assumption
+// holds only until a difference is found, so a call of Compare that finds one removes the pairs
+// that it added.
 class RecursiveComparer {
  public:
-  // Hooks call this function recursively; a nested call works above the frames of the outer call on
-  // the stack.
+  // Hooks call this function recursively; a nested call pushes its frames above the frames of the
+  // outer call.
   int Compare(const Any& lhs, const Any& rhs, CompareMode mode) {
     Scope scope(this, mode);
     int result = Begin(lhs, rhs);
@@ -69,12 +70,12 @@ class RecursiveComparer {
   }
 
  private:
-  // Two objects whose children are being compared.
+  // A frame of the traversal stack: two objects whose children are being compared.
   struct Open {
     Open(const Any& lhs, const Any& rhs)
         : children(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs), rhs_copy(rhs) {}
     const Any& RhsContainer() const { return rhs_copy.Or(rhs); }
-    ChildReader children;  // of the left object
+    ChildReader children;  // reads the children of the left object
     Any rhs;
     Snapshot rhs_copy;
   };
@@ -85,7 +86,7 @@ class RecursiveComparer {
     bool is_done = false;  // false: the comparison is in progress
   };
 
-  // Restores stack and mode when a call of Compare ends, also by an exception, and removes the
+  // Restores the stack and the mode when a call of Compare ends, also by an exception.  Removes the
   // pairs that the call added unless KeepPairs was called.
   class Scope {
    public:
@@ -131,7 +132,8 @@ class RecursiveComparer {
 
   bool IsOrder() const { return mode_ == CompareMode::kOrder; }
 
-  // Returns the result of the comparison, or pushes the pair and returns 0.
+  // Returns the result of the comparison.  If the children must be compared first, pushes the pair
+  // and returns 0.
   int Begin(const Any& lhs, const Any& rhs) {
     bool may_be_nan = lhs.type_index() == kTVMFFIFloat && IsOrder();
     if (lhs.same_as(rhs) && !may_be_nan) return 0;
@@ -209,7 +211,8 @@ class RecursiveComparer {
     return 0;
   }
 
-  // Adds a pair to known_.  Returns false if the pair was known already, and thus equal so far.
+  // Adds a pair to known_.  Returns false if the pair was already in known_, which means that no
+  // difference was found so far.
   bool Add(const Any& lhs, const Any& rhs) {
     ObjectPair pair = PairOf(lhs, rhs);
     auto [known, is_new] = known_.try_emplace(pair, Known{lhs, rhs});
@@ -230,7 +233,8 @@ class RecursiveComparer {
     return {ObjectOf(lhs), ObjectOf(rhs), mode_};
   }
 
-  // Compares the next children of the top pair, or pops the pair.
+  // Compares the next children of the top pair of the stack, or pops the pair after the last
+  // children.
   int Advance() {
     Open& open = open_.back();
     const Any* child = open.children.Next();
@@ -260,8 +264,9 @@ class RecursiveComparer {
     return found != other->end() ? Begin(*open->children.Next(), found->second) : 1;
   }
 
-  // Pops the top pair, whose children are equal.  Of two sequences, the shorter one is less.  The
-  // sizes of maps were equal in BeginTables, but the maps may have changed before they were copied.
+  // Returns the result of the top pair after all children of the left object were found equal.  Of
+  // two sequences, the shorter one is less.  The sizes of maps were equal in BeginTables, but the
+  // maps may have changed before they were copied.
   int Close() {
     const Open& open = open_.back();
     ChildKind kind = open.children.kind();

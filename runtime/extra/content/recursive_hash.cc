@@ -26,7 +26,7 @@ constexpr WalkLimits kLimits{"RecursiveHash: "};
 constexpr int64_t kSkippedFields =
     kTVMFFIFieldFlagBitMaskHashOff | kTVMFFIFieldFlagBitMaskCompareOff;
 
-// Returns the hash of a float.  All NaNs have the same hash, and so do both zeros.
+// Returns the hash of a float.  All NaNs have the same hash, and 0.0 and -0.0 have the same hash.
 uint64_t HashOfFloat(double value) {
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   if (value == 0) value = 0.0;
@@ -56,7 +56,7 @@ uint64_t HashOfLeaf(const Any& value) {
   }
 }
 
-// An object whose children are being hashed.
+// A frame of the traversal stack: an object whose children are being hashed.
 class OpenHash {
  public:
   explicit OpenHash(const Any& value)
@@ -78,7 +78,8 @@ class OpenHash {
     }
   }
 
-  // Returns the hash of the object.  Sorts the hashes of pairs, whose order must not matter.
+  // Returns the hash of the object.  Sorts the hashes of pairs, because the order of the pairs must
+  // not change the hash.
   uint64_t Finish() {
     std::sort(pairs_.begin(), pairs_.end());
     for (uint64_t pair : pairs_) hash_ = StableHashCombine(hash_, pair);
@@ -98,14 +99,15 @@ class OpenHash {
   }
 
   uint64_t hash_;
-  std::vector<uint64_t> pairs_;  // hashes of the pairs; of the last pair, perhaps only of its key
+  std::vector<uint64_t> pairs_;  // hashes of the pairs; the last may cover only a key
 };
 
-// Hashes each object once.  Where an object occurs inside itself, the hash of its type key is used.
+// Hashes each object once.  Where an object occurs inside itself, uses the hash of its type key
+// instead.
 class RecursiveHasher {
  public:
-  // Hooks call this function recursively; a nested call works above the frames of the outer call on
-  // the stack.
+  // Hooks call this function recursively; a nested call pushes its frames above the frames of the
+  // outer call.
   uint64_t Hash(const Any& value) {
     Scope scope(this);
     uint64_t hash = 0;

@@ -55,15 +55,15 @@ struct PrintLimits {
 
 enum class PrintMode {
   kWhole,
-  kCounting,     // stops at the first element beyond the threshold
+  kCounting,     // counts the elements; stops at the first one beyond the threshold
   kAbbreviated,  // omits the middle of containers, and all elements once the limit is reached
 };
 
-// 1. Begin writes a value without children, or writes the opening of an object and pushes it.
+// 1. Begin writes a value without children, or writes the opening bracket of an object and pushes
+//    the object to the stack.
 // 2. Advance writes the separator before the next child of the top object and calls Begin for the
-//    child, or writes the closing and pops the object.
-// Hooks call Print recursively; a nested call works above the frames of the outer call on the
-// stack.
+//    child, or writes the closing bracket and pops the object.
+// Hooks call Print recursively; a nested call pushes its frames above the frames of the outer call.
 class ReprPrinter {
  public:
   ReprPrinter() = default;
@@ -71,8 +71,8 @@ class ReprPrinter {
       : mode_(mode),
         edge_items_(std::min(limits.edge_items, SIZE_MAX / 4)),
         num_left_(limits.threshold) {
-    // Raise the limit to kLeastShown: with a lower one, the elements at the ends of abbreviated
-    // containers would be omitted as well.
+    // Raise the limit to kLeastShown, because a lower limit would omit the elements at the ends of
+    // abbreviated containers.
     if (mode == PrintMode::kAbbreviated) num_left_ = std::max(num_left_, kLeastShown);
   }
 
@@ -89,8 +89,8 @@ class ReprPrinter {
  private:
   static constexpr size_t kLeastShown = 1000;
 
-  // Gives each call of Print an empty text of its own, and pops the frames that an exception left
-  // on the stack.
+  // Starts each call of Print with an empty text, and restores the previous text and the stack when
+  // the call ends, also by an exception.
   class Scope {
    public:
     explicit Scope(ReprPrinter* printer) : printer_(printer), base_(printer->open_.size()) {
@@ -306,7 +306,7 @@ void extra::RegisterRepr() {
                                                            &extra::PrintAccessPath);
   reflection::GlobalDef()
       .def("ffi.ReprPrint", &ReprPrint)
-      // Not part of the ABI, so the name does not have the prefix "ffi.".
+      // The function is not part of the ABI, so its name does not have the prefix "ffi.".
       .def("pytvmffi.ReprPrintAbbreviated", &extra::ReprPrintAbbreviated);
 }
 

@@ -165,7 +165,7 @@ void AppendLeafText(const Any& value, std::string* out) {
       *out += detail::int_ops::ToDecimal(detail::BigIntUnsafe::GetArrayView(value.cast<BigInt>()));
       break;
     default:
-      AppendTypeKey(raw.type_index, out);  // pointers, whose targets are unknown
+      AppendTypeKey(raw.type_index, out);  // pointers, because the type of the target is unknown
   }
 }
 

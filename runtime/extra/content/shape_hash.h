@@ -8,7 +8,7 @@
 
 namespace tvm::ffi::extra {
 
-// Combines `hash`, the hash of the preceding data, with the extents of a shape.
+// Returns the combination of `hash`, the hash of the preceding data, with the extents of a shape.
 inline uint64_t CombineExtents(uint64_t hash, ShapeView extents) {
   hash = detail::StableHashCombine(hash, extents.size());
   for (int64_t extent : extents) {

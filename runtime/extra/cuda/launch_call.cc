@@ -13,7 +13,7 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// Returns the type index of a value; for a moved argument, that of its object.
+// Returns the type index of a value; for a moved argument, the type index of the object.
 int32_t TypeIndexOf(const TVMFFIAny& arg) {
   if (arg.type_index != kTVMFFIObjectRValueRef) return arg.type_index;
   TVMFFIObject* object = *static_cast<TVMFFIObject**>(arg.v_ptr);

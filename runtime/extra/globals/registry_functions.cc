@@ -17,7 +17,8 @@ namespace tvm::ffi {
 namespace {
 
 // A parameter of type T for functions that third-party code may call with an unregistered type
-// index. The TypeTraits below name such a type by a placeholder; those of T would end the process.
+// index. The TypeTraits below name such a type by a placeholder; the TypeTraits of T would end the
+// process.
 template <typename T>
 struct Argument {
   T value;

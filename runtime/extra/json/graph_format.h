@@ -10,7 +10,8 @@
 
 namespace tvm::ffi::extra {
 
-// Returns true if the data of an object contains the value of the field, not the index of a node.
+// Returns true if the JSON data of an object contains the value of the field itself, and false if
+// it contains the index of the node with the value.
 inline bool IsInline(const TVMFFIFieldInfo* field) {
   switch (field->field_static_type_index) {
     case kTVMFFINone:

@@ -33,7 +33,8 @@ struct BadNode {
   std::string reason;
 };
 
-// An error that the hook of a registered type threw; it is rethrown unchanged.
+// An error that the `__data_from_json__` hook of a client-defined type threw.  GraphReader rethrows
+// the error unchanged.
 struct HookError {
   Error error;
 };
@@ -69,7 +70,7 @@ class Node {
     if (!data_.has_value()) Reject("expected `data` field");
     return *data_;
   }
-  // Returns the data as T.
+  // Returns the data of the node as T.  Throws BadNode if the data has another type.
   //
   // expected  a description of T for the error message
   template <typename T>
@@ -79,7 +80,7 @@ class Node {
     return *std::move(data);
   }
   json::Object Fields() const { return DataAs<json::Object>("an object"); }
-  // Returns nullopt if the data does not have the field.
+  // Returns the JSON data of a field, or nullopt if `fields` does not contain the field.
   static std::optional<Any> FieldData(const json::Object& fields, const TVMFFIFieldInfo* field) {
     return fields.Get(String(field->name));
   }
@@ -142,7 +143,8 @@ AnyView FromJsonHook(int32_t type_index) {
   return hooks[type_index];
 }
 
-// Returns true if the data of the node is a JSON object with the fields of an FFI object.
+// Returns true if the data of the node is a JSON object that maps the field names of an FFI object
+// to values.
 bool HasFields(const Node& node) {
   switch (node.type_index()) {
     case kTVMFFIStr:
@@ -193,15 +195,15 @@ class GraphReader {
 
  private:
   enum class State : char { kUntouched, kOpen, kBuilt };
-  // A node whose children are being built.
+  // An entry of the explicit stack: a node whose children are being built.
   struct Open {
-    int64_t index;  // index of the node
+    int64_t index;  // index of the node in the array "nodes"
     Node node;
     std::vector<int64_t> children;  // node indices of the children
     size_t next;                    // index in `children` of the next child to build
   };
 
-  // Builds the value of the node, or pushes the node if it has children.
+  // Builds the value of the node, or pushes the node to open_ if it has children.
   void Begin(int64_t index) {
     if (index < 0 || index >= static_cast<int64_t>(states_.size())) {
       Reject(": invalid node index " + std::to_string(index));
@@ -234,8 +236,8 @@ class GraphReader {
     Reject(", node " + std::to_string(index) + ": " + reason);
   }
 
-  // Calls `body` and converts its errors, including those of constructors and setters, to a
-  // ValueError that names the node.
+  // Calls `body` and converts its errors to a ValueError that names the node.  Errors of
+  // constructors and setters that `body` calls are converted as well.
   template <typename Body>
   static auto WithNode(int64_t index, Body&& body) -> decltype(body()) {
     try {
@@ -245,8 +247,8 @@ class GraphReader {
     } catch (const HookError& hook_error) {
       throw hook_error.error;
     } catch (const Error& error) {
-      // Rethrow errors that an invalid node does not cause: a pending exception of the host
-      // language, and lack of memory.
+      // Rethrow the two kinds of errors that do not mean that the node is invalid: a pending
+      // exception of the host language, and lack of memory.
       if (error.kind() == "EnvErrorAlreadySet" || error.kind() == "MemoryError") throw;
       throw Error(
           "ValueError",
@@ -347,7 +349,8 @@ class GraphReader {
     if (hook != nullptr) return CallHook(node, hook.cast<Function>());
     if (detail::IsObjectInstance<EnumObj>(node.type_index())) return LeafReader::ReadEnum(node);
     ObjectPtr<Object> object = CreateEmptyObject(node.type());
-    // The type has a creator: for other types, such as plain values, CreateEmptyObject has thrown.
+    // `object` is not null: CreateEmptyObject throws for types whose objects it cannot create, such
+    // as plain values.
     json::Object fields = node.Fields();
     reflection::ForEachFieldInfo(
         node.type(), [&](const TVMFFIFieldInfo* field) { SetField(node, fields, field, object); });
@@ -359,7 +362,8 @@ class GraphReader {
     try {
       return hook(data);
     } catch (const Error& error) {
-      // Hooks of built-in types throw only for an invalid node; report such an error as one.
+      // Hooks of built-in types throw only if the node is invalid, so WithNode reports their errors
+      // as an invalid node.
       if (node.type_index() < kTVMFFIDynObjectBegin) throw;
       throw HookError{error};
     }

@@ -42,15 +42,15 @@ class GraphWriter {
   }
 
  private:
-  // A value whose children are being written.
+  // An entry of the explicit stack: a value whose children are being written.
   struct Open {
     Any value;
-    std::vector<Any> children;  // a copy, because hooks may change the value during the walk
+    std::vector<Any> children;  // a copy, because hooks may change the container
     json::Array indices;        // node indices of the children written so far
   };
 
-  // Writes the node of the value, or pushes the value if it has children.  Does nothing if the
-  // value has a node already.
+  // Writes the node of the value, or pushes the value to the stack if it has children.  Does
+  // nothing if the value has a node already.
   void Begin(const Any& value) {
     if (auto known = index_of_.find(value); known != index_of_.end())
       return SetIndex(known->second);
@@ -202,9 +202,9 @@ class GraphWriter {
     if (!open_.empty()) open_.back().indices.push_back(index);
   }
 
-  // Throws the error for `value`, which is on the stack already.  The message names the first List
-  // or Dict of the cycle, since a mutable container usually closes a cycle, else the type of
-  // `value`.
+  // Throws the error for a cycle: `value` is already on the stack.  The message names the first
+  // List or Dict of the cycle, because a cycle usually contains a mutable container.  Without a
+  // List or Dict, the message names the type of `value`.
   [[noreturn]] void ThrowCycle(const Any& value) const {
     size_t begin = 0;
     while (!open_[begin].value.same_as(value)) ++begin;

@@ -20,7 +20,8 @@ bool IsAboveOne(std::string_view text) {
   if (mark != std::string_view::npos) {
     std::string_view digits = text.substr(mark + (text[mark + 1] == '+' ? 2 : 1));
     std::errc code = std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec;
-    // An exponent that does not fit int64 decides alone: no text in memory has that many digits.
+    // If the exponent does not fit int64, its sign alone decides, because no text in memory has
+    // enough digits to compensate for the exponent.
     if (code != std::errc()) return digits[0] != '-';
   }
   auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));

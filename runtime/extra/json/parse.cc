@@ -62,7 +62,7 @@ class Parser {
   struct Open {
     bool is_object;
     size_t begin;
-    size_t position;  // offset of its opening bracket in the text
+    size_t position;  // offset of the opening bracket in the text, in bytes
   };
 
   // Reads a scalar, or the start of a container.  Returns true if the value is complete.
@@ -81,8 +81,9 @@ class Parser {
     }
   }
 
-  // Continues after a complete value: closes containers until one has another element or key, then
-  // returns false.  Returns true if the outermost value is complete.
+  // Continues after a complete value.  Closes containers up to the first container with another
+  // element or key.  Returns true if the outermost value is complete, and false if another value
+  // follows.
   bool FinishValue() {
     SkipSpace();
     while (!open_.empty()) {
@@ -114,7 +115,8 @@ class Parser {
     return true;
   }
 
-  // Ends the innermost container: replaces its children at the end of values_ by the container.
+  // Ends the innermost container: removes its children from the end of values_ and appends the
+  // container.
   void Leave() {
     Open container = open_.back();
     open_.pop_back();
@@ -220,7 +222,8 @@ class Parser {
     }
   }
 
-  // Reads the rest of \uXXXX from the u on, and a second escape if the first is a high surrogate.
+  // Reads the rest of \uXXXX from the letter u on.  If XXXX is a high surrogate, also reads the
+  // second escape sequence of the surrogate pair.
   uint32_t ReadUnicodeEscape() {
     size_t letter = position_++;
     uint32_t high = ReadHexDigits(letter);
@@ -246,7 +249,7 @@ class Parser {
     return value;
   }
 
-  // Returns NUL at the end of the text; no value starts with NUL.
+  // Returns the next character; NUL at the end of the text, because no JSON value starts with NUL.
   char Peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
   bool Take(char c) {
     if (position_ == text_.size() || text_[position_] != c) return false;

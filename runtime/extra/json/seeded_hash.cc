@@ -35,10 +35,11 @@ uint64_t Seed() {
   return seed;
 }
 
-// Evaluates, at the seed, the polynomial whose coefficients are groups of 7 bytes of the text.  Two
-// given texts of n bytes collide for at most n / 7 of the 2^60 seeds.
+// Returns a polynomial hash of the text: each group of 7 bytes is a coefficient, and the seed is
+// the value of the variable.  Two given texts of n bytes collide for at most n / 7 of the 2^60
+// seeds.
 uint64_t HashText(uint64_t kind, TVMFFIByteArray text) {
-  constexpr size_t kBytes = 7;  // bytes per coefficient, which must be below the prime
+  constexpr size_t kBytes = 7;  // bytes per coefficient; coefficients must be below kPrime
   uint64_t hash = kind + text.size;
   for (size_t offset = 0; offset < text.size; offset += kBytes) {
     uint64_t word = 0;

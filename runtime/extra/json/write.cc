@@ -30,8 +30,8 @@ class Writer {
     }
   }
 
-  // No other code may change `value` or its children during the call, except that under
-  // free-threaded Python other threads may change Lists.
+  // `value` and its children must not change during the call.  However, under free-threaded Python,
+  // other threads may change Lists.
   String Write(const Any& value) {
     WriteValue(value);
     while (!open_.empty()) WriteNextChild();
@@ -39,8 +39,8 @@ class Writer {
   }
 
  private:
-  // A container whose children are being written: the remaining items of a sequence or pairs of a
-  // map.
+  // An entry of the explicit stack: a container whose children are being written.  Has the range of
+  // the remaining items of a sequence or the remaining pairs of a map.
   struct Open {
     const Object* object;
     const Any* item;
@@ -107,8 +107,8 @@ class Writer {
     open_.push_back(std::move(container));
   }
 
-  // Throws if the List is being written already.  Of the containers that can be written, only a
-  // List can contain itself.
+  // Throws if the List is already being written, which means that it contains itself.  Other
+  // containers that can be written cannot contain themselves.
   void CheckNoCycle(const Object* list) const {
     for (const Open& container : open_) {
       if (container.object == list) {

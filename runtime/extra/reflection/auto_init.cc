@@ -112,8 +112,8 @@ class AutoInit {
   }
 
   // Sets the default of each field without a value; throws if a parameter without a default is
-  // missing. Fields that are not parameters and have no default keep the value that the creator
-  // set.
+  // missing. A field that is not a parameter and has no default keeps its value in the newly
+  // created object.
   void SetDefaults(const Object* object, const FieldSet& is_set) const {
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (is_set[i]) continue;
@@ -124,8 +124,8 @@ class AutoInit {
       }
     }
   }
-  // Sets the default of a field.  An error of a default factory passes unchanged; an error of the
-  // setter is replaced by one that names the field.
+  // Sets the default of a field.  Does not change an error of a default factory.  Replaces an error
+  // of the setter by an error that names the field.
   void SetDefault(const Object* object, size_t field) const {
     const TVMFFIFieldInfo& info = fields_[field];
     AnyView value = AnyView::CopyFromTVMFFIAny(info.default_value_or_factory);
@@ -148,8 +148,8 @@ class AutoInit {
   void Check(size_t field, const char* role, int status) const {
     if (TVM_FFI_PREDICT_FALSE(status != 0)) ThrowFromSetter(fields_[field], role);
   }
-  // Throws an error of the same kind as the setter's error, with the name of the field.  The
-  // setter's error becomes its cause.
+  // Throws an error of the same kind as the setter's error, with the name of the field.  The error
+  // of the setter becomes the cause of the new error.
   [[noreturn]] TVM_FFI_COLD_CODE void ThrowFromSetter(const TVMFFIFieldInfo& field,
                                                       const char* role) const {
     Error cause = detail::MoveFromSafeCallRaised();
@@ -174,10 +174,10 @@ class AutoInit {
   }
 
   const TypeInfo* type_;
-  extra::MakeEmptyObject make_;          // null: use CreateEmptyObject
+  extra::MakeEmptyObject make_;          // creates an empty object; null: use CreateEmptyObject
   size_t size_;                          // size of an object in bytes, for make_
-  std::vector<TVMFFIFieldInfo> fields_;  // fields of ancestors first
-  std::vector<size_t> positional_;       // indices in fields_; fields without a default first
+  std::vector<TVMFFIFieldInfo> fields_;  // all fields, with the fields of ancestors first
+  std::vector<size_t> positional_;       // parameters, as indices in fields_; required ones first
 };
 
 // Registers the automatic constructor, unless the type cannot create empty objects.

@@ -82,8 +82,8 @@ ObjectRef CopyObject(const Object* from, int32_t type_index, size_t total_size) 
   return copy;
 }
 
-// Registers creation, copy and automatic constructor of a type.  The caller must have registered
-// the fields before.
+// Registers the creator (creates an empty object), the copy hook and the automatic constructor of a
+// type.  The caller must have registered the fields before.
 void RegisterDescribedType(int64_t index, int64_t total_size) {
   int32_t type_index = extra::RegisteredType(index)->type_index;
   if (total_size < static_cast<int64_t>(sizeof(TVMFFIObject)) || total_size > INT32_MAX) {

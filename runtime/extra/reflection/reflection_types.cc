@@ -8,7 +8,8 @@
 namespace tvm::ffi::reflection {
 namespace {
 
-// ffi.Object has a size, but no creator and no copy hook.
+// Register only the size of ffi.Object: the type has no creator (creates an empty object) and no
+// copy hook.
 void RegisterObject() {
   TVMFFITypeMetadata metadata{};
   metadata.total_size = sizeof(Object);
@@ -20,8 +21,8 @@ AttachFieldFlag Ignored() { return AttachFieldFlag::SEqHashIgnore(); }
 
 void RegisterEnums() {
   EnsureTypeAttrColumn(type_attr::kEnumState);
-  // Enum definitions create EnumState objects and fill them, so its fields are not constructor
-  // parameters.
+  // Enum definitions create EnumState objects and fill them, so the fields of EnumState are not
+  // constructor parameters.
   ObjectDef<EnumStateObj>()
       .def(init<>())
       .def_ro("entries", &EnumStateObj::entries, init(false))
@@ -30,7 +31,8 @@ void RegisterEnums() {
   ObjectDef<EnumObj>(init(false))
       .def_ro("_int_index", &EnumObj::_int_index, Ignored(), "Canonical integer index.")
       .def_ro("_str_index", &EnumObj::_str_index, "Canonical string index.");
-  // The field `value` of an integer or string enum is another name of its index.
+  // The field `value` of an integer or string enum is a second name of the C++ member with the
+  // index.
   ObjectDef<IntEnumObj>(init(false))
       .def_ro("value", &IntEnumObj::_int_index, init(false), Ignored());
   ObjectDef<StrEnumObj>(init(false))

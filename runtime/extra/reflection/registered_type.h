@@ -25,7 +25,7 @@ inline const TypeInfo* RegisteredType(int64_t index) {
 // size  the size of the object in bytes, including the header
 using MakeEmptyObject = ObjectPtr<Object> (*)(int32_t type_index, size_t size);
 
-// Registers the automatic "__ffi_init__".  It creates objects with `make`, or with
+// Registers the automatic "__ffi_init__".  The constructor creates objects with `make`, or with
 // CreateEmptyObject if `make` is null.
 void RegisterInitOf(const TypeInfo* type, MakeEmptyObject make, size_t size);
 

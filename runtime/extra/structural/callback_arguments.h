@@ -36,8 +36,8 @@ Any CallInDefRegion(const Traverser& traverser, int kind, const Function& callba
                                       [&] { return callback(); });
 }
 
-// Copy hook of visitors and mutators.  They cannot be copied, because the registered fields of
-// their type do not include the state of the C++ object.
+// Copy hook of visitors and mutators; always throws TypeError.  A copy of the registered fields
+// would lack the state of the C++ object.
 inline ObjectRef RefuseCopy(const Object* object) {
   TVM_FFI_THROW(TypeError) << "Type `" << object->GetTypeKey() << "` does not support copy";
   TVM_FFI_UNREACHABLE();

@@ -57,7 +57,7 @@ MutateOutcome MutateSequence(StructuralMutatorObj* mutator, AnyView value) noexc
       UnchangedOr<Any> result = std::move(outcome).value();
       if (result.UnchangedOrSameAs(element)) continue;
       if (copy == nullptr) copy = CopyOf(sequence);
-      // A callback may have appended to the List since it was copied.
+      // A callback may have appended to the List after the walk copied it.
       if (i < copy->size()) {
         copy->SetItemAfterCheck(static_cast<int64_t>(i), std::move(result).ValueUnchecked());
       }
@@ -87,8 +87,8 @@ MutateOutcome MutateArrayInPlace(StructuralMutatorObj* mutator, AnyView value) n
   });
 }
 
-// Moves each element out of the list while the element is mutated, so that the element has no other
-// owner and callbacks cannot release it.
+// Moves each element out of the list while the element is mutated, so that the list does not own
+// the element and callbacks cannot release it.
 MutateOutcome MutateListInPlace(StructuralMutatorObj* mutator, AnyView value) noexcept {
   if (!value.as<Object>()->unique()) return MutateSequence<ListObj>(mutator, value);
   Any owner(value);

@@ -34,7 +34,7 @@ VisitOutcome VisitList(StructuralVisitorObj* visitor, AnyView value) noexcept {
     extra::Snapshot snapshot(owner);
     const auto* list = snapshot.Or(owner).as<ListObj>();
     for (size_t i = 0; i < list->size(); ++i) {
-      Any element = list->begin()[i];  // owned: a callback may remove the element
+      Any element = list->begin()[i];  // owned, because a callback may remove the element
       TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
     }
     return Optional<VisitInterrupt>();

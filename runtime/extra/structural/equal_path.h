@@ -20,29 +20,30 @@ namespace tvm::ffi::extra {
 
 class EqualPath {
  public:
-  // A pair of values whose children are being compared.  The kind determines the children: elements
-  // of sequences, pairs of maps, fields of objects, or the calls of an equality hook.
+  // An entry of the stack: a pair of values whose children are being compared.  The kind determines
+  // the children: elements of sequences, pairs of maps, fields of objects, or the calls of an
+  // equality hook.
   struct Frame {
     enum class Kind : uint8_t { kItems, kPairs, kFields, kHook };
     Kind kind;
     TVMFFISEqHashKind structural_kind;  // kFields and kHook: structural kind of the type
-    TVMFFIDefRegionKind region;         // the definition region that contains the values
+    TVMFFIDefRegionKind region;         // definition region (role of variables) of the values
     FieldCursor fields;                 // kFields: cursor at the current field
-    size_t next;                        // kItems, kPairs: number of children entered
+    size_t next;                        // kItems, kPairs: number of children read so far
     size_t num_identity_keys;           // EqualWalk::num_identity_keys_ when the frame was pushed
     Any lhs;
     Any rhs;
     const SeqBaseObj* lhs_items = nullptr;  // kItems: the sequences, or their copies
     const SeqBaseObj* rhs_items = nullptr;
-    size_t extras_begin = 0;  // index in extras_ of the state of this frame
+    size_t extras_begin = 0;  // index in extras_ of the Extra of this frame
   };
   // Additional state of a frame of kind kPairs or kHook.
   struct Extra {
-    Snapshot lhs;                     // kPairs: copy of the left map, if needed
-    Snapshot rhs;                     // kPairs: copy of the right map, if needed
+    Snapshot lhs;                     // kPairs: copy of the left map, or empty if none is needed
+    Snapshot rhs;                     // kPairs: copy of the right map, or empty if none is needed
     MapBaseObj::iterator position{};  // kPairs: current pair of the left map
-    // kPairs: the right map's key of the current pair, if it may be another object than the left
-    // map's key.  kHook: the field name that the hook passed.
+    // kPairs: the key in the right map that corresponds to the current key of the left map, if that
+    // key is an object.  kHook: the field name that the hook passed.
     Any key_or_name{};
   };
 
@@ -50,7 +51,7 @@ class EqualPath {
   Frame& back() { return frames_.back(); }
   Extra& ExtraOf(const Frame& frame) { return extras_[frame.extras_begin]; }
   Extra& last_extra() { return extras_.back(); }
-  // Return the maps to read for a frame of kind kPairs: its values, or the copies of them.
+  // Return the left or right map to read for a frame of kind kPairs: the value itself, or its copy.
   const Any& LhsOf(const Frame& frame) const {
     return extras_[frame.extras_begin].lhs.Or(frame.lhs);
   }
@@ -70,8 +71,8 @@ class EqualPath {
     frames_.pop_back();
   }
 
-  // Returns the paths to the current children of the innermost frame.  Throws ValueError if a path
-  // would be too long.
+  // Returns the two access paths from the roots to the current children of the innermost frame.
+  // Throws ValueError if a path would be too long.
   reflection::AccessPathPair ToAccessPaths() const;
 
  private:
@@ -81,7 +82,7 @@ class EqualPath {
   std::optional<String> FieldNameOf(const Frame& frame) const;
 
   std::vector<Frame> frames_;
-  std::vector<Extra> extras_;  // in the order of the frames that they belong to
+  std::vector<Extra> extras_;  // the Extra of each kPairs or kHook frame, in frame order
 };
 
 }  // namespace tvm::ffi::extra

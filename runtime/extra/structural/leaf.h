@@ -23,8 +23,8 @@ inline bool IsNaN(const Any& value) {
   return data->type_index == kTVMFFIFloat && data->v_float64 != data->v_float64;
 }
 
-// Returns the hash of a leaf that is a map key.  It depends on the bits of the payload, so the
-// hashes of different NaNs differ.
+// Returns the hash of a leaf that is a map key.  The hash depends on the bits of the payload, so
+// NaNs with different bits have different hashes.
 inline uint64_t HashOfKey(const Any& leaf) {
   const TVMFFIAny* data = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(leaf);
   auto type_index = static_cast<uint64_t>(data->type_index);
@@ -50,8 +50,8 @@ inline uint64_t HashOfLeaf(const Any& leaf) {
 
 bool AreBigIntsEqual(const Any& lhs, const Any& rhs);
 
-// Returns true if two values are equal.  At least one of them must be a leaf, or their types must
-// differ.
+// Returns true if two values are equal.  At least one value must be a leaf (a value without
+// children), or the types of the values must differ.
 inline bool AreLeavesEqual(const Any& lhs, const Any& rhs) {
   if (lhs.type_index() == kTVMFFIBigInt && rhs.type_index() == kTVMFFIBigInt) {
     return AreBigIntsEqual(lhs, rhs);

@@ -19,10 +19,12 @@ namespace tvm::ffi::extra {
 
 class StructuralMatches {
  public:
-  // Returns true if the objects are matched with each other, false if one is matched with a third
-  // object, and nullopt if neither is matched.
+  // Returns true if the objects are matched (recorded as equal to each other and to no other
+  // object), false if one of them is matched with a third object, and nullopt if neither is
+  // matched.
   std::optional<bool> AreMatched(const Object* lhs, const Object* rhs) const;
-  // Matches two objects, neither of which may be matched already.
+  // Records that two objects are equal to each other and to no other object.  Neither may be
+  // matched already.
   void Match(const Any& lhs, const Any& rhs);
 
   bool AreKnownEqual(const Object* lhs, const Object* rhs) const {
@@ -32,7 +34,7 @@ class StructuralMatches {
 
   // Return the map key on one side that corresponds to the key `lhs` or `rhs` on the other side:
   // the object with which the key is matched; the key itself if it is not matched; or nullptr if no
-  // key can correspond, because the key was matched as an object of the other side.
+  // key can correspond, because the object was matched as an object of the other side.
   const Object* RhsOf(const Object* lhs) const { return Partner(rhs_of_, lhs_of_, lhs); }
   const Object* LhsOf(const Object* rhs) const { return Partner(lhs_of_, rhs_of_, rhs); }
 
@@ -50,7 +52,7 @@ class StructuralMatches {
   struct LogEntry {
     Any lhs;
     Any rhs;
-    bool is_match;  // true: matched; false: only found equal
+    bool is_match;  // true: added by Match; false: added by RememberEqual
   };
 
   static const Object* Partner(const Partners& partners, const Partners& back,

@@ -29,7 +29,8 @@ inline constexpr size_t kMaxPathLength = 10000;
 
 [[noreturn]] void ThrowNoStructuralKind(const TypeInfo* type);
 
-// Returns the structural kind of the type; throws TypeError if it has none.
+// Returns the structural kind of the type (the rule by which its objects are compared and hashed).
+// Throws TypeError if the type has no structural kind.
 inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
   bool is_supported =

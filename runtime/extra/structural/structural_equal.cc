@@ -54,16 +54,16 @@ class EqualWalk {
   const Optional<AccessPathPair>& mismatch() const { return mismatch_; }
 
  private:
-  // Result of the comparison of two values.  kPushed: a frame was pushed for them, and the
-  // comparison of their children decides.
+  // Result of the comparison of two values.  kPushed means that the values were pushed to the
+  // stack, because the comparison of their children decides.
   enum class Outcome { kEqual, kDiffer, kPushed };
 
   using Frame = EqualPath::Frame;
   using Extra = EqualPath::Extra;
 
   // Restores the stack and the definition region when a call of Equal ends, also if a hook or a
-  // field getter throws.  Keeps the added matches only if the values are equal, and the mismatch
-  // only if they differ.
+  // field getter throws.  Keeps the matches that the call added only if the values are equal, and
+  // the mismatch only if the values differ.
   class Scope {
    public:
     explicit Scope(EqualWalk* walk)
@@ -95,8 +95,8 @@ class EqualWalk {
     Outcome outcome_ = Outcome::kPushed;
   };
 
-  // Compares two values, or pushes a frame if their children must be compared.  Rvalue arguments
-  // are moved into the frame.
+  // Compares two values, or pushes a frame (an entry of the explicit stack) if their children must
+  // be compared.  Rvalue arguments are moved into the frame.
   template <typename Value>
   Outcome Enter(Value&& lhs, Value&& rhs) {
     int32_t type_index = lhs.type_index();
@@ -128,7 +128,8 @@ class EqualWalk {
     if (finds_mismatch_ && !mismatch_.has_value()) mismatch_ = path_.ToAccessPaths();
     return Outcome::kDiffer;
   }
-  // Records a mismatch where one value of the innermost frame has a child that the other lacks.
+  // Records a mismatch: one value of the innermost frame has a child that is missing in the other
+  // value.
   Outcome DifferAtMissing(const AccessStep& lhs, const AccessStep& rhs) {
     path_.Pop();
     if (finds_mismatch_ && !mismatch_.has_value()) {
@@ -179,8 +180,8 @@ class EqualWalk {
     if (!finds_mismatch_ && SizeOfTable(lhs) != SizeOfTable(rhs)) return Outcome::kDiffer;
     Push(Frame::Kind::kPairs, std::forward<Value>(lhs), std::forward<Value>(rhs));
     const Frame& frame = path_.back();
-    // Always copy the left map, over which the frame iterates: hooks may change a Dict during the
-    // walk.
+    // Always copy the left map, because the frame iterates over it and hooks may change a Dict
+    // during the walk.
     path_.AddExtra({Snapshot::Always(frame.lhs), Snapshot(frame.rhs)});
     path_.last_extra().position = TableOf(path_.LhsOf(frame))->begin();
     return Outcome::kPushed;
@@ -221,11 +222,12 @@ class EqualWalk {
       return DifferAtMissing(AccessStep::MapItemMissing(is_known ? lhs_key : pair.first),
                              AccessStep::MapItem(pair.first));
     }
-    path_.Pop();  // the sizes differ but all keys exist: a hook has changed a Dict
+    path_.Pop();  // a hook changed a Dict: the sizes differ, but all keys exist
     return Differ();
   }
 
-  // Returns true if the map key is an object, which may be matched with another object.
+  // Returns true if the map key is an object and not a leaf.  The walk may match an object with a
+  // different object as its equal.
   static bool IsObjectKey(const Any& key) { return !IsLeaf(key.type_index()); }
   static Any ToKey(const Object* object) { return object != nullptr ? Any(object) : Any(); }
 
@@ -319,9 +321,10 @@ class EqualWalk {
     return Decide(is_equal);
   }
 
-  // Returns true if the pair should be recorded as equal: both values have owners besides their
-  // parent and the frame, so they may be compared again, and they stay equal.  Matched variables do
-  // not change, but a variable that was compared by identity as a key may still be matched.
+  // Returns true if the pair of values should be recorded as equal, under two conditions.  First,
+  // both values have owners besides their parent and the frame, so the walk may compare them again.
+  // Second, no object key inside them was compared by identity.  Such a key may be matched with
+  // another object later, so that the values would no longer be equal.
   bool IsWorthRecording(const Frame& frame) const {
     return path_.size() > 1 && ObjectOf(frame.lhs)->use_count() > 2 &&
            ObjectOf(frame.rhs)->use_count() > 2 && frame.num_identity_keys == num_identity_keys_;
@@ -330,9 +333,9 @@ class EqualWalk {
   EqualPath path_;
   ListCopies lists_;
   StructuralMatches matches_;
-  size_t num_identity_keys_ = 0;  // number of object keys that were compared by identity
+  size_t num_identity_keys_ = 0;  // number of object keys compared by identity so far
   Optional<AccessPathPair> mismatch_;
-  TVMFFIDefRegionKind region_;  // the definition region of the next values
+  TVMFFIDefRegionKind region_;  // definition region (role of variables) of the next values
   bool skip_tensor_content_;
   bool finds_mismatch_;
   RunningHooks hooks_;

@@ -48,19 +48,19 @@ class HashWalk {
   }
 
  private:
-  // A value whose children are being hashed.
+  // An entry of the explicit stack: a value whose children are being hashed.
   struct Frame {
     enum class Kind : uint8_t { kItems, kPairs, kFields };
     Kind kind;
     TVMFFISEqHashKind structural_kind;  // kFields: structural kind of the type
-    TVMFFIDefRegionKind region;         // the definition region that contains the value
+    TVMFFIDefRegionKind region;         // definition region (role of variables) of the value
     FieldCursor fields;                 // kFields: the current field
-    size_t next;                        // next child: kItems: its position; kPairs: index in pairs_
+    size_t next;                        // index of the next child in items or (kPairs) in pairs_
     size_t pairs_begin;                 // index in pairs_ of the first pair of this frame
     size_t num_skipped_keys;            // HashWalk::num_skipped_keys_ when the frame was pushed
     uint64_t hash;                      // hash of the type key and the children so far
     Any value;
-    const SeqBaseObj* items = nullptr;  // kItems: the sequence, or a copy of it
+    const SeqBaseObj* items = nullptr;  // kItems: the sequence, or its copy in lists_
   };
   struct Pair {
     uint64_t key_hash;
@@ -87,8 +87,8 @@ class HashWalk {
     TVMFFIDefRegionKind region_;
   };
 
-  // Returns the hash of a value, or, if its children must be hashed first, pushes a frame and
-  // returns nullopt.  An rvalue argument is moved into the frame.
+  // Returns the hash of a value, or nullopt after it pushes a frame because the children must be
+  // hashed first.  An rvalue argument is moved into the frame.
   template <typename Value>
   std::optional<uint64_t> Enter(Value&& value) {
     if (IsLeaf(value.type_index())) return HashOfLeaf(value);
@@ -145,8 +145,8 @@ class HashWalk {
     return std::nullopt;
   }
 
-  // Returns the hash of a map key.  Returns nullopt for an object that was not hashed before; its
-  // pair is skipped.
+  // Returns the hash of a map key, or nullopt for an object that was not hashed before.  The caller
+  // skips the pair of such a key.
   std::optional<uint64_t> FindKeyHash(const Any& key) const {
     if (IsLeaf(key.type_index())) return HashOfKey(key);
     return Find(object_hashes_, key);
@@ -177,9 +177,10 @@ class HashWalk {
     return Leave();
   }
 
-  // Returns true if the hash of a container should be stored: it has owners besides its parent and
-  // the frame, so it may be hashed again, and its hash will not change.  The hash may change if a
-  // skipped key inside it is hashed later.
+  // Returns true if the hash of a container should be stored, under two conditions.  First, the
+  // container has owners besides its parent and the frame, so the walk may hash it again.  Second,
+  // the walk skipped no map key inside the container.  A skipped key may be hashed later, and then
+  // the hash of the container would be different.
   bool IsWorthStoring(const Frame& frame) const {
     return frames_.size() > 1 && ObjectOf(frame.value)->use_count() > 2 &&
            frame.num_skipped_keys == num_skipped_keys_;
@@ -244,8 +245,8 @@ class HashWalk {
     frames_.pop_back();
   }
 
-  // Returns the hash of the next child of the innermost frame, or ends the frame after the last
-  // child and returns its hash.  Returns nullopt if a frame was pushed.
+  // Hashes the next child of the innermost frame and returns its hash, or nullopt if the child was
+  // pushed as a new frame.  After the last child, ends the frame and returns the hash of its value.
   std::optional<uint64_t> Step() {
     Frame* frame = &frames_.back();
     region_ = ContentRegion(frame->region, frame->structural_kind);
@@ -282,15 +283,15 @@ class HashWalk {
   }
 
   std::vector<Frame> frames_;
-  std::vector<Pair> pairs_;  // in the order of the frames
+  std::vector<Pair> pairs_;  // the pairs of all kPairs frames, in the order of the frames
   ListCopies lists_;
   ObjectTable<uint64_t> object_hashes_;
-  ObjectTable<uint64_t> container_hashes_;  // a cache; FindKeyHash does not use it
+  ObjectTable<uint64_t> container_hashes_;  // a cache, which FindKeyHash does not read
   std::vector<Any> table_keys_;             // owns the objects in both tables
   size_t num_skipped_keys_ = 0;
   uint32_t num_variables_ = 0;
   uint32_t num_nodes_ = 0;
-  TVMFFIDefRegionKind region_;  // the definition region of the next value
+  TVMFFIDefRegionKind region_;  // definition region (role of variables) of the next value
   bool skip_tensor_content_;
   RunningHooks hooks_;
   HookArgument<&HashWalk::HashForHook> for_hook_{this, &hooks_, &kStructuralLimits};

@@ -63,7 +63,7 @@ class PathSearch {
     Any key;
     ObjectRef object;
   };
-  // An object on the path from the root.
+  // An entry of the explicit stack: an object on the current path from the root.
   struct Node {
     ObjectRef object;
     Optional<AccessStep> step;      // access step from the previous node; empty at the root
@@ -162,10 +162,11 @@ class PathSearch {
   }
 
   bool allow_prefix_;
-  std::vector<const Object*> pattern_;  // in the order from the root
+  std::vector<const Object*> pattern_;  // the objects to find on a path, in the order from the root
   std::vector<Node> path_;
   extra::ObjectSet on_path_;
-  // For objects below which no path was found: the largest `matched` of such a search.
+  // For each object below which no path was found: the largest Node::matched with which the search
+  // entered the object.
   extra::ObjectTable<size_t> failed_;
   Array<AccessPath> found_;
 };

@@ -32,8 +32,9 @@ class ChildReader {
   // The number of elements or pairs at construction.
   size_t size() const { return size_; }
 
-  // Returns the next element or field, or alternately a key and its value; nullptr after the last
-  // child.  Borrowed until the next call or a change of the object.
+  // Returns the next child: an element, a field, or alternately a key and its value.  Returns
+  // nullptr after the last child.  The child is borrowed until the next call or a change of the
+  // object.
   const Any* Next();
   // Skips elements, or pairs of key and value.  Must not be called between a key and its value.
   void Skip(size_t num_items);
@@ -50,7 +51,7 @@ class ChildReader {
   Any value_;
   ChildKind kind_;
   Snapshot copy_;
-  const SeqBaseObj* sequence_ = nullptr;  // kElements: the value or a copy of it
+  const SeqBaseObj* sequence_ = nullptr;  // kElements: the sequence, or its copy
   size_t size_ = 0;
   size_t count_ = 0;
   FieldCursor fields_;

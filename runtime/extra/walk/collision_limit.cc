@@ -6,9 +6,10 @@
 
 namespace tvm::ffi::extra {
 
-// Counts the keys per slot of a table of the final size.  The smaller tables before it need no
-// check: tables double when they grow, and the slot in a smaller table is the leading bits of the
-// slot in a larger one, so a slot of a smaller table has the keys of few slots of the final table.
+// Creates counters for the number of keys per slot of a hash table with the final size.  A table
+// grows by doubling.  The smaller tables before the final table need no check: the slot of a key in
+// a smaller table is the leading bits of its slot in the final table, so a slot of a smaller table
+// has the keys of only a few slots of the final table.
 SlotCounts::SlotCounts(size_t num_keys) : shift_(63) {
   while ((size_t{1} << (64 - shift_)) < num_keys) --shift_;
   counts_.resize(size_t{1} << (64 - shift_));

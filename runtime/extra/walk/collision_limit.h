@@ -28,8 +28,8 @@ class SlotCounts {
   bool IsOverLimit(const Any& key) const { return counts_[SlotOf(key)] > kMaxKeysPerSlot; }
   bool HasSlotOverLimit() const;
 
-  // Adds the key to the distinct keys of its slot.  Returns false if the slot then has more than
-  // kMaxKeysPerSlot distinct keys; duplicates of a key count once.
+  // Adds the key to the distinct keys of its slot.  Counts duplicates of a key once.  Returns false
+  // if the slot then has more than kMaxKeysPerSlot distinct keys.
   bool AddDistinct(const Any& key);
 
  private:

@@ -8,8 +8,8 @@
 
 namespace tvm::ffi::extra {
 
-// Iterates over the fields of the ancestors, then of the type itself.  Skips fields that have one
-// of the skipped flags.
+// Iterates over the fields of the ancestors and then of the type itself.  Skips fields that have
+// any of the flags in `skipped_flags`.
 class FieldCursor {
  public:
   // Creates a placeholder for a value without fields; Next and Current must not be called.
@@ -29,8 +29,8 @@ class FieldCursor {
     }
     return nullptr;
   }
-  // Returns the field that Next returned last.  Looks it up again, because the registration of more
-  // fields moves the array.
+  // Returns the field that Next returned last.  Looks the field up again, because the array of
+  // fields moves when more fields are registered.
   const TVMFFIFieldInfo* Current() const {
     return reflection::detail::FieldsOf(Owner()).begin + index_;
   }
@@ -42,7 +42,7 @@ class FieldCursor {
 
   const TypeInfo* type_ = nullptr;
   int64_t skipped_flags_ = 0;
-  int32_t depth_ = 1;  // depth of the type that declares the field; ffi.Object, at 0, has none
+  int32_t depth_ = 1;  // depth of the declaring type; ffi.Object (depth 0) has no fields
   int32_t index_ = -1;
 };
 

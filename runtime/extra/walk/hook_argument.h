@@ -32,14 +32,16 @@ class HookArgument<kMethod> {
     if (link_ != nullptr) link_->walk.store(nullptr, std::memory_order_release);
   }
 
-  // Returns the function, which is created on first use because most walks call no hook.
+  // Returns the function to pass to hooks.  Creates it on first use, because most walks do not call
+  // a hook.
   const TypedFunction<R(Args...)>& Get() {
     if (link_ == nullptr) {
       auto link = std::make_shared<WalkLink>(walk_, hooks_);
       function_ = [link, limits = limits_](Args... args) -> R {
         Walk* walk = link->walk.load(std::memory_order_acquire);
         if (walk == nullptr) TVM_FFI_THROW(RuntimeError) << limits->hook_after_end;
-        // Compare the threads first: only the thread of the walk may read `hook_is_active`.
+        // Compare the thread ids first, because only the thread of the walk may read
+        // `hook_is_active`.
         if (std::this_thread::get_id() != link->thread || !link->hooks->hook_is_active) {
           TVM_FFI_THROW(RuntimeError) << limits->hook_not_active;
         }
@@ -52,7 +54,7 @@ class HookArgument<kMethod> {
   }
 
  private:
-  // The state that the function passed to hooks shares with the walk.
+  // The data shared by the walk and by the function that the walk passes to hooks.
   struct WalkLink {
     WalkLink(Walk* walk, RunningHooks* hooks) : walk(walk), hooks(hooks) {}
     std::atomic<Walk*> walk;  // null after the walk has ended

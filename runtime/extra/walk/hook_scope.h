@@ -12,12 +12,12 @@
 
 namespace tvm::ffi::extra {
 
-// The running hooks of a walk; each is nested in the previous one.
+// The running hooks of a walk.  Each hook was called during the previous hook.
 struct RunningHooks {
   size_t count = 0;
   // True while the innermost hook itself runs.  False while the walk runs, including the key hooks,
-  // field getters and destructors that it calls.  Those must not call the walk back, because a step
-  // of the walk is in progress.
+  // field getters and destructors that it calls.  Such code must not call the walk again, because a
+  // step of the walk is in progress.
   bool hook_is_active = false;
 };
 

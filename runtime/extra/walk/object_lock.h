@@ -18,8 +18,8 @@ inline const runtime::HostLock* RegisteredHostLock() {
   return runtime::host_lock.load(std::memory_order_acquire);
 }
 
-// Locks an object against other threads of the host.  Held while references to its children are
-// taken, not while the children are walked.
+// Locks an object against other threads of the host.  A walk holds the lock while it takes
+// references to the children of the object, but not while it walks the children.
 class ObjectLock {
  public:
   explicit ObjectLock(const Object* object) : host_(RegisteredHostLock()) {

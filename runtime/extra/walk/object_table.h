@@ -39,7 +39,7 @@ class ObjectTable {
     size_t hole = SlotOf(key);
     if (slots_[hole].key == nullptr) return;
     --size_;
-    // Move following keys into the hole, except keys whose home slot is after the hole.
+    // Move following keys into the empty slot, except keys whose home slot is after the empty slot.
     for (size_t i = Next(hole); slots_[i].key != nullptr; i = Next(i)) {
       size_t from_home = (i - HomeOf(slots_[i].key)) & Mask();
       if (from_home < ((i - hole) & Mask())) continue;

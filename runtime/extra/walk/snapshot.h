@@ -12,26 +12,27 @@
 
 namespace tvm::ffi::extra {
 
-// Return a shallow copy: CopyList of a List, CopyTable of a Map or Dict.
+// Return a shallow copy.  CopyList copies a List, CopyTable copies a Map or Dict.
 Any CopyList(const Any& list);
 Any CopyTable(const Any& table);
 
-// A copy of a List or Dict that a walk reads instead of the original.  It exists only under
-// free-threaded Python and is empty for other types.
+// A copy of a List or Dict that a walk reads instead of the original.  The copy is made only under
+// free-threaded Python.  A Snapshot of a value of another type is empty.
 class Snapshot {
  public:
   Snapshot() = default;
   explicit Snapshot(const Any& value) {
     if (TVM_FFI_PREDICT_FALSE(RegisteredHostLock() != nullptr)) Take(value);
   }
-  // Copies the value also with a GIL, because hooks that the walk calls may change a Dict.
+  // Returns a copy of the value even if Python has a GIL, because hooks that the walk calls may
+  // change a Dict.
   static Snapshot Always(const Any& value) {
     Snapshot snapshot;
     snapshot.Take(value);
     return snapshot;
   }
 
-  // Returns the copy if there is one, else `value`.
+  // Returns the copy if a copy was made, else `value`.
   const Any& Or(const Any& value) const { return copy_ == nullptr ? value : copy_; }
 
  private:

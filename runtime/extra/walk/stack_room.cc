@@ -36,7 +36,8 @@ StackRange QueryStackRange() {
 }  // namespace
 
 StackRoom NativeStackRoom() {
-  // Cache the range of the thread: for the main thread, the C library reads it from a file.
+  // Cache the stack range of the thread, because the C library reads the range of the main thread
+  // from a file.
   thread_local StackRange range{0, 0};
   thread_local bool is_known = false;
   if (!is_known) {

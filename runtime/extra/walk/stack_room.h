@@ -8,8 +8,8 @@ namespace tvm::ffi::extra {
 
 enum class StackRoom {
   kEnough,
-  kLow,      // not enough for another hook and the error that it may raise
-  kUnknown,  // the code runs on another stack than the thread's, such as a coroutine stack
+  kLow,      // too little stack for another hook and the error that it may raise
+  kUnknown,  // the stack is not the stack of the thread, but for example of a coroutine
 };
 
 StackRoom NativeStackRoom();

@@ -35,7 +35,8 @@ inline size_t SizeOfTable(const Any& value) {
   return TableOf(value)->size();
 }
 
-// Returns the value of a field.  If the getter creates a new object, the result is its only owner.
+// Returns the value of a field.  If the getter creates a new object, the result is the only owner
+// of the object.
 inline Any ReadField(const Object* object, const TVMFFIFieldInfo* field) {
   ObjectLock lock(object);
   return reflection::FieldGetter(field)(object);

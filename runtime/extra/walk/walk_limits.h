@@ -13,7 +13,8 @@
 
 namespace tvm::ffi::extra {
 
-// The default depth limit in levels; the walk needs a few hundred bytes per level.
+// The default depth limit of a walk, in levels.  A walk needs a few hundred bytes of memory per
+// level.
 inline constexpr size_t kMaxDepth = size_t{1} << 20;
 
 // The limits and error messages of one kind of walk.  Messages are printf formats.

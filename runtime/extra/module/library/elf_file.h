@@ -60,9 +60,9 @@ class FileReader {
   std::string ReadString(size_t offset);
 
  private:
-  // A cached page of the file.  The check of a library needs few pages: those of the program
-  // headers, the dynamic section, the first symbols and their names.  With larger pages, copying
-  // would take longer than the reads that they save.
+  // A cached page of the file.  The check of a library needs few pages: the program headers, the
+  // dynamic section, the first symbols and their names.  With larger pages, copying would take
+  // longer than the reads that they save.
   struct Page {
     static constexpr size_t kSize = 4096;
     size_t begin = 0, size = 0, last_use = 0;
