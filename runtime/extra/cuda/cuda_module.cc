@@ -117,7 +117,7 @@ class KernelFunctionObj : public FunctionObj {
  public:
   KernelFunctionObj(ObjectPtr<CudaModuleObj> module, size_t index)
       : module_(std::move(module)), index_(index) {
-    safe_call = &Call;  // cpp_call stays null: Call has the C calling convention
+    safe_call = &Call;  // cpp_call stays null, because Call has the C calling convention
   }
 
  private:
@@ -217,7 +217,7 @@ SavedKernel ReadKernel(const Array<Any>& parts) {
                      ReadStrings(parts[3]),
                      {}};
   for (const auto& [name, value] : parts[4].cast<Map<String, int64_t>>()) {
-    // A negative value wraps to a value above the limit, which ReadSignature rejects.
+    // A negative value becomes an unsigned value above the limit, so ReadSignature rejects it.
     kernel.fixed.emplace_back(name, static_cast<uint64_t>(value));
   }
   return kernel;

@@ -13,7 +13,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-using Result = int;  // 0 is success
+using Result = int;  // status code of a driver function; 0 is success
 using Device = int;
 using Context = struct ContextTag*;
 using LoadedImage = struct LoadedImageTag*;  // CUmodule
@@ -58,7 +58,8 @@ struct LaunchConfig {
   unsigned num_attributes;
 };
 
-// Driver functions; an OPTIONAL one is null if the driver is older than the function.
+// The functions of the CUDA driver API that this runtime calls.  A function marked OPTIONAL is null
+// if the driver is too old to have it.
 #define TVM_FFI_CUDA_DRIVER_FUNCTIONS(REQUIRED, OPTIONAL)                                          \
   REQUIRED(init, "cuInit", (unsigned flags))                                                       \
   REQUIRED(get_error_name, "cuGetErrorName", (Result status, const char** name))                   \
@@ -93,7 +94,8 @@ struct Driver {
   TVM_FFI_CUDA_DRIVER_FUNCTIONS(TVM_FFI_CUDA_DECLARE_, TVM_FFI_CUDA_DECLARE_)
 #undef TVM_FFI_CUDA_DECLARE_
 
-  // Returns the driver, which the first call opens and initialises.  It is never closed.
+  // Returns the driver library.  The first call opens and initialises the library, which is never
+  // closed.
   //
   // Fails: RuntimeError that names the missing library or function; the next call tries again.
   // Threads: any; costs one atomic load after the first call.
@@ -104,8 +106,8 @@ struct Driver {
                           const std::string& log = std::string()) const;
 };
 
-// Makes a CUDA context current for a scope and restores the previous context at its end.  Restore()
-// restores the previous context before the end of the scope, and throws if that fails.
+// Makes a CUDA context current for a scope and restores the previous context at the end of the
+// scope.  Restore() restores the previous context earlier, and throws if that fails.
 class ContextScope {
  public:
   ContextScope(const Driver& driver, Context context) : driver_(driver) {

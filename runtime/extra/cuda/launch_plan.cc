@@ -119,7 +119,8 @@ TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const Lau
 
 // ---- Launch plan --------------------------------------------------------------------------------
 
-constexpr int kNumCachedDevices = 16;  // for larger device ids, each call chooses an image
+// A call on a device whose id is not below this number chooses the image again.
+constexpr int kNumCachedDevices = 16;
 
 LaunchPlan::LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel)
     : saved_(std::move(saved)), program_(ReadLaunchProgram(saved_.program, num_images)) {
