@@ -6,7 +6,7 @@
  * libtvm_ffi, which would replace TVM's own function in processes that have both. */
 #include <tvm/ffi/extra/c_env_api.h>
 
-/* Same contract as TVMFFIEnvModLookupFromImports, which it calls. */
+/* Has the same contract as TVMFFIEnvModLookupFromImports, which this function calls. */
 TVM_FFI_DLL_EXPORT int TVMBackendGetFuncFromEnv(void* library_ctx, const char* name,
                                                 TVMFFIObjectHandle* out);
 

@@ -18,7 +18,8 @@ static inline int HasDLPackType(XLA_FFI_DataType type) {
   return (uint32_t)type < kNumXlaTypes && kDLPackTypes[type].bits != 0;
 }
 
-/* Convert an XLA scalar to a TVM FFI value.  Fails: -1 for an element type without a value type. */
+/* Convert an XLA scalar to a TVM FFI value.  Fails: -1 if the element type of the scalar has no
+ * corresponding TVM FFI value type. */
 int SetScalar(const XLA_FFI_Scalar* scalar, TVMFFIAny* out);
 
 #endif /* TVM_FFI_RUNTIME_XLA_XLA_VALUES_H_ */

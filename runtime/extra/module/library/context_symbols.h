@@ -15,7 +15,8 @@ namespace tvm::ffi::extra {
 
 using SymbolList = std::vector<std::pair<std::string, void*>>;
 
-// Returns the registered symbols in registration order.  For a repeated name, the last one counts.
+// Returns the registered context symbols in registration order.  If a name occurs several times,
+// its last address counts.
 std::shared_ptr<const SymbolList> ContextSymbols();
 
 }  // namespace tvm::ffi::extra

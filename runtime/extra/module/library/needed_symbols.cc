@@ -12,7 +12,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Limits on the work for a damaged file.  No library needs nearly as many ABI symbols.
+// Limits on the work for a damaged file.  The number of ABI symbols in a valid library is far
+// smaller.
 constexpr size_t kMaxAbiSymbols = 10000;
 constexpr size_t kMaxMissing = 16;
 
@@ -25,7 +26,7 @@ void ForEachUndefined(const ElfFile& elf, Visit visit) {
   if (!elf.FindInFile(dynamic.symbol_table, &symbols)) return;
   if (!elf.FindInFile(dynamic.string_table, &names)) return;
   size_t count = elf.NumUndefinedSymbols();
-  for (size_t i = 1; i < count; ++i) {  // entry 0 of a symbol table is reserved
+  for (size_t i = 1; i < count; ++i) {  // entry 0 of an ELF symbol table is reserved
     ElfW(Sym) symbol;
     if (!elf.file().Read(symbols + i * sizeof(symbol), &symbol)) return;
     bool is_needed = symbol.st_shndx == SHN_UNDEF && (symbol.st_info >> 4) == STB_GLOBAL;
