@@ -13,9 +13,9 @@
 enum {
   kOperand = 0,
   kOutput = 1,
-  kAttribute = 2, /* a number, a string, or an array of numbers in CPU memory */
+  kAttribute = 2, /* attribute: a number, a string, or an array of numbers in CPU memory */
   kNone = 3,
-  kJSONGraph = 4, /* a value of any other type as JSON graph text */
+  kJSONGraph = 4, /* attribute: a value of any other type, as JSON graph text */
 };
 
 static const char kMissingAttributes[] =

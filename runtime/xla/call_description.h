@@ -31,7 +31,7 @@ enum {
   kBadProgram = -1,    /* the attributes are not in the form that tvm_ffi.interop.jax writes */
   kRaised = -2,        /* a TVM FFI error is pending on this thread */
   kNoElementType = -3, /* a buffer has an element type that DLPack lacks */
-  kNoSpace = -4,       /* CallStorage is too small */
+  kNoSpace = -4,       /* CallStorage is too small for the call */
 };
 
 /* Fill *out, a DLTensor over compact memory.  Returns 0 on success, else kNoSpace or

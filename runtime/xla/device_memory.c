@@ -97,7 +97,7 @@ static void DeleteTensor(DLManagedTensorVersioned* managed) {
 
 /* ---- Tensors in device memory -------------------------------------------------------------- */
 
-/* Return the size of a compact tensor in bytes, at least 1; 0 on overflow. */
+/* Return the size of a compact tensor in bytes: at least 1, or 0 if the size overflows. */
 static size_t SizeOf(const DLTensor* tensor) {
   uint64_t bits = (uint64_t)tensor->dtype.bits * (tensor->dtype.lanes ? tensor->dtype.lanes : 1);
   int32_t dim;

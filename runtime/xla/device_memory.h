@@ -18,7 +18,8 @@ typedef struct DeviceMemory {
   const XLA_FFI_Api* api;
   XLA_FFI_Context* ctx;
   DLDevice device;
-  struct DeviceMemoryOwner* owner; /* NULL until the first allocation */
+  /* State that the tensors share; NULL until the first allocation. */
+  struct DeviceMemoryOwner* owner;
   /* Allocator state of the enclosing call; NULL if no call encloses this one. */
   struct DeviceMemory* outer;
 } DeviceMemory;

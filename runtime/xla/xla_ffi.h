@@ -5,7 +5,7 @@
  *
  * Declared here so that the build needs no XLA.  Layouts are asserted below, and
  * tests/python/interop/test_xla_layout.py compares them with XLA's own header.  Each struct begins
- * with its size in bytes, since XLA's may be longer than the one here. */
+ * with its size in bytes, since XLA's struct may be longer. */
 #ifndef TVM_FFI_RUNTIME_XLA_XLA_FFI_H_
 #define TVM_FFI_RUNTIME_XLA_XLA_FFI_H_
 

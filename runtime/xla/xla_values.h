@@ -8,9 +8,9 @@
 
 #include "xla_ffi.h"
 
-/* DLPack dtypes, indexed by xla::PrimitiveType.  bits is 0 for a type that is not an element type
- * or that DLPack lacks.  XLA and DLPack both pack sub-byte types with the first element in the
- * lowest bits.  tvm_ffi.interop._xla.element_types has the names. */
+/* DLPack dtypes, indexed by xla::PrimitiveType.  The field `bits` is 0 if the type is not an
+ * element type or DLPack lacks the type.  XLA and DLPack both pack sub-byte types with the first
+ * element in the lowest bits.  tvm_ffi.interop._xla.element_types has the names of the types. */
 enum { kNumXlaTypes = 34 };
 extern const DLDataType kDLPackTypes[kNumXlaTypes];
 

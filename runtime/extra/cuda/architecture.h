@@ -18,8 +18,8 @@ struct Architecture {
   char suffix = '\0';
 };
 
-// Parses the name of an architecture, such as "sm_90a"; "" is an unknown architecture.  Fails:
-// ValueError for text of another form.
+// Parses the name of an architecture, such as "sm_90a".  The name "" means an unknown architecture.
+// Fails: ValueError for text of another form.
 Architecture ReadArchitecture(std::string_view text);
 
 // Returns the rank of an image for a device.  The caller loads the image with the highest rank.

@@ -22,8 +22,8 @@ namespace tvm::ffi::extra {
 namespace cuda {
 namespace {
 
-// A CUDA module.  Its function indices number the kernels of the first image, then the launch
-// plans.
+// A CUDA module: kernels and launch plans.  A function index below the number of kernels in the
+// first image is the index of a kernel.  The larger indices belong to the launch plans.
 class CudaModuleObj final : public ModuleObj {
  public:
   CudaModuleObj(std::vector<SavedImage> images, std::vector<Signature> signatures,
@@ -99,7 +99,8 @@ class CudaModuleObj final : public ModuleObj {
       TVM_FFI_THROW(ValueError) << "CUDA module: duplicate function `" << name << "`";
     }
   }
-  // Returns the launch plan with a function index; nullptr if the index belongs to a kernel.
+  // Returns the launch plan to which a function index belongs; nullptr if the index belongs to a
+  // kernel.
   const SavedPlan* PlanOf(size_t index) const {
     return index < signatures_.size() ? nullptr : &plans_[index - signatures_.size()].saved();
   }

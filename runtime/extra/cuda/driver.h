@@ -36,7 +36,7 @@ struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// Layout of the driver's CUlaunchAttribute.
+// Launch attribute with the same layout as CUlaunchAttribute of the driver.
 struct LaunchAttribute {
   unsigned id;
   unsigned padding;
@@ -115,8 +115,8 @@ class ContextScope {
     if (TVM_FFI_PREDICT_FALSE(status != 0)) driver_.Throw("cuCtxGetCurrent", status, "");
     if (previous_ != context) Change(context);
   }
-  // Ignores errors: the destructor may run during stack unwinding, when a second exception would
-  // end the process.
+  // Ignores errors, because the destructor may run during stack unwinding, when a second exception
+  // would end the process.
   ~ContextScope() {
     if (is_changed_) driver_.context_set_current(previous_);
   }
@@ -144,8 +144,8 @@ class ContextScope {
   bool is_changed_ = false;
 };
 
-// Sets the thread's stream capture mode to relaxed.  In other modes the driver refuses to load and
-// unload images while any stream is captured into a graph.
+// Sets the thread's stream capture mode to relaxed for a scope.  In the other modes, the driver
+// refuses to load and unload images while any stream is captured into a graph.
 class RelaxedCaptureScope {
  public:
   explicit RelaxedCaptureScope(const Driver& driver) : driver_(driver) { Exchange(); }

@@ -72,8 +72,8 @@ std::optional<ImageFormat> FormatOf(std::string_view bytes) {
       "ELF")
     return ImageFormat::kCubin;
   if (bytes.substr(0, 4) == "\x50\xed\x55\xba") return ImageFormat::kFatbin;
-  // PTX is text with a `.version` directive, which comments may precede; the other formats are
-  // binary.
+  // PTX is text that contains a `.version` directive, possibly after comments.  The other image
+  // formats are binary.
   if (bytes.find(".version") != std::string_view::npos) return ImageFormat::kPtx;
   return std::nullopt;
 }

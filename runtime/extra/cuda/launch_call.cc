@@ -71,8 +71,8 @@ std::string TypeNameOf(const TVMFFIAny& arg) {
   return std::string(info->type_key.data, info->type_key.size);
 }
 
-// Returns the index of a dtype in a dtype set of a launch program, or the size of the set if the
-// dtype is not in the set.
+// Returns the index of a dtype in a dtype set (the accepted dtypes of a tensor) of a launch
+// program.  Returns the size of the set if the dtype is not in the set.
 size_t IndexInSet(const std::vector<DLDataType>& set, DLDataType dtype) {
   size_t index = 0;
   while (index < set.size() && !IsSame(set[index], dtype)) ++index;
@@ -260,9 +260,9 @@ int64_t LaunchCall::ReadPointer(const int64_t* operands) const {
 
 // ---- Checking of tensors ------------------------------------------------------------------------
 
-// Converts a negative axis, which counts from the last axis, to an index.  Launch programs of
-// tvm_ffi.codegen check the number of dimensions before they use an axis.  Programs from other
-// sources may not, so the axis is checked here.
+// Converts an axis to an index from 0 on.  A negative axis counts from the last axis.  Throws if
+// the tensor has no such axis: launch programs of tvm_ffi.codegen check the number of dimensions
+// before they use an axis, but launch programs from other sources may not.
 int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
   if (axis < 0) axis += tensor.ndim;
   if (axis < 0 || axis >= tensor.ndim) {

@@ -64,8 +64,8 @@ class LaunchCall {
   [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const MessageValues& values) const;
 
  private:
-  // Uninitialised 64-bit words for the registers and tensors of a call: inline for most launch
-  // programs, on the heap for large ones.
+  // Uninitialised 64-bit words for the registers and tensors of a call.  They are inline for most
+  // launch programs, and on the heap for large launch programs.
   class Scratch {
    public:
     explicit Scratch(size_t num_words) {

@@ -117,8 +117,8 @@ class QuickChecksBuilder {
   std::vector<uint32_t> tensors_;  // per tensor: index of its check in quick_.tensors, or kNone
 };
 
-// Adds quick checks for the next instructions.  Returns the length of these instructions in words,
-// or 0 if they have no quick check.
+// Adds quick checks for the instructions at quick_.end.  Returns the number of words of the
+// instructions that the quick checks replace; 0 if the next instruction has no quick check.
 size_t QuickChecksBuilder::AddNext() {
   Instruction next(program_.code, quick_.end);
   switch (next.operation) {

@@ -41,7 +41,7 @@ struct SavedPlan {
   std::string name;
   std::string documentation;
   std::string metadata;
-  std::string program;  // bytes of a launch program
+  std::string program;  // launch program of the plan as bytes
 };
 
 class LaunchPlan {

@@ -43,8 +43,8 @@ class Reader {
     Fail(bytes_.position(), std::string(field) + " truncated");
   }
   uint32_t Word(const char* field) { return static_cast<uint32_t>(Number(4, field)); }
-  // Reads the number of elements that follow, each of at least `min_bytes`.  Fails if the remaining
-  // bytes are too few, before memory for the elements is allocated.
+  // Reads the number of the elements that follow.  Each element has at least `min_bytes` bytes.
+  // Fails before memory for the elements is allocated if fewer bytes remain.
   size_t Count(size_t min_bytes, const char* elements) {
     size_t position = bytes_.position();
     uint64_t count = Number(8, elements);

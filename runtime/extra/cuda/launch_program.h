@@ -156,7 +156,7 @@ struct LaunchProgram {
   std::vector<std::vector<DLDataType>> dtype_sets;  // no set is empty
   // Error messages that do not concern one argument, as indices in `failures`:
   std::vector<uint32_t> missing_failures;  // too few; indexed by the number of arguments passed
-  // For too many arguments: one passed, several passed.
+  // For too many arguments: the message if one was passed, the message if several were passed.
   uint32_t too_many_singular, too_many_plural;
   // If no variant's condition holds; kNone if no_image_failure is used instead.
   uint32_t no_variant_failure;

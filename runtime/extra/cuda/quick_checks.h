@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quick checks: the first checks of a launch program as tables, whose result is pass or fail.
+// Quick checks: tables that represent the first checks of a launch program (the bytecode that
+// checks the arguments of a call).  The result of a quick check is pass or fail.
 //
 // A quick check also fails for some rare valid arguments.  After a failure, the launch program runs
 // from its first instruction and either accepts the arguments or raises the error.
@@ -16,7 +17,8 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// The arguments of a call, and the tensor slots and registers of the launch program's interpreter.
+// State of a call: its arguments, and the tensor slots and registers of the launch program's
+// interpreter.
 struct CallState {
   const TVMFFIAny* args;
   int32_t num_args;
@@ -112,7 +114,7 @@ struct TensorCheck {
   }
 };
 
-// Checks a number and stores it in a register.
+// Checks an argument that is a number, and stores the number in a register.
 struct NumberCheck {
   uint32_t argument;        // index of the argument in the call
   uint32_t register_index;  // index of the register that receives the number

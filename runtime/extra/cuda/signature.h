@@ -24,7 +24,7 @@ enum LaunchField : uint8_t { kGrid = 0, kBlock = 3, kCluster = 6, kSharedMemory 
 constexpr size_t kNumLaunchFields = 10;
 using LaunchValues = std::array<uint32_t, kNumLaunchFields>;
 
-// A kernel in the form that saved modules contain: its signature as strings.
+// A kernel as a saved module stores it: the signature of the kernel as strings.
 struct SavedKernel {
   std::string name;    // name of the function in the module
   std::string symbol;  // name of the kernel in the device image
@@ -44,7 +44,8 @@ struct Parameter {
   std::optional<DLDataType> dtype;  // element type of a pointer; nullopt for the type "void*"
 };
 
-// A launch argument: one launch field, or the three fields of a group such as gridDim.
+// A call argument that sets one launch field, or the three launch fields of a group such as
+// gridDim.
 struct LaunchParameter {
   std::string name;
   uint8_t first;  // index of the first launch field, a LaunchField

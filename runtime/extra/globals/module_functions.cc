@@ -73,8 +73,8 @@ void Pin(const Module& module) {
   PinnedModules::Global().modules.insert(module);
 }
 
-// Removes a module from the set.  The caller's reference outlives this call, so the module's
-// destructor, which may run third-party code, does not run under the lock.
+// Removes a module from the set.  The module's destructor may run third-party code.  It does not
+// run under the lock, because the caller's reference outlives this call.
 void Unpin(const Module& module) {
   std::lock_guard<std::mutex> lock(PinnedModules::Global().mutex);
   PinnedModules::Global().modules.erase(module);

@@ -55,7 +55,7 @@ Any Pop(List<Any> list, int64_t i) {
   return element;
 }
 
-// Replaces the elements start ... stop - 1.  `replacement` may be the list itself.
+// Replaces the elements with the indices start to stop - 1.  `replacement` may be the list itself.
 void ReplaceSlice(List<Any> list, int64_t start, int64_t stop, const List<Any>& replacement) {
   int64_t size = static_cast<int64_t>(list.size());
   if (start < 0 || stop < start || stop > size) ffi::detail::ThrowEraseRange(start, stop, size);

@@ -2,7 +2,7 @@
 // Metadata that callers attach to functions of a module; it overrides the module's own metadata.
 //
 // The metadata is in a side table because the layout of modules is part of the ABI and third-party
-// code implements their kinds.
+// code implements kinds of modules.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_ATTACHED_METADATA_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_ATTACHED_METADATA_H_
 

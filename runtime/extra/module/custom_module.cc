@@ -19,7 +19,7 @@ namespace {
 
 using Methods = Map<String, Function>;
 
-// The methods of a module kind; nullopt for a method that the kind does not define.
+// The methods of a module kind.  A method that the kind does not define is nullopt.
 struct MethodTable {
   Optional<Function> get_function;
   Optional<Function> get_function_doc;

@@ -182,7 +182,8 @@ size_t ElfFile::NumUndefinedSymbols() const {
   size_t offset = 0;
   uint32_t gnu[2] = {};   // GNU hash table: number of buckets, index of the first defined symbol
   uint32_t sysv[2] = {};  // SysV hash table: number of buckets, number of symbols
-  // The GNU hash table of a library that defines no symbols has 1 as the index of the first symbol.
+  // Ignore an index of 1: linkers write it into the GNU hash table of a library that defines no
+  // symbols.
   if (FindInFile(dynamic_.gnu_hash_table, &offset) && file_.Read(offset, &gnu) && gnu[1] > 1) {
     return gnu[1];
   }

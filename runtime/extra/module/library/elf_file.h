@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ELF reader: file header, program headers and dynamic section of a shared library.
 //
-// Section headers, which tools may strip, are not needed.  The reader never reads outside the file,
-// whatever the file contains, and every loop ends with the file.
+// Section headers are not needed, because tools may strip them.  Whatever the file contains, the
+// reader never reads outside the file, and every loop ends at the end of the file.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_ELF_FILE_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_ELF_FILE_H_
 

@@ -49,9 +49,9 @@ class SymbolTables {
   }
 
   // GNU hash table:
-  //   uint32      number of buckets, first symbol, number of filter words, shift
+  //   uint32      number of buckets, index of the first symbol, number of filter words, shift
   //   address[]   filter
-  //   uint32[]    buckets: a symbol each, 0 for an empty one
+  //   uint32[]    per bucket: the index of its first symbol, 0 if the bucket is empty
   //   uint32[]    hashes from the first symbol on; the lowest bit ends the chain of a bucket
   template <typename Visit>
   void ForEachInChains(Visit visit) const {

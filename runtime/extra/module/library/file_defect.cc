@@ -77,7 +77,7 @@ std::string ZeroTailDefect(const ElfFile& elf) {
 // reads the section without these checks.
 std::string DynamicSectionDefect(const ElfFile& elf) {
   const DynamicSection& dynamic = elf.dynamic();
-  if (!dynamic.is_present) return "";  // the loader reports this case itself
+  if (!dynamic.is_present) return "";  // no defect: the loader reports this case itself
   if (!dynamic.is_in_file) return DamagedFileMessage("the dynamic section is outside the segments");
   if (!dynamic.is_terminated) return DamagedFileMessage("the dynamic section has no DT_NULL entry");
   size_t offset;

@@ -61,8 +61,8 @@ class Reader {
     Fail(Position(), std::string("the bytes end within ") + field);
   }
 
-  // Reads the number of elements that follow, each of at least `size` bytes.  Fails if the
-  // remaining bytes are too few.
+  // Reads the number of the elements that follow.  Each element has at least `size` bytes.  Fails
+  // if fewer bytes remain.
   size_t TakeCount(const char* field, size_t size) {
     size_t begin = Position();
     uint64_t count = TakeInteger(field);

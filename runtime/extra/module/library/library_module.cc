@@ -102,8 +102,8 @@ class LibraryModuleObj final : public ModuleObj {
   }
 
  private:
-  // Returns the value for the symbol `__tvm_ffi__library_ctx`: the address of the C++ object, which
-  // is 8 bytes before the object handle.
+  // Returns the address to store in the symbol `__tvm_ffi__library_ctx`.  This is the address of
+  // the C++ object, which is 8 bytes before the object handle.
   void* Address() { return static_cast<ModuleObj*>(this); }
 
   // Calls a function of the library that returns a string, and returns the string; nullopt if the

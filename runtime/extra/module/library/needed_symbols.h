@@ -12,7 +12,8 @@
 
 namespace tvm::ffi::extra {
 
-// Returns true for a symbol of the ABI: a C function `TVMFFI...`, or a C++ name in tvm::ffi.
+// Returns true for a symbol of the ABI: a C function with the prefix `TVMFFI`, or a C++ name in the
+// namespace tvm::ffi.
 bool IsAbiSymbol(std::string_view name);
 
 struct LibraryCheck {

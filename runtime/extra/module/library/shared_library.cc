@@ -79,7 +79,7 @@ std::string UndefinedSymbolIn(const std::string& reason) {
   TVM_FFI_UNREACHABLE();
 }
 
-// Throws an error that names the ABI symbol that no loaded library defines.
+// Throws an error that names the missing ABI symbol, which no loaded library defines.
 [[noreturn]] void ThrowMissingSymbol(const std::string& path, const std::string& symbol,
                                      const std::string& loader_message) {
   std::string file = loader_message.substr(0, loader_message.find(": undefined symbol"));
