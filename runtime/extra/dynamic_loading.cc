@@ -2,8 +2,8 @@
 // Registration of everything that calls dlopen: the loader of shared libraries and CUDA modules.
 //
 // In the static archive, only a weak reference leads to this file.  A program that is linked with
-// the archive gets it, and dlopen with it, only if the linker is told to require the symbol
-// `tvm_ffi_dynamic_loading`.
+// the archive contains this file, and needs dlopen, only if the linker is told to require the
+// symbol `tvm_ffi_dynamic_loading`.
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 

@@ -4,15 +4,16 @@
 
 #include "../core/extra_layer.h"
 
-// This function is null in a program that is linked with the static archive and does not require
-// the symbol.
+// The function is null in a program that is linked with the static archive and does not require the
+// symbol of this function.
 #pragma weak tvm_ffi_dynamic_loading
 
 using namespace tvm::ffi::extra;
 
 void tvm::ffi::runtime::RegisterExtra() {
   RegisterRegistryFunctions();
-  RegisterAutoInit();  // before the types, whose definitions use automatic constructors
+  // Registered before the types, because their definitions use automatic constructors.
+  RegisterAutoInit();
   // Types
   RegisterReflectionTypes();
   RegisterBigIntType();

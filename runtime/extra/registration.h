@@ -2,7 +2,7 @@
 // Registration functions of runtime/extra: one per file that adds functions, types or attributes.
 //
 // registration.cc calls them in a fixed order.  Static initialisers would run in the linker's
-// order, and a static link would drop files that contain nothing else.
+// order, and a static link would drop files that contain only a static initialiser.
 #ifndef TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_
 #define TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_
 
@@ -40,9 +40,9 @@ void RegisterVisitErrorContext();
 
 }  // namespace tvm::ffi::extra
 
-// Registers the loader of shared libraries and CUDA modules, see dynamic_loading.cc.  The C name is
-// for the linker's command line.  Default visibility, so that the compiler does not assume that the
-// weak symbol is non-null.
+// Registers the loader of shared libraries and CUDA modules, see dynamic_loading.cc.  The
+// function has a C name, so that the linker's command line can contain the name.  It has default
+// visibility, so that the compiler does not assume that the weak symbol is non-null.
 extern "C" __attribute__((visibility("default"))) void tvm_ffi_dynamic_loading();
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_

@@ -38,8 +38,7 @@ class TestHashObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestHash", TestHashObj, Object);
 };
 
-// Base class with a key, which the hooks of the derived classes compare, and a label, which they
-// ignore.
+// Base class with two fields: the hooks of the derived classes compare `key` and ignore `label`.
 class LabelledObj : public Object {
  public:
   int64_t key = 0;

@@ -32,7 +32,7 @@ class TestCxxAutoInitAllInitOffObj : public Object {
  public:
   int64_t x = 0;
   int64_t y = 0;
-  int64_t z = 1234;  // stays: the generated constructor does not set this field
+  int64_t z = 1234;  // keeps this value, because the generated constructor does not set this field
 
   static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestCxxAutoInitAllInitOff",

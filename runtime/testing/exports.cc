@@ -27,5 +27,5 @@ Returns
 result : int
     The sum of a and b.)")
 
-// Does nothing.  A program that refers to this function makes its linker keep the library.
+// Does nothing.  If a program refers to this function, its linker keeps the library.
 extern "C" TVM_FFI_DLL_EXPORT int TVMFFITestingDummyTarget() { return 0; }

@@ -37,14 +37,15 @@ void Nop(PackedArgs, Any*) {}
 
 int64_t AddOne(int64_t x) { return x + 1; }
 
-// Returns the number of references.  The argument is borrowed, so the call itself adds none.
+// Returns the reference count of an object.  The argument is borrowed, so the call itself adds no
+// reference.
 int64_t ObjectUseCount(const Object* object) { return static_cast<int64_t>(object->use_count()); }
 
 void RaiseError(const String& kind, const String& message) {
   throw Error(kind, message, std::string());
 }
 
-// Waits for the given seconds, or until a signal is pending.
+// Waits until the given number of seconds has passed or a signal is pending.
 void RunCheckSignal(int64_t seconds) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);
@@ -64,7 +65,8 @@ int AddOneSafeCall(void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* re
   TVM_FFI_SAFE_CALL_END();
 }
 
-// The MLIR calling convention: pointers to handle, arguments, argument count, result, return code.
+// A function with the MLIR calling convention.  The parameters are pointers to the function handle,
+// the arguments, the number of arguments, the result and the return code.
 void AddOneMlirPacked(void** packed) {
   *static_cast<int*>(packed[4]) =
       AddOneSafeCall(*static_cast<void**>(packed[0]), *static_cast<const TVMFFIAny**>(packed[1]),

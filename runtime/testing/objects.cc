@@ -70,7 +70,7 @@ class TestNonCopyableObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestNonCopyable", TestNonCopyableObj, Object);
 };
 
-// The C++ class has writable fields; its Python class freezes them.
+// The fields are writable in C++, but the Python class of this type makes them read-only.
 class TestFrozenCxxObj : public Object {
  public:
   int64_t value = 0;
@@ -90,7 +90,7 @@ class TestDeepCopyEdgesObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestDeepCopyEdges", TestDeepCopyEdgesObj, Object);
 };
 
-// The next two classes have no Python class.
+// The next two C++ classes have no Python class.
 class TestUnregisteredBaseObj : public Object {
  public:
   int64_t v1;

@@ -21,7 +21,8 @@ T Identity(T value) {
 using Numbers = Array<int64_t>;
 using NumbersByName = Map<String, Numbers>;
 
-// Returns `map`; if `name` is given, adds the numbers that are not None under that name.
+// Returns `map`.  If `name` is given, first sets the value of that name to the numbers that are not
+// None.
 NumbersByName AddPresent(const Array<Optional<int64_t>>& numbers, NumbersByName map,
                          const Optional<String>& name) {
   if (!name.has_value()) return map;
@@ -64,7 +65,7 @@ class SchemaAllTypesObj : public Object {
     if (first.has_value() && second.has_value()) return *first + *second;
     return first.has_value() ? first : second;
   }
-  // Concatenates the arrays of equal names.
+  // Returns a map in which the arrays with equal names are concatenated.
   NumbersByName MergeMap(NumbersByName merged, const NumbersByName& other) const {
     for (const auto& [name, numbers] : other) {
       Numbers all = merged.Get(name).value_or(Numbers());

@@ -26,7 +26,8 @@ class TestVisitHookObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestVisitHook", TestVisitHookObj, Object);
 };
 
-// Visit hook: visits the child in a definition region, then the number 4, which is not a field.
+// Visit hook: visits the child in a definition region (where variables are defined), then the
+// number 4, which is not a field.
 Optional<VisitInterrupt> VisitChildAndFour(const StructuralVisitor& visitor,
                                            const TestVisitHookObj* self) {
   Optional<VisitInterrupt> interrupt = visitor->WithDefRegionKind(

@@ -8,14 +8,14 @@
 
 /* ---- Attributes of the call ---------------------------------------------------------------- */
 
-/* Sources of an argument, as encoded in the attribute __arguments.  The Python module
- * tvm_ffi.interop._xla.attributes writes the same numbers. */
+/* Sources of an argument (where its value comes from), as encoded in the attribute __arguments.
+ * The Python module tvm_ffi.interop._xla.attributes writes the same numbers. */
 enum {
   kOperand = 0,
   kOutput = 1,
-  kAttribute = 2, /* a number, a string, or an array of numbers in CPU memory */
+  kAttribute = 2, /* attribute: a number, a string, or an array of numbers in CPU memory */
   kNone = 3,
-  kJSONGraph = 4, /* a value of any other type as JSON graph text */
+  kJSONGraph = 4, /* attribute: a value of any other type, as JSON graph text */
 };
 
 static const char kMissingAttributes[] =
@@ -25,7 +25,7 @@ static int IsNamed(const XLA_FFI_ByteSpan* name, const char* text, size_t size) 
   return name->len == size && memcmp(name->ptr, text, size) == 0;
 }
 
-/* Attributes are sorted by name and no other name begins with "__", so __arguments and __function
+/* XLA sorts attributes by name, and no other name begins with "__", so __arguments and __function
  * are adjacent. */
 const char* ReadCallAttributes(Call* call) {
   const XLA_FFI_Attrs* attrs = &call->frame->attrs;
@@ -66,7 +66,7 @@ static void UseInlineStorage(Call* call, CallStorage* storage) {
 }
 
 static int64_t LargestRank(const XLA_FFI_Args* buffers) {
-  int64_t rank = 1; /* attributes become tensors of rank 1 */
+  int64_t rank = 1; /* at least 1, because attributes become tensors of rank 1 */
   int64_t i;
   for (i = 0; i < buffers->size; ++i) {
     const XLA_FFI_Buffer* buffer = buffers->values[i];
@@ -106,7 +106,7 @@ static int SetBuffer(Call* call, const XLA_FFI_Args* buffers, int64_t index, TVM
   return DescribeBuffer(call, buffers, index, tensor);
 }
 
-/* Fill an argument that is not a buffer: None or an attribute. */
+/* Fill an argument whose value is not a buffer but None or an attribute. */
 static int SetValue(Call* call, int32_t source, int64_t index, TVMFFIAny* out, DLTensor* tensor) {
   if (source == kNone) return 0;
   if (index < 0 || index >= call->frame->attrs.size) return kBadProgram;
@@ -127,7 +127,7 @@ static void ReleaseValues(const TVMFFIAny* values, int32_t count) {
   for (i = 0; i < count; ++i) ReleaseValue(&values[i]);
 }
 
-/* Fill all arguments.  After a failure, releases the arguments that were filled. */
+/* Fill all arguments.  After a failure, release the arguments that were filled before. */
 static int SetArguments(Call* call) {
   static const TVMFFIAny none = {kTVMFFINone, {0}, {0}};
   int code = 0;
@@ -154,7 +154,8 @@ static int AllOutputsAreNamed(const Call* call) {
   return num_outputs < 64 && call->named_outputs == ((uint64_t)1 << num_outputs) - 1;
 }
 
-/* Describe the outputs that no argument names as tensors, into which results are copied. */
+/* Describe as tensors the outputs that no argument names.  The results of the function are copied
+ * into these tensors. */
 static int DescribeReturned(Call* call) {
   DLTensor* next = call->tensors + call->num_arguments;
   int64_t output;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <tvm/ffi/extra/c_host_call.h>
 
-/* Convert a string attribute to an owned TVM FFI string; short strings need no allocation. */
+/* Convert a string attribute to an owned TVM FFI string.  A short string needs no allocation. */
 static int SetString(const XLA_FFI_ByteSpan* text, TVMFFIAny* out) {
   TVMFFIByteArray bytes;
   bytes.data = text->ptr;

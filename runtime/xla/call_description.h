@@ -13,32 +13,35 @@
 typedef struct Call {
   const XLA_FFI_CallFrame* frame;
   DLDevice device;
-  XLA_FFI_ByteSpan name;    /* name of the global function */
-  uint32_t checksum;        /* checksum of name and attributes, see named_function.h */
-  const int32_t* arguments; /* length num_arguments; source codes from __arguments */
+  XLA_FFI_ByteSpan name; /* name of the called global function */
+  uint32_t checksum;     /* checksum of the name and the attributes, see named_function.h */
+  /* Source of each argument, from the attribute __arguments; length num_arguments. */
+  const int32_t* arguments;
   int32_t num_arguments;
   int32_t num_returned;   /* number of outputs that no argument names */
-  uint64_t named_outputs; /* bit i: an argument is output i; for the first 64 outputs */
-  TVMFFIAny* values;      /* length num_arguments; owned */
-  DLTensor* tensors;      /* one per argument, then one per returned output */
-  int64_t* strides;       /* next free element for strides of tensors */
+  uint64_t named_outputs; /* bit i is 1 if an argument is output i; only for the first 64 outputs */
+  TVMFFIAny* values;      /* argument values, owned; length num_arguments */
+  DLTensor* tensors;      /* one tensor per argument, then one per output that no argument names */
+  int64_t* strides;       /* next free element of the storage for strides of tensors */
   int64_t* strides_end;
 } Call;
 
-/* Return codes of a failed conversion of arguments. */
+/* Return codes for arguments that could not be converted. */
 enum {
-  kBadProgram = -1,    /* attributes that tvm_ffi.interop.jax did not write */
-  kRaised = -2,        /* a TVM FFI error is pending */
-  kNoElementType = -3, /* DLPack lacks the element type of a buffer */
-  kNoSpace = -4,       /* CallStorage is too small */
+  kBadProgram = -1,    /* the attributes are not in the form that tvm_ffi.interop.jax writes */
+  kRaised = -2,        /* a TVM FFI error is pending on this thread */
+  kNoElementType = -3, /* a buffer has an element type that DLPack lacks */
+  kNoSpace = -4,       /* CallStorage is too small for the call */
 };
 
-/* Fill *out, a DLTensor over compact memory.  Returns 0, kNoSpace or kNoElementType. */
+/* Fill *out, a DLTensor over compact memory.  Returns 0 on success, else kNoSpace or
+ * kNoElementType. */
 static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64_t ndim,
                            int64_t* shape, DLDevice device, DLTensor* out) {
   int64_t* strides = call->strides;
   int64_t dim;
-  uint64_t step = 1; /* unsigned: extents next to an extent of 0 may overflow */
+  /* Unsigned, because the product of extents may overflow if another extent is 0. */
+  uint64_t step = 1;
   if (ndim > call->strides_end - strides) return kNoSpace;
   if (!HasDLPackType(dtype)) return kNoElementType;
   call->strides = strides + ndim;
@@ -56,7 +59,7 @@ static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64
   return 0;
 }
 
-/* Release the reference of an owned value. */
+/* Release the reference that an owned value has. */
 static inline void ReleaseValue(const TVMFFIAny* value) {
   if (value->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(value->v_obj);
 }

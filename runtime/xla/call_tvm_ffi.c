@@ -50,7 +50,8 @@ static XLA_FFI_Error* ConversionError(const Call* call, int code) {
   return NewError(api, kInvalidArgument, "call_tvm_ffi: __arguments does not fit the call");
 }
 
-/* Run the call that the frame describes.  scope: device, stream and allocator; NULL on the CPU. */
+/* Run the call that the frame describes.  scope: device, stream and allocator of the call; NULL for
+ * a call on the CPU. */
 static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostScope* scope,
                               DLDevice device) {
   const char* problem;
@@ -74,7 +75,7 @@ static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostSc
 #define API_HAS(api, Function) \
   ((api)->struct_size >= offsetof(XLA_FFI_Api, Function) + sizeof((api)->Function))
 
-/* Fill in the device and the stream of a call that runs on a device. */
+/* Set the device and the stream of `scope` for a call that runs on a device. */
 static XLA_FFI_Error* FillScope(const XLA_FFI_CallFrame* frame, TVMFFIHostScope* scope) {
   const XLA_FFI_Api* api = frame->api;
   XLA_FFI_Stream_Get_Args stream;
@@ -95,9 +96,9 @@ static XLA_FFI_Error* FillScope(const XLA_FFI_CallFrame* frame, TVMFFIHostScope*
   return failed;
 }
 
-/* Answer the metadata query that XLA makes before it accepts a handler.  XLA refuses to start at
- * all with a handler of a newer version, or of one older than it supports, so the answer is XLA's
- * own version.  Handle checks the major version at each call. */
+/* Answer the metadata query that XLA makes before it accepts a handler.  XLA refuses to start with
+ * a handler whose version is newer than XLA's, or older than XLA supports.  The answer is therefore
+ * XLA's own version, and Handle checks the major version at each call. */
 static void AnswerMetadata(const XLA_FFI_CallFrame* frame, XLA_FFI_Metadata* metadata,
                            uint32_t traits) {
   const XLA_FFI_Api* api = frame->api;
@@ -151,7 +152,7 @@ static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type,
 HANDLER(CallCpu, kDLCPU, 0)
 HANDLER(CallCuda, kDLCUDA, 0)
 HANDLER(CallRocm, kDLROCM, 0)
-/* Handler for functions that launch the same work in each call: XLA may capture it in a CUDA
+/* Handlers for functions that launch the same work in each call, so XLA may capture them in a CUDA
  * graph. */
 HANDLER(CaptureCuda, kDLCUDA, XLA_FFI_Trait_CommandBufferCompatible)
 HANDLER(CaptureRocm, kDLROCM, XLA_FFI_Trait_CommandBufferCompatible)

@@ -5,22 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Owner of the device memory of a call, which all tensors that the call allocated share. */
+/* State that all tensors allocated by one call share.  Freed after the call and its tensors. */
 typedef struct DeviceMemoryOwner {
   const XLA_FFI_Api* api;
   XLA_FFI_Context* ctx;
-  atomic_int num_tensors; /* number of live tensors, plus one while the call runs */
-  atomic_int is_over;     /* 1 after the call returned: memory can no longer be freed */
+  atomic_int num_tensors; /* number of live tensors, plus 1 while the call runs */
+  atomic_int is_over;     /* 1 after the call returned, when XLA can no longer free the memory */
 } DeviceMemoryOwner;
 
-/* A tensor in XLA's memory; shape and strides follow the struct in the same allocation. */
+/* A tensor in memory that XLA allocated.  Its shape and strides follow the struct in the same
+ * allocation. */
 typedef struct DeviceTensor {
   DLManagedTensorVersioned managed;
   DeviceMemoryOwner* owner;
   size_t size_bytes;
 } DeviceTensor;
 
-enum { kAlignment = 16 }; /* XLA accepts 16 bytes on every platform, and aligns to more */
+/* Every XLA platform accepts this alignment; the memory is aligned to more. */
+enum { kAlignment = 16 };
 
 static _Thread_local DeviceMemory* current = NULL;
 
@@ -95,7 +97,7 @@ static void DeleteTensor(DLManagedTensorVersioned* managed) {
 
 /* ---- Tensors in device memory -------------------------------------------------------------- */
 
-/* Return the size of a compact tensor in bytes, at least 1; 0 on overflow. */
+/* Return the size of a compact tensor in bytes: at least 1, or 0 if the size overflows. */
 static size_t SizeOf(const DLTensor* tensor) {
   uint64_t bits = (uint64_t)tensor->dtype.bits * (tensor->dtype.lanes ? tensor->dtype.lanes : 1);
   int32_t dim;
@@ -122,7 +124,8 @@ static int EnsureOwner(DeviceMemory* memory) {
 static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) {
   size_t ndim = (size_t)prototype->ndim, size_bytes = SizeOf(prototype);
   DeviceTensor* tensor;
-  uint64_t step = 1; /* unsigned: extents next to an extent of 0 may overflow */
+  /* Unsigned, because the product of extents may overflow if another extent is 0. */
+  uint64_t step = 1;
   size_t dim;
   if (size_bytes == 0 || EnsureOwner(memory) != 0) return NULL;
   tensor = (DeviceTensor*)malloc(sizeof(DeviceTensor) + 2 * ndim * sizeof(int64_t));
@@ -152,7 +155,8 @@ static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) 
   return tensor;
 }
 
-/* Allocate a tensor on a device other than the call's, with the allocator that was set before. */
+/* Allocate a tensor on another device than the call's device.  Uses the allocator that the thread
+ * had before the call. */
 static int AllocateOutsideXla(DLTensor* prototype, DLManagedTensorVersioned** out) {
   DLPackManagedTensorAllocator ours = NULL;
   TVMFFIObjectHandle tensor = NULL;

@@ -13,23 +13,27 @@
 
 struct DeviceMemoryOwner;
 
-/* Allocator state of one call, on the stack of the handler. */
+/* Allocator state of one call.  The handler has it on its stack. */
 typedef struct DeviceMemory {
   const XLA_FFI_Api* api;
   XLA_FFI_Context* ctx;
   DLDevice device;
-  struct DeviceMemoryOwner* owner; /* NULL until the first allocation */
-  struct DeviceMemory* outer;      /* the state of the enclosing call */
+  /* State that the tensors share; NULL until the first allocation. */
+  struct DeviceMemoryOwner* owner;
+  /* Allocator state of the enclosing call; NULL if no call encloses this one. */
+  struct DeviceMemory* outer;
 } DeviceMemory;
 
-/* Make DeviceMemoryAllocate on this thread allocate from XLA until DeviceMemoryEnd. */
+/* Begin a call: until DeviceMemoryEnd, DeviceMemoryAllocate on this thread allocates memory from
+ * XLA. */
 void DeviceMemoryBegin(DeviceMemory* memory, const XLA_FFI_CallFrame* frame, DLDevice device);
 
-/* End the call.  Return 1 if tensors that it allocated are still alive, else 0. */
+/* End the call.  Return 1 if tensors that the call allocated are still alive, else 0. */
 int DeviceMemoryEnd(DeviceMemory* memory);
 
-/* Allocate a tensor; the tensor allocator of the thread during a call.  Tensors on other devices
- * come from the allocator that was set before the call. */
+/* Allocate a tensor.  This function is the tensor allocator of the thread during a call.  A tensor
+ * on another device than the call's device comes from the allocator that the thread had before the
+ * call. */
 int DeviceMemoryAllocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                          void (*set_error)(void* error_ctx, const char* kind, const char* message));
 

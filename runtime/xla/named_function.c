@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cache entry: the name of a global function and its slot. */
+/* Cache entry: the name of a global function, and the slot that contains the function. */
 typedef struct CacheEntry {
   const TVMFFIHostSlot* slot;
   size_t size;
-  char name[]; /* length size; not NUL-terminated */
+  char name[]; /* characters of the name, not NUL-terminated; length size */
 } CacheEntry;
 
-/* The cache: the checksum of a name selects the entry.  If two names select the same entry, the
- * first one keeps it, and the other name is looked up in each call. */
+/* The cache.  The checksum of a name selects its entry.  If two names select the same entry, the
+ * name that was cached first keeps it, and each call looks up the other name in the function
+ * registry. */
 enum { kCacheSize = 4096 };
 static _Atomic(CacheEntry*) cache[kCacheSize];
 
@@ -21,7 +22,7 @@ static void Remember(_Atomic(CacheEntry*)* entry, XLA_FFI_ByteSpan name,
                      const TVMFFIHostSlot* slot) {
   CacheEntry* expected = NULL;
   CacheEntry* added = (CacheEntry*)malloc(sizeof(CacheEntry) + name.len);
-  if (added == NULL) return; /* the name is looked up again at the next call */
+  if (added == NULL) return; /* not cached: the next call looks up the name again */
   added->slot = slot;
   added->size = name.len;
   memcpy(added->name, name.ptr, name.len);

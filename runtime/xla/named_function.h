@@ -12,7 +12,8 @@
 
 #include "xla_ffi.h"
 
-/* Return the function that is registered under the name now; borrowed until the process ends.
+/* Find the function that is registered under the name now, and store it in *out, borrowed until the
+ * process ends.
  *
  * checksum   equal for equal names; names with different checksums are found faster.
  * Fails: ValueError pending.     Threads: any. */

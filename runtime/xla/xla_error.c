@@ -26,7 +26,7 @@ XLA_FFI_Error* ErrorOf(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, TVMFFIObje
   if (size >= sizeof(stack)) {
     text = (char*)malloc(size + 1);
     if (text == NULL) {
-      text = stack; /* out of memory: the text is truncated */
+      text = stack; /* without memory for the whole message, the message is truncated */
     } else {
       memcpy(text, stack, prefix);
       TVMFFIHostErrorText(error, text + prefix, size + 1 - prefix);

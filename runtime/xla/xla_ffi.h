@@ -5,23 +5,23 @@
  *
  * Declared here so that the build needs no XLA.  Layouts are asserted below, and
  * tests/python/interop/test_xla_layout.py compares them with XLA's own header.  Each struct begins
- * with its size in bytes, since XLA's may be longer than the one here. */
+ * with its size in bytes, since XLA's struct may be longer. */
 #ifndef TVM_FFI_RUNTIME_XLA_XLA_FFI_H_
 #define TVM_FFI_RUNTIME_XLA_XLA_FFI_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Versions of XLA's interface that these declarations describe.  Minor versions only append
- * fields. */
+/* Versions of XLA's interface that these declarations describe.  A newer minor version only appends
+ * fields to structs. */
 enum { XLA_FFI_KNOWN_MAJOR = 0, XLA_FFI_OLDEST_MINOR = 1 };
 
-typedef struct XLA_FFI_Error XLA_FFI_Error;     /* opaque; created and owned by XLA */
-typedef struct XLA_FFI_Context XLA_FFI_Context; /* opaque: one execution of the program */
+typedef struct XLA_FFI_Error XLA_FFI_Error;     /* opaque error, created and owned by XLA */
+typedef struct XLA_FFI_Context XLA_FFI_Context; /* opaque state of one execution of the program */
 
 typedef struct XLA_FFI_Extension {
   size_t struct_size;
-  int32_t type; /* XLA_FFI_Extension_Metadata; others are ignored */
+  int32_t type; /* XLA_FFI_Extension_Metadata; the handler ignores extensions of other types */
   struct XLA_FFI_Extension* next;
 } XLA_FFI_Extension;
 
@@ -34,12 +34,13 @@ typedef struct XLA_FFI_Api_Version {
   int minor_version;
 } XLA_FFI_Api_Version;
 
-/* Answer of a handler to the metadata query that XLA makes before it accepts the handler. */
+/* Answer of a handler to the metadata query, which XLA makes before accepting the handler. */
 typedef struct XLA_FFI_Metadata {
   size_t struct_size;
-  XLA_FFI_Api_Version api_version; /* out: version that the handler was built for */
-  uint32_t traits;                 /* out: XLA_FFI_Trait_... */
-  int64_t state_type_id;           /* out: 0 for handlers without state */
+  /* Out: version of XLA's interface that the handler was built for. */
+  XLA_FFI_Api_Version api_version;
+  uint32_t traits;       /* out: XLA_FFI_Trait_... */
+  int64_t state_type_id; /* out: 0, because the handler has no state */
 } XLA_FFI_Metadata;
 
 enum { XLA_FFI_Trait_CommandBufferCompatible = 1 };
@@ -74,7 +75,7 @@ typedef struct XLA_FFI_Scalar {
 
 typedef struct XLA_FFI_Array {
   XLA_FFI_DataType dtype;
-  size_t size; /* number of elements */
+  size_t size; /* number of elements in `data` */
   void* data;
 } XLA_FFI_Array;
 
@@ -93,7 +94,7 @@ typedef struct XLA_FFI_Args {
   XLA_FFI_Extension* extension_start;
   int64_t size;
   int32_t* types; /* length size */
-  void** values;  /* length size: XLA_FFI_Buffer */
+  void** values;  /* pointers to XLA_FFI_Buffer; length size */
 } XLA_FFI_Args;
 
 typedef struct XLA_FFI_Attrs {
@@ -101,8 +102,10 @@ typedef struct XLA_FFI_Attrs {
   XLA_FFI_Extension* extension_start;
   int64_t size;
   int32_t* types;           /* length size */
-  XLA_FFI_ByteSpan** names; /* length size, sorted by bytes */
-  void** values;            /* length size: XLA_FFI_Scalar, ..._ByteSpan, ..._Array by type */
+  XLA_FFI_ByteSpan** names; /* attribute names, sorted by their bytes; length size */
+  /* Pointers to XLA_FFI_Scalar, XLA_FFI_ByteSpan or XLA_FFI_Array, as given in `types`; length
+   * size. */
+  void** values;
 } XLA_FFI_Attrs;
 
 /* ---- Functions of XLA's API --------------------------------------------------------------- */
@@ -110,7 +113,7 @@ typedef struct XLA_FFI_Attrs {
 typedef struct XLA_FFI_Error_Create_Args {
   size_t struct_size;
   XLA_FFI_Extension* extension_start;
-  const char* message; /* XLA copies the text */
+  const char* message; /* message of the error; XLA copies it */
   int32_t code;        /* absl::StatusCode */
 } XLA_FFI_Error_Create_Args;
 
@@ -124,7 +127,7 @@ typedef struct XLA_FFI_Stream_Get_Args {
   size_t struct_size;
   XLA_FFI_Extension* extension_start;
   XLA_FFI_Context* ctx;
-  void* stream; /* out: stream handle of the platform, such as CUstream */
+  void* stream; /* out: stream handle of the platform, such as a CUstream */
 } XLA_FFI_Stream_Get_Args;
 
 typedef struct XLA_FFI_DeviceMemory_Allocate_Args {

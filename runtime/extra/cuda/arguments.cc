@@ -14,7 +14,8 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// Returns the tensor that a value is or points to; nullptr for other values and null pointers.
+// Returns the tensor that a value contains or points to; nullptr if the value is of another type or
+// a null pointer.
 const DLTensor* TensorOf(const TVMFFIAny& arg) {
   TVMFFIObject* object = arg.v_obj;
   switch (arg.type_index) {

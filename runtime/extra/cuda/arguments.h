@@ -13,7 +13,7 @@
 namespace tvm::ffi::extra::cuda {
 
 // Storage for one kernel argument.  An integer is stored with 64 bits.  A kernel with a narrower
-// parameter reads the first bytes, which are the low ones: every machine with CUDA is
+// parameter reads the first bytes.  They are the low bytes, because every machine with CUDA is
 // little-endian.
 union Slot {
   int64_t integer;
@@ -24,7 +24,8 @@ union Slot {
 
 class Arguments {
  public:
-  // Fails: TypeError and ValueError that name the function, the argument and the value.
+  // Converts the arguments of one call for a kernel with this signature.  Fails: TypeError and
+  // ValueError that name the function, the argument and the value.
   Arguments(const Signature& signature, const TVMFFIAny* args, int32_t num_args);
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
@@ -33,7 +34,7 @@ class Arguments {
   // device.
   int device_id() const { return device_id_; }
   const LaunchValues& launch() const { return launch_; }
-  // The address of each argument, as cuLaunchKernel takes them.
+  // The addresses of the converted arguments, in the form that cuLaunchKernel takes.
   void** addresses() { return addresses_; }
 
  private:
@@ -54,16 +55,17 @@ class Arguments {
   const Signature& signature_;
   LaunchValues launch_;
   int device_id_ = -1;
-  size_t device_argument_ = 0;  // index of the argument that determined device_id_
+  size_t device_argument_ = 0;  // index of the call argument that determined device_id_
   Slot* slots_;
   void** addresses_;
   Slot inline_slots_[kInline];
   void* inline_addresses_[kInline];
-  std::vector<Slot> heap_slots_;  // used by kernels with more than kInline parameters
+  // Replaces inline_slots_ for kernels with more than kInline parameters.
+  std::vector<Slot> heap_slots_;
   std::vector<void*> heap_addresses_;
 };
 
-// Returns text such as "cuda:1" or "cpu:0".
+// Returns the name of a device, such as "cuda:1" or "cpu:0".
 std::string DeviceText(DLDevice device);
 
 }  // namespace tvm::ffi::extra::cuda

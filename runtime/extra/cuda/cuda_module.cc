@@ -22,8 +22,8 @@ namespace tvm::ffi::extra {
 namespace cuda {
 namespace {
 
-// A CUDA module.  Its function indices number the kernels of the first image, then the launch
-// plans.
+// A CUDA module: kernels and launch plans.  A function index below the number of kernels in the
+// first image is the index of a kernel.  The larger indices belong to the launch plans.
 class CudaModuleObj final : public ModuleObj {
  public:
   CudaModuleObj(std::vector<SavedImage> images, std::vector<Signature> signatures,
@@ -99,7 +99,8 @@ class CudaModuleObj final : public ModuleObj {
       TVM_FFI_THROW(ValueError) << "CUDA module: duplicate function `" << name << "`";
     }
   }
-  // Returns the launch plan with a function index; nullptr if the index belongs to a kernel.
+  // Returns the launch plan to which a function index belongs; nullptr if the index belongs to a
+  // kernel.
   const SavedPlan* PlanOf(size_t index) const {
     return index < signatures_.size() ? nullptr : &plans_[index - signatures_.size()].saved();
   }
@@ -117,7 +118,7 @@ class KernelFunctionObj : public FunctionObj {
  public:
   KernelFunctionObj(ObjectPtr<CudaModuleObj> module, size_t index)
       : module_(std::move(module)), index_(index) {
-    safe_call = &Call;  // cpp_call stays null: Call has the C calling convention
+    safe_call = &Call;  // cpp_call stays null, because Call has the C calling convention
   }
 
  private:
@@ -217,7 +218,7 @@ SavedKernel ReadKernel(const Array<Any>& parts) {
                      ReadStrings(parts[3]),
                      {}};
   for (const auto& [name, value] : parts[4].cast<Map<String, int64_t>>()) {
-    // A negative value wraps to a value above the limit, which ReadSignature rejects.
+    // A negative value becomes an unsigned value above the limit, so ReadSignature rejects it.
     kernel.fixed.emplace_back(name, static_cast<uint64_t>(value));
   }
   return kernel;

@@ -10,7 +10,7 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// Returns the primary context of a device, retained until the process ends.
+// Returns the primary context of a device.  The context is retained until the process ends.
 Context PrimaryContext(const Driver& driver, int device_id) {
   static std::atomic<Context> contexts[ImageOnDevices::kMaxDevices] = {};
   std::atomic<Context>& slot = contexts[device_id];
@@ -25,7 +25,7 @@ Context PrimaryContext(const Driver& driver, int device_id) {
   status = driver.primary_context_retain(&retained, device);
   if (status != 0) driver.Throw("cuDevicePrimaryCtxRetain", status, location);
   if (slot.compare_exchange_strong(known, retained, std::memory_order_acq_rel)) return retained;
-  driver.primary_context_release(device);  // another thread has retained it already
+  driver.primary_context_release(device);  // another thread has already retained the context
   return known;
 }
 

@@ -27,7 +27,7 @@ ImageOnDevice::ImageOnDevice(const Driver& driver, int device_id, const std::str
 }
 
 void ImageOnDevice::Load(const std::string& image) {
-  char log[4096] = "";  // messages of the PTX compiler
+  char log[4096] = "";  // receives the messages of the driver's PTX compiler
   const int options[] = {kJitErrorLogBuffer, kJitErrorLogBufferSizeBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof(log))};
   ContextScope scope(driver_, context_);
@@ -42,8 +42,8 @@ void ImageOnDevice::Load(const std::string& image) {
   }
 }
 
-// Ignores driver errors, which a destructor cannot report.  A driver that is shutting down has
-// freed the image already.
+// Ignores driver errors, which a destructor cannot report.  If the driver is shutting down, it has
+// already freed the image.
 ImageOnDevice::~ImageOnDevice() {
   Context previous = nullptr;
   if (driver_.context_get_current(&previous) != 0) return;
@@ -60,11 +60,12 @@ std::string ImageOnDevice::Location(const std::string& symbol) const {
 }
 
 Kernel ImageOnDevice::FindFirst(size_t index, const std::string& symbol) {
-  RelaxedCaptureScope relaxed(driver_);  // the driver may load the kernel lazily here
+  // The driver may load the kernel in this scope, at its first use.
+  RelaxedCaptureScope relaxed(driver_);
   Kernel known = nullptr;
   Result status = driver_.module_get_function(&known, loaded_, symbol.c_str());
   if (status != 0) driver_.Throw("cuModuleGetFunction", status, Location(symbol));
-  // A concurrent call gets the same handle from the driver.
+  // No lock is needed, because a concurrent call gets the same handle from the driver.
   kernels_[index].handle.store(known, std::memory_order_release);
   return known;
 }
@@ -84,8 +85,9 @@ void ImageOnDevice::ReserveSharedMemory(size_t index, uint32_t bytes, const std:
   if (TVM_FFI_PREDICT_TRUE(bytes <= kernel.dynamic_shared_memory.load(std::memory_order_acquire))) {
     return;
   }
-  // Throw after the lock is released: the backtrace of the error may wait for the dynamic loader,
-  // which may run an initialiser that launches a kernel and takes this lock.
+  // Throw only after RaiseSharedMemory has released the lock.  The backtrace of the error may wait
+  // for the dynamic loader, which may run an initialiser that launches a kernel and takes this
+  // lock.
   Result status = RaiseSharedMemory(&kernel, bytes);
   if (status != 0) {
     driver_.Throw(
@@ -131,9 +133,10 @@ ImageOnDevice& ImageOnDevices::At(const Driver& driver, int device_id) {
   std::atomic<ImageOnDevice*>& device = devices_[device_id];
   ImageOnDevice* known = device.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  // Load the image without a lock: the driver, or the backtrace of an error, may wait for the
+  // Load the image without a lock.  The driver, or the backtrace of an error, may wait for the
   // dynamic loader, which may run an initialiser that launches a kernel.  If several threads load
-  // the image, one loaded copy is kept.
+  // the image concurrently, all use the copy that is stored first, and the other copies are
+  // unloaded.
   auto loaded = std::make_unique<ImageOnDevice>(driver, device_id, image_, num_kernels_);
   if (!device.compare_exchange_strong(known, loaded.get(), std::memory_order_acq_rel)) {
     return *known;

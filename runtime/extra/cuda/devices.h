@@ -21,35 +21,38 @@ namespace tvm::ffi::extra::cuda {
 // A kernel in an image that is loaded on one device.
 struct KernelOnDevice {
   std::atomic<Kernel> handle{nullptr};
-  std::atomic<uint32_t> dynamic_shared_memory{0};  // limit in bytes, as set in the driver
+  // Limit in bytes that is set in the driver for this kernel.
+  std::atomic<uint32_t> dynamic_shared_memory{0};
   std::atomic<bool> has_large_clusters{false};
 };
 
 // An image that is loaded on one device.
 class ImageOnDevice {
  public:
-  // Loads the image into the device's primary context.
+  // Loads the image `image` into the device's primary context.
   ImageOnDevice(const Driver& driver, int device_id, const std::string& image, size_t num_kernels);
   // Unloads the image, unless the driver is shutting down.
   ~ImageOnDevice();
 
   Context context() const { return context_; }
-  // Returns the driver's handle of the kernel `symbol`.  index: number of the kernel in the module.
-  // The context of the device must be current.
+  // Returns the driver's handle of the kernel with the name `symbol` in the image.  index: number
+  // of the kernel in the module.  The context of the device must be current.
   Kernel Find(size_t index, const std::string& symbol) {
     Kernel known = kernels_[index].handle.load(std::memory_order_acquire);
     return TVM_FFI_PREDICT_TRUE(known != nullptr) ? known : FindFirst(index, symbol);
   }
   // Raises the kernel's limit of dynamic shared memory to at least `bytes`.  Calls the driver only
-  // if the limit grows.
+  // if `bytes` exceeds the present limit.
   void ReserveSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
-  // Same as ReserveSharedMemory, but does nothing for up to 48 KiB, which the driver always allows,
-  // and fails with an error that names the device's limit if `bytes` exceeds it.
+  // Same as ReserveSharedMemory, but does nothing if `bytes` is at most 48 KiB, because the driver
+  // always allows this size.  Fails with an error that names the device's limit if `bytes` exceeds
+  // that limit.
   void GrantSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
     constexpr uint32_t kFree = 48 << 10;
     if (TVM_FFI_PREDICT_FALSE(bytes > kFree)) GrantLargeSharedMemory(index, bytes, symbol);
   }
-  // Allows clusters of more than 8 blocks, which not every device supports.
+  // Allows the kernel to use clusters of more than 8 blocks.  Not every device supports such
+  // clusters.
   void GrantCluster(size_t index, uint32_t blocks, const std::string& symbol);
 
  private:
@@ -64,11 +67,11 @@ class ImageOnDevice {
   Device device_ = 0;
   Context context_ = nullptr;
   LoadedImage loaded_ = nullptr;
-  std::mutex growth_mutex_;  // serialises raising the limit; no error is thrown under it
+  std::mutex growth_mutex_;  // held while a kernel's limit is raised; no error is thrown under it
   std::unique_ptr<KernelOnDevice[]> kernels_;
 };
 
-// A device image and its loaded copies, at most one per device.
+// A device image, and for each device the ImageOnDevice that is created when the image is loaded.
 class ImageOnDevices {
  public:
   static constexpr int kMaxDevices = 256;
@@ -78,7 +81,8 @@ class ImageOnDevices {
   ~ImageOnDevices();
 
   const std::string& image() const { return image_; }
-  // Returns the copy that is loaded on a device; loads it at the first call.
+  // Returns the image as it is loaded on the device with the id `device_id`.  The first call for a
+  // device loads the image.
   ImageOnDevice& At(const Driver& driver, int device_id);
 
  private:

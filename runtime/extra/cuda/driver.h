@@ -13,7 +13,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-using Result = int;  // 0 is success
+using Result = int;  // status code of a driver function; 0 is success
 using Device = int;
 using Context = struct ContextTag*;
 using LoadedImage = struct LoadedImageTag*;  // CUmodule
@@ -36,7 +36,7 @@ struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// Layout of the driver's CUlaunchAttribute.
+// Launch attribute with the same layout as CUlaunchAttribute of the driver.
 struct LaunchAttribute {
   unsigned id;
   unsigned padding;
@@ -58,7 +58,8 @@ struct LaunchConfig {
   unsigned num_attributes;
 };
 
-// Driver functions; an OPTIONAL one is null if the driver is older than the function.
+// The functions of the CUDA driver API that this runtime calls.  A function marked OPTIONAL is null
+// if the driver is too old to have it.
 #define TVM_FFI_CUDA_DRIVER_FUNCTIONS(REQUIRED, OPTIONAL)                                          \
   REQUIRED(init, "cuInit", (unsigned flags))                                                       \
   REQUIRED(get_error_name, "cuGetErrorName", (Result status, const char** name))                   \
@@ -93,7 +94,8 @@ struct Driver {
   TVM_FFI_CUDA_DRIVER_FUNCTIONS(TVM_FFI_CUDA_DECLARE_, TVM_FFI_CUDA_DECLARE_)
 #undef TVM_FFI_CUDA_DECLARE_
 
-  // Returns the driver, which the first call opens and initialises.  It is never closed.
+  // Returns the driver library.  The first call opens and initialises the library, which is never
+  // closed.
   //
   // Fails: RuntimeError that names the missing library or function; the next call tries again.
   // Threads: any; costs one atomic load after the first call.
@@ -104,8 +106,8 @@ struct Driver {
                           const std::string& log = std::string()) const;
 };
 
-// Makes a CUDA context current for a scope and restores the previous context at its end.  Restore()
-// restores the previous context before the end of the scope, and throws if that fails.
+// Makes a CUDA context current for a scope and restores the previous context at the end of the
+// scope.  Restore() restores the previous context earlier, and throws if that fails.
 class ContextScope {
  public:
   ContextScope(const Driver& driver, Context context) : driver_(driver) {
@@ -113,8 +115,8 @@ class ContextScope {
     if (TVM_FFI_PREDICT_FALSE(status != 0)) driver_.Throw("cuCtxGetCurrent", status, "");
     if (previous_ != context) Change(context);
   }
-  // Ignores errors: the destructor may run during stack unwinding, when a second exception would
-  // end the process.
+  // Ignores errors, because the destructor may run during stack unwinding, when a second exception
+  // would end the process.
   ~ContextScope() {
     if (is_changed_) driver_.context_set_current(previous_);
   }
@@ -142,8 +144,8 @@ class ContextScope {
   bool is_changed_ = false;
 };
 
-// Sets the thread's stream capture mode to relaxed.  In other modes the driver refuses to load and
-// unload images while any stream is captured into a graph.
+// Sets the thread's stream capture mode to relaxed for a scope.  In the other modes, the driver
+// refuses to load and unload images while any stream is captured into a graph.
 class RelaxedCaptureScope {
  public:
   explicit RelaxedCaptureScope(const Driver& driver) : driver_(driver) { Exchange(); }

@@ -20,7 +20,8 @@ namespace {
        " bytes");
 }
 
-// Returns true if `count` entries of `size` bytes at `offset` are inside the image.
+// Returns true if `count` table entries of `size` bytes each, from `offset` on, are inside the
+// image.
 bool Contains(std::string_view bytes, uint64_t offset, uint64_t count, uint64_t size) {
   if (count == 0) return true;
   return offset <= bytes.size() && size != 0 && count <= (bytes.size() - offset) / size;
@@ -42,7 +43,8 @@ void CheckCubin(std::string_view bytes) {
          " bytes, expected at least " + std::to_string(kSection));
   for (uint64_t i = 0; i < num_sections; ++i) {
     size_t section = static_cast<size_t>(sections + i * section_size);
-    bool has_bytes = LittleEndian(bytes, section + 4, 4) != 8;  // 8 is SHT_NOBITS
+    // 8 is SHT_NOBITS: the section has no bytes in the file.
+    bool has_bytes = LittleEndian(bytes, section + 4, 4) != 8;
     uint64_t offset = LittleEndian(bytes, section + 24, 8),
              size = LittleEndian(bytes, section + 32, 8);
     if (has_bytes && !Contains(bytes, offset, size, 1)) FailTruncated("cubin", bytes);
@@ -58,7 +60,7 @@ void CheckFatbin(std::string_view bytes) {
   if (header > bytes.size() || contents > bytes.size() - header) FailTruncated("fatbin", bytes);
 }
 
-// Rejects PTX with a NUL byte inside the text, at which the driver would stop reading.
+// Rejects PTX with a NUL byte inside the text, because the driver would stop reading at the NUL.
 void CheckPtx(std::string_view bytes) {
   while (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
   if (bytes.find('\0') != std::string_view::npos) Fail("the PTX contains a NUL byte");
@@ -70,8 +72,8 @@ std::optional<ImageFormat> FormatOf(std::string_view bytes) {
       "ELF")
     return ImageFormat::kCubin;
   if (bytes.substr(0, 4) == "\x50\xed\x55\xba") return ImageFormat::kFatbin;
-  // PTX is text with a `.version` directive, which comments may precede; the other formats are
-  // binary.
+  // PTX is text that contains a `.version` directive, possibly after comments.  The other image
+  // formats are binary.
   if (bytes.find(".version") != std::string_view::npos) return ImageFormat::kPtx;
   return std::nullopt;
 }

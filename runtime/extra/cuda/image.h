@@ -15,7 +15,7 @@ namespace tvm::ffi::extra::cuda {
 // ORDER image-formats; the numbers are part of the saved byte format.
 enum class ImageFormat : uint32_t { kPtx = 1, kCubin = 2, kFatbin = 3 };
 
-// Returns "ptx", "cubin" or "fatbin".
+// Returns the name of an image format: "ptx", "cubin" or "fatbin".
 const char* NameOf(ImageFormat format);
 
 // Detects the format of an image and checks that it is complete.  format: the expected format, or

@@ -28,8 +28,8 @@ std::string Show(const Dim3& extents) {
                    std::to_string(config.shared_memory_bytes) + " bytes of dynamic shared memory");
 }
 
-// Launches a kernel with clusters or launch attributes.  This is a separate function, because
-// initialising the attributes would slow down every launch.
+// Launches a kernel with clusters or launch attributes.  Separate from the function for simple
+// launches, because initialising the attributes would slow down every launch.
 TVM_FFI_NO_INLINE void LaunchWithAttributes(const Driver& driver, Kernel kernel,
                                             const std::string& symbol, int device_id,
                                             const KernelLaunch& launch, Stream stream) {

@@ -15,7 +15,7 @@ struct KernelLaunch {
   bool has_cluster = false;
   bool is_cooperative = false;
   bool is_programmatic = false;
-  void** arguments = nullptr;  // addresses of the kernel arguments
+  void** arguments = nullptr;  // address of each kernel argument
 };
 
 // Launches a kernel on the current stream of the device.  The context of the device must be

@@ -13,15 +13,16 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// Returns the type index of a value; for a moved argument, the type index of the object.
+// Returns the type index of a value.  For an argument that is passed as a moved object reference,
+// this is the type index of the object.
 int32_t TypeIndexOf(const TVMFFIAny& arg) {
   if (arg.type_index != kTVMFFIObjectRValueRef) return arg.type_index;
   TVMFFIObject* object = *static_cast<TVMFFIObject**>(arg.v_ptr);
   return object == nullptr ? static_cast<int32_t>(kTVMFFINone) : object->type_index;
 }
 
-// Returns the Python name of a type for messages; nullptr for types that are named by their type
-// key. ORDER words-of-types, see signature/_values.py.
+// Returns the Python name of a type for messages, such as "int"; nullptr for a type whose type key
+// serves as its name.  ORDER words-of-types, see signature/_values.py.
 const char* TypeNameOf(int32_t type_index) {
   switch (type_index) {
     case kTVMFFIOpaquePtr:
@@ -70,8 +71,8 @@ std::string TypeNameOf(const TVMFFIAny& arg) {
   return std::string(info->type_key.data, info->type_key.size);
 }
 
-// Returns the index of a dtype in a dtype set of a launch program, or the size of the set if the
-// dtype is not in the set.
+// Returns the index of a dtype in a dtype set (the accepted dtypes of a tensor) of a launch
+// program.  Returns the size of the set if the dtype is not in the set.
 size_t IndexInSet(const std::vector<DLDataType>& set, DLDataType dtype) {
   size_t index = 0;
   while (index < set.size() && !IsSame(set[index], dtype)) ++index;
@@ -91,9 +92,11 @@ std::string DtypeText(DLDataType dtype) {
   return "an unnamed dtype";
 }
 
-// Stores left / right, rounded up if `is_up`, else down as in Python.  Returns false on overflow.
+// Stores the quotient left / right in *out, rounded up if `is_up` is true, else rounded down as in
+// Python.  Returns false on overflow.
 inline bool FloorDivide(int64_t left, int64_t right, bool is_up, int64_t* out) {
-  if (((left | right) >> 32) == 0) {  // the usual case: 32-bit division is much faster
+  // Both operands fit in 32 bits, which is usual; 32-bit division is much faster.
+  if (((left | right) >> 32) == 0) {
     auto dividend = static_cast<uint32_t>(left), divisor = static_cast<uint32_t>(right);
     *out = dividend / divisor + (is_up && dividend % divisor != 0 ? 1u : 0u);
     return true;
@@ -129,7 +132,8 @@ void LaunchCall::Fail(uint32_t failure, const MessageValues& values) const {
   while (!text.empty()) {
     size_t taken = 1;
     std::string_view output = text.substr(0, 1);
-    if (text.substr(0, 2) == "{{" || text.substr(0, 2) == "}}") taken = 2;  // an escaped brace
+    // "{{" and "}}" are escaped braces.
+    if (text.substr(0, 2) == "{{" || text.substr(0, 2) == "}}") taken = 2;
     for (const auto& [placeholder, value] : placeholders) {
       bool is_next = taken == 1 && text.substr(0, placeholder.size()) == placeholder;
       if (is_next) taken = placeholder.size(), output = *value;
@@ -256,9 +260,9 @@ int64_t LaunchCall::ReadPointer(const int64_t* operands) const {
 
 // ---- Checking of tensors ------------------------------------------------------------------------
 
-// Converts a negative axis, which counts from the last axis, to an index.  Launch programs of
-// tvm_ffi.codegen check the number of dimensions before they use an axis.  Programs from other
-// sources may not, so the axis is checked here.
+// Converts an axis to an index from 0 on.  A negative axis counts from the last axis.  Throws if
+// the tensor has no such axis: launch programs of tvm_ffi.codegen check the number of dimensions
+// before they use an axis, but launch programs from other sources may not.
 int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
   if (axis < 0) axis += tensor.ndim;
   if (axis < 0 || axis >= tensor.ndim) {
@@ -271,7 +275,9 @@ int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
 
 void LaunchCall::CheckDtypeVariable(const DLTensor& tensor, const int64_t* operands) {
   const std::vector<DLDataType>& set = program_.dtype_sets[operands[1]];
-  int64_t& known = state_.registers[operands[0]];  // 0: not bound, else 1 + index of the dtype
+  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 if no earlier tensor has set
+  // it.
+  int64_t& known = state_.registers[operands[0]];
   size_t index = IndexInSet(set, tensor.dtype);
   if (index == set.size()) FailDtype(operands[2], tensor.dtype, "");
   int64_t got = static_cast<int64_t>(index) + 1;
@@ -297,8 +303,8 @@ void LaunchCall::CheckAlignment(const DLTensor& tensor, const int64_t* operands)
   FailNumber(operands[1], static_cast<int64_t>(got));
 }
 
-// Binds a name of the signature, such as the extent `n`, to its first value; later values must be
-// equal to the first.
+// Compares a value with the value of a name of the signature, such as the extent `n`.  The first
+// value that is found becomes the value of the name; each later value must be equal to it.
 void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
   int64_t &value = state_.registers[operands[0]], &is_known = state_.registers[operands[1]];
   if (is_known == 0) {
@@ -311,8 +317,8 @@ void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
 
 // ---- Interpreter loop ---------------------------------------------------------------------------
 
-// Executes instructions up to kEnd.  Tensor checks are skipped for arguments that are None, whose
-// tensor is nullptr.
+// Executes instructions up to kEnd.  For an argument that is None, the tensor slot is nullptr and
+// the tensor checks are skipped.
 void LaunchCall::Run(size_t start) {
   const int64_t* code = program_.code.data();
   const int64_t* at = code + start;

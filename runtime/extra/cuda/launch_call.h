@@ -21,7 +21,8 @@ class LaunchCall {
  public:
   // Checks the arguments, which are borrowed for the lifetime of this object.
   //
-  // Fails: with an error of the launch program, whose message has its placeholders filled in.
+  // Fails: with the error that the launch program contains for the failed check.  The placeholders
+  // in its message are replaced by the values of the call.
   LaunchCall(const LaunchProgram& program, const TVMFFIAny* args, int32_t num_args)
       : program_(program), scratch_(program.num_words) {
     state_.args = args;
@@ -56,15 +57,15 @@ class LaunchCall {
   Slot* slots() const { return slots_; }
   void** addresses() const { return addresses_; }
 
-  // Values for the placeholders of an error message; each message uses only some of them.
+  // Values for the placeholders of an error message.  Each message uses only some of the values.
   struct MessageValues {
     std::string got, expected, axis, device, gpu, architecture;
   };
   [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const MessageValues& values) const;
 
  private:
-  // Uninitialised 64-bit words for the registers and tensors of a call: inline for most launch
-  // programs, on the heap for large ones.
+  // Uninitialised 64-bit words for the registers and tensors of a call.  They are inline for most
+  // launch programs, and on the heap for large launch programs.
   class Scratch {
    public:
     explicit Scratch(size_t num_words) {
@@ -82,8 +83,8 @@ class LaunchCall {
     Slot inline_[kInline];
   };
 
-  // Clears registers and tensors in blocks of constant size, which compile to fewer instructions
-  // than a memcpy of unknown size.
+  // Clears registers and tensors in blocks of constant size, because such copies compile to fewer
+  // instructions than a memcpy of unknown size.
   void Reset() {
     constexpr size_t kBlock = LaunchProgram::kBlock;
     const int64_t* initial = program_.initial.data();
@@ -94,8 +95,8 @@ class LaunchCall {
       std::fill_n(state_.tensors + i, kBlock, nullptr);
     }
   }
-  // Runs the launch program from its first instruction after a quick check failed.  The program
-  // raises the error, or accepts a rare valid argument that the quick check rejects.
+  // Runs the launch program from its first instruction after a quick check failed.  The launch
+  // program either raises the error, or accepts a rare valid argument that the quick check rejects.
   TVM_FFI_COLD_CODE void RunFromStart() {
     Reset();
     Run(0);

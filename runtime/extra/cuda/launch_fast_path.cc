@@ -8,10 +8,10 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// An instruction of a launch program.
+// An instruction of a launch program: an operation and its operands.
 struct Instruction {
   Operation operation;
-  const char* kinds;  // one letter per operand, see launch_program.h
+  const char* kinds;  // one letter for the kind of each operand, see launch_program.h
   const int64_t* operands;
 
   Instruction(const std::vector<int64_t>& code, size_t at)
@@ -81,10 +81,11 @@ class ConstantHoister {
 
   LaunchProgram& program_;
   std::vector<int64_t> code_;
-  std::vector<size_t> new_offsets_;  // of instructions, indexed by their old offsets
-  std::vector<size_t> jumps_;        // offsets of jump operands in the new code
-  std::vector<bool> is_used_;        // true if an earlier instruction uses the register
-  size_t furthest_jump_ = 0;         // the largest jump target so far
+  // The new offset of each instruction, indexed by its old offset.
+  std::vector<size_t> new_offsets_;
+  std::vector<size_t> jumps_;  // offsets of jump-target operands in the new code
+  std::vector<bool> is_used_;  // per register: true if an earlier instruction uses the register
+  size_t furthest_jump_ = 0;   // the largest target of the jumps read so far
 };
 
 // ---- Derivation of quick checks -----------------------------------------------------------------
@@ -113,11 +114,11 @@ class QuickChecksBuilder {
 
   const LaunchProgram& program_;
   QuickChecks& quick_;
-  std::vector<uint32_t> tensors_;  // index of the check of each tensor, or kNone
+  std::vector<uint32_t> tensors_;  // per tensor: index of its check in quick_.tensors, or kNone
 };
 
-// Adds quick checks for the next instructions.  Returns the length of these instructions in words,
-// or 0 if they have no quick check.
+// Adds quick checks for the instructions at quick_.end.  Returns the number of words of the
+// instructions that the quick checks replace; 0 if the next instruction has no quick check.
 size_t QuickChecksBuilder::AddNext() {
   Instruction next(program_.code, quick_.end);
   switch (next.operation) {
@@ -140,8 +141,8 @@ size_t QuickChecksBuilder::AddNext() {
   }
 }
 
-// Adds the check of an optional argument: the jumps that skip the argument, and the instructions up
-// to the target of the jumps.
+// Adds the check of an optional argument.  Its instructions are the jumps that skip the argument,
+// and the instructions up to the target of these jumps.
 size_t QuickChecksBuilder::AddOptional(size_t at) {
   const size_t begin = at;
   const int64_t argument = Instruction(program_.code, at).operands[0];
@@ -200,7 +201,8 @@ void QuickChecksBuilder::Remove(const Instruction& read) {
   quick_.tensors.pop_back();
 }
 
-// Adds a condition to the number check that was added last.
+// Adds a condition to the last element of quick_.numbers.  Returns false if the instruction cannot
+// be added to that check.
 bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_guarded) {
   if (quick_.numbers.empty()) return false;
   NumberCheck& check = quick_.numbers.back();
@@ -212,8 +214,8 @@ bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_gua
     check.known_register = instruction.index(2);
     return true;
   }
-  // Quick checks skip omitted arguments, so they cannot express an unguarded check, which also
-  // applies to the default.
+  // Quick checks skip omitted arguments.  An unguarded check also applies to the default value of
+  // an omitted argument, so a quick check cannot express it.
   bool is_optional = check.omission.may_be_missing || check.omission.may_be_none;
   if ((is_optional && !is_guarded) || check.is_truth) return false;
   if (instruction.operation == Operation::kTruth) {
@@ -225,7 +227,8 @@ bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_gua
   return true;
 }
 
-// Adds a condition to the check of a tensor that was added before; each kind of condition once.
+// Adds a condition to the existing quick check of a tensor.  Returns false if the check does not
+// exist or already has a condition of this kind.
 bool QuickChecksBuilder::AddToTensor(const Instruction& instruction) {
   if (tensors_[instruction.index(0)] == kNone) return false;
   TensorCheck& check = quick_.tensors[tensors_[instruction.index(0)]];
@@ -263,7 +266,8 @@ bool QuickChecksBuilder::AddToTensor(const Instruction& instruction) {
 bool QuickChecksBuilder::AddDtypes(const Instruction& instruction, TensorCheck* check) const {
   bool is_variable = instruction.operation == Operation::kDtypeVariable;
   if (check->dtypes != nullptr) return false;
-  // Borrow the dtype set from the launch program: the checks of many tensors may share a large set.
+  // Borrow the dtype set from the launch program instead of copying it, because the checks of many
+  // tensors may share a large set.
   const std::vector<DLDataType>& set = program_.dtype_sets[instruction.index(is_variable ? 2 : 1)];
   check->dtypes = set.data();
   check->num_dtypes = set.size();

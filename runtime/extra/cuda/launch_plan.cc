@@ -16,7 +16,7 @@ namespace tvm::ffi::extra::cuda {
 // ---- Results and workspaces of one call ---------------------------------------------------------
 
 // Memory that a call allocates: result tensors and workspaces.  The destructor frees the
-// workspaces, and the results if the call failed.
+// workspaces.  If the call failed, the destructor also frees the result tensors.
 class LaunchPlan::Memory {
  public:
   Memory(const LaunchProgram& program, const LaunchVariant& variant, int device_id,
@@ -119,7 +119,9 @@ TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const Lau
 
 // ---- Launch plan --------------------------------------------------------------------------------
 
-constexpr int kNumCachedDevices = 16;  // for larger device ids, each call chooses an image
+// Number of devices for which the chosen image is cached.  A call on a device with this id or a
+// larger id chooses the image again.
+constexpr int kNumCachedDevices = 16;
 
 LaunchPlan::LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel)
     : saved_(std::move(saved)), program_(ReadLaunchProgram(saved_.program, num_images)) {
@@ -205,7 +207,7 @@ size_t LaunchPlan::KernelOf(const LaunchVariant& variant, const LaunchCall& call
   return static_cast<size_t>(index);
 }
 
-// Returns the chosen image, loaded on the device; loads it if necessary.
+// Returns the chosen image as it is loaded on the device.  Loads the image if necessary.
 ImageOnDevice& LaunchPlan::Load(const Driver& driver, int device_id, const Choice& choice) const {
   ImageOnDevice& loaded = choice.image->on_devices.At(driver, device_id);
   if (std::atomic<ImageOnDevice*>* cached = CachedImage(choice.variant, device_id)) {

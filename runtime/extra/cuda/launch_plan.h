@@ -19,7 +19,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// A device image of a CUDA module, its architecture, and its loaded copies.
+// A device image of a CUDA module, the GPU architecture of its code, and its state on each device.
 struct ModuleImage {
   ModuleImage(ImageFormat format, std::string architecture, std::string content, size_t num_kernels)
       : format(format),
@@ -28,24 +28,26 @@ struct ModuleImage {
         on_devices(std::move(content), num_kernels) {}
 
   ImageFormat format;
-  std::string architecture_text;  // such as "sm_90a", as in the saved module
+  std::string architecture_text;  // GPU architecture in the saved module, such as "sm_90a"
   Architecture architecture;
   ImageOnDevices on_devices;
 };
 
 using ModuleImages = std::vector<std::unique_ptr<ModuleImage>>;
 
-// A launch plan in the form that saved modules contain.
+// A launch plan (a function that checks arguments and launches a kernel), as a saved module stores
+// it.
 struct SavedPlan {
   std::string name;
   std::string documentation;
   std::string metadata;
-  std::string program;  // bytes of a launch program
+  std::string program;  // launch program of the plan as bytes
 };
 
 class LaunchPlan {
  public:
-  // first_kernel: index of the plan's first kernel among all kernels of the module.
+  // Reads the launch program of the saved plan.  first_kernel: index of the plan's first kernel
+  // among all kernels of the module.
   //
   // Fails: ValueError for a corrupt launch program.
   LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel);
@@ -56,11 +58,13 @@ class LaunchPlan {
            TVMFFIAny* result) const;
 
  private:
-  // The launch variant and the device image that a call uses.
+  // The launch variant (one kernel with its images and condition) and the device image that a call
+  // uses.
   struct Choice {
     size_t variant;
-    ModuleImage* image;        // nullptr if `on_device` is set
-    ImageOnDevice* on_device;  // nullptr before the variant's first launch on the device
+    ModuleImage* image;  // the image to load; nullptr if `on_device` is set
+    // The loaded image; nullptr before the first launch of the variant on the device.
+    ImageOnDevice* on_device;
   };
   class Memory;
 
@@ -76,11 +80,12 @@ class LaunchPlan {
 
   SavedPlan saved_;
   LaunchProgram program_;
-  std::vector<size_t> first_kernels_;  // index of the first kernel of each launch variant
+  // Per launch variant: index of its first kernel among all kernels of the module.
+  std::vector<size_t> first_kernels_;
   size_t num_kernels_ = 0;
-  bool needs_memory_ = false;    // the plan has results, or a variant has workspaces
-  bool has_conditions_ = false;  // a launch variant has a condition
-  // The images that earlier calls chose, by launch variant and device.
+  bool needs_memory_ = false;    // true if the plan has results, or a launch variant has workspaces
+  bool has_conditions_ = false;  // true if a launch variant has a condition
+  // The loaded images that earlier calls chose, indexed by launch variant and device.
   std::unique_ptr<std::atomic<ImageOnDevice*>[]> cached_images_;
 };
 

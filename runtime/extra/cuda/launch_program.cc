@@ -24,7 +24,8 @@ constexpr const char* kOperands[] = {
 };
 constexpr size_t kNumOperations = sizeof(kOperands) / sizeof(kOperands[0]);
 
-// Reads and validates a launch program.  Each error names the byte offset of the invalid field.
+// Reads and validates a launch program.  Each error message contains the byte offset of the invalid
+// field.
 class Reader {
  public:
   Reader(std::string_view bytes, size_t num_images) : bytes_(bytes), num_images_(num_images) {}
@@ -42,8 +43,8 @@ class Reader {
     Fail(bytes_.position(), std::string(field) + " truncated");
   }
   uint32_t Word(const char* field) { return static_cast<uint32_t>(Number(4, field)); }
-  // Reads the number of elements that follow, each of at least `min_bytes`.  Fails if the remaining
-  // bytes are too few, before memory for the elements is allocated.
+  // Reads the number of the elements that follow.  Each element has at least `min_bytes` bytes.
+  // Fails before memory for the elements is allocated if fewer bytes remain.
   size_t Count(size_t min_bytes, const char* elements) {
     size_t position = bytes_.position();
     uint64_t count = Number(8, elements);
@@ -94,9 +95,11 @@ class Reader {
   ByteReader bytes_;
   size_t num_images_;
   LaunchProgram program_;
-  std::vector<std::pair<size_t, uint32_t>> starts_;  // byte offset and value of each code address
-  size_t code_position_ = 0;                         // byte offset of the first word of the code
-  std::vector<bool> begins_instruction_;             // one element per word of the code
+  // Per code address in the launch program: the byte offset of the field and the address.
+  std::vector<std::pair<size_t, uint32_t>> starts_;
+  size_t code_position_ = 0;  // byte offset of the first word of the code in the launch program
+  // Per word of the code: true if an instruction begins there.
+  std::vector<bool> begins_instruction_;
 };
 
 LaunchProgram Reader::Read() {
@@ -130,7 +133,8 @@ void Reader::ReadSizes() {
   }
   program_.num_arguments = ReadSize(kMaxTensors, "number of arguments");
   program_.num_results = ReadSize(kMaxTensors, "number of results");
-  // A launch program names each of its registers, so its length bounds the number of registers.
+  // Each register is named somewhere in the launch program, so the length of the launch program
+  // bounds the number of registers.
   size_t max_registers = std::min<size_t>(kMaxRegisters, bytes_.size() / sizeof(uint32_t));
   program_.num_registers = ReadSize(max_registers, "number of registers");
 }
@@ -191,7 +195,8 @@ std::string Reader::ReadKernelName() {
   return name;
 }
 
-// Reads a code address.  The code follows later, so CheckCode checks the address.
+// Reads a code address.  The code is after this field in the launch program, so CheckCode checks
+// the address later.
 uint32_t Reader::ReadStart(bool may_be_none) {
   size_t position = bytes_.position();
   uint32_t start = Word("code address");
@@ -228,7 +233,7 @@ void Reader::ReadCode() {
 void Reader::CheckCode() {
   const std::vector<int64_t>& code = program_.code;
   begins_instruction_.assign(code.size() + 1, false);
-  std::vector<size_t> jumps;  // offsets of the operands that are jump targets
+  std::vector<size_t> jumps;  // offsets in `code` of the operands that are jump targets
   size_t at = 0;
   while (at < code.size()) {
     begins_instruction_[at] = true;

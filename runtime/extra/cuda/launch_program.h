@@ -102,7 +102,7 @@ enum class Operation : int64_t {
 #undef TVM_FFI_LAUNCH_OPERATION_
 };
 
-// Returns one letter per operand.
+// Returns a string with one letter for the kind of each operand, such as "VJ".
 const char* OperandsOf(Operation operation);
 
 constexpr uint32_t kNone = 0xffffffff;
@@ -110,36 +110,38 @@ constexpr uint32_t kNone = 0xffffffff;
 // An error that a launch program can raise.
 struct LaunchFailure {
   uint32_t kind;        // 0 TypeError, 1 ValueError, 2 RuntimeError
-  std::string message;  // with placeholders such as {got}
+  std::string message;  // message with placeholders such as {got}
 };
 
 // A result tensor that a launch plan allocates and returns.
 struct LaunchResult {
   std::vector<uint32_t> extent_registers;
-  uint32_t dtype_set;       // index in LaunchProgram::dtype_sets
-  uint32_t dtype_register;  // holds the dtype's index in the set; kNone for a set of one dtype
+  uint32_t dtype_set;  // index in LaunchProgram::dtype_sets
+  // Register with the index of the dtype in the set; kNone if the set has one dtype.
+  uint32_t dtype_register;
 };
 
 // ORDER launch-argument-kinds.
 enum class LaunchArgumentKind : uint32_t { kRegister, kFloat32, kTensor, kWorkspace };
 
-// An argument of a kernel, and the slot of the interpreter that has its value.
+// An argument of a kernel: the tensor slot or register of the interpreter that has its value.
 struct LaunchArgument {
   LaunchArgumentKind kind;
-  uint32_t index;  // index of a tensor for kTensor, else of a register
+  uint32_t index;  // index of a tensor slot if `kind` is kTensor, else of a register
 };
 
-// A launch variant: one kernel of a launch plan, which may be compiled for several dtypes, and the
-// condition that selects the variant.
+// A launch variant of a launch plan: a kernel, its device images, and the condition that selects
+// the variant.  The kernel may be compiled for several dtypes.
 struct LaunchVariant {
-  std::vector<uint32_t> images;      // indices of the images that contain the kernels; not empty
-  std::vector<std::string> kernels;  // symbols; several if the dtypes of tensors select one
-  uint32_t kernel_register;          // register with the index of the kernel; kNone for one kernel
-  uint32_t condition;                // code address of the condition; kNone if there is none
-  uint32_t condition_result;         // register with the result; 0 is false
-  uint32_t fields_start;             // code address of the computation of the launch fields
+  std::vector<uint32_t> images;  // indices of the device images that contain the kernels; not empty
+  // Names of the kernels in the image; several if the dtypes of the tensors select the kernel.
+  std::vector<std::string> kernels;
+  uint32_t kernel_register;  // register with the index in `kernels`; kNone if there is one kernel
+  uint32_t condition;        // code address of the condition; kNone if the variant has no condition
+  uint32_t condition_result;  // register with the result of the condition; 0 is false
+  uint32_t fields_start;      // code address of the instructions that compute the launch fields
   std::array<uint32_t, kNumLaunchFields> field_registers;
-  uint32_t flags;  // 1 cluster, 2 cooperative, 4 programmatic
+  uint32_t flags;  // sum of flags: 1 cluster, 2 cooperative, 4 programmatic
   std::vector<LaunchArgument> arguments;
 };
 
@@ -152,21 +154,26 @@ struct LaunchProgram {
   uint32_t num_arguments, num_results, num_registers;
   std::vector<LaunchFailure> failures;
   std::vector<std::vector<DLDataType>> dtype_sets;  // no set is empty
-  // The error messages of the call itself, as indices in `failures`:
-  std::vector<uint32_t> missing_failures;       // indexed by the number of arguments passed
-  uint32_t too_many_singular, too_many_plural;  // for one argument passed, for several
-  uint32_t no_variant_failure;                  // if no condition holds; kNone: no_image_failure
+  // Error messages that do not concern one argument, as indices in `failures`:
+  std::vector<uint32_t> missing_failures;  // too few; indexed by the number of arguments passed
+  // For too many arguments: the message if one was passed, the message if several were passed.
+  uint32_t too_many_singular, too_many_plural;
+  // If no variant's condition holds; kNone if no_image_failure is used instead.
+  uint32_t no_variant_failure;
   uint32_t no_image_failure;
-  uint32_t first_tensor;  // the launch uses this argument's device; kNone: the current device
+  // Index of the tensor argument on whose device the kernel runs; kNone for the current device.
+  uint32_t first_tensor;
   std::vector<LaunchResult> results;
-  std::vector<LaunchVariant> variants;  // at least one
+  std::vector<LaunchVariant> variants;  // at least one variant
   std::vector<int64_t> code;
-  // Derived by BuildFastPath:
-  static constexpr size_t kBlock = 4;  // registers and tensors are cleared in blocks
-  std::vector<int64_t> initial;        // initial register values, padded to whole blocks
+  // The fields below are derived by BuildFastPath:
+  static constexpr size_t kBlock = 4;  // number of registers or tensor slots cleared together
+  std::vector<int64_t> initial;        // initial register values, padded to a multiple of kBlock
   QuickChecks quick;
-  size_t max_kernel_arguments = 0;  // maximum over all launch variants
-  size_t num_words = 0;  // scratch words per call: registers, tensors, argument slots and addresses
+  size_t max_kernel_arguments = 0;  // the largest number of kernel arguments of a launch variant
+  // Number of 64-bit scratch words per call: registers, tensor slots, kernel arguments, and
+  // addresses of the kernel arguments.
+  size_t num_words = 0;
 
   uint32_t NumTensors() const { return num_arguments + num_results; }
 };

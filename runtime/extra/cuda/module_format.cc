@@ -11,7 +11,8 @@ namespace tvm::ffi::extra::cuda {
 namespace {
 
 constexpr std::string_view kMagic = "TVMFFICU";
-constexpr uint32_t kOneImage = 1, kPlans = 2;  // versions of the saved format
+// Versions of the saved format: with one image only; with launch plans or several images.
+constexpr uint32_t kOneImage = 1, kPlans = 2;
 
 class Writer {
  public:
@@ -41,8 +42,8 @@ class Reader {
     if (std::optional<uint64_t> value = bytes_.TakeNumber(width)) return *value;
     Fail(position(), std::string(field) + " truncated");
   }
-  // Reads the number of elements that follow, each of at least `min_bytes`.  Fails if the remaining
-  // bytes are too few, before memory for the elements is allocated.
+  // Reads the number of the elements that follow.  Each element has at least `min_bytes` bytes.
+  // Fails before memory for the elements is allocated if fewer bytes remain.
   size_t Count(size_t min_bytes, const char* elements) {
     size_t begin = position();
     uint64_t count = Number(8, elements);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quick checks: the first checks of a launch program as tables, whose result is pass or fail.
+// Quick checks: tables that represent the first checks of a launch program (the bytecode that
+// checks the arguments of a call).  The result of a quick check is pass or fail.
 //
 // A quick check also fails for some rare valid arguments.  After a failure, the launch program runs
 // from its first instruction and either accepts the arguments or raises the error.
@@ -16,7 +17,8 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// The arguments of a call, and the tensor slots and registers of the launch program's interpreter.
+// State of a call: its arguments, and the tensor slots and registers of the launch program's
+// interpreter.
 struct CallState {
   const TVMFFIAny* args;
   int32_t num_args;
@@ -24,7 +26,7 @@ struct CallState {
   int64_t* registers;
 };
 
-// How an optional argument may be omitted: not passed at all, or passed as None.
+// How a call may omit an optional argument: by not passing it, or by passing None.
 struct Omission {
   bool may_be_missing = false, may_be_none = false;
 
@@ -35,28 +37,33 @@ struct Omission {
 };
 
 struct TensorCheck {
-  // Checks the extent of an axis against a constant or a register, or stores it in the register if
-  // that has no value yet.
+  // Checks the extent of an axis against a constant or against the value of a register.  If the
+  // register has no value yet, the extent is stored in it instead.
   struct Extent {
     int32_t axis;
-    bool is_constant;         // compare with `constant`, else with `value_register`
-    uint32_t value_register;  // register with the extent
-    uint32_t known_register;  // register with 1 if `value_register` has a value, else 0
+    bool is_constant;  // true: compare the extent with `constant`; false: with `value_register`
+    uint32_t value_register;  // index of the register that has the expected extent
+    // Index of the register that is 1 if `value_register` has a value, else 0.
+    uint32_t known_register;
     int64_t constant;
   };
   static constexpr int32_t kAny = -1;
 
-  uint32_t argument;  // index of the argument and of the tensor
+  uint32_t argument;  // index of the argument in the call, and of its tensor slot
   Omission omission;
   int32_t ndim = kAny, device_type = kAny, device_id = kAny;
   bool is_compact = false;
-  bool has_address = false;            // data pointer is not null and aligned for the dtype
-  uint64_t alignment = 1;              // required alignment of the data in bytes
-  const DLDataType* dtypes = nullptr;  // borrowed from the launch program; nullptr: any dtype
+  bool has_address = false;  // true if the data pointer must be non-null and aligned for the dtype
+  uint64_t alignment = 1;    // required alignment of the data in bytes
+  // Accepted dtypes, borrowed from the launch program; nullptr if any dtype is accepted.
+  const DLDataType* dtypes = nullptr;
   size_t num_dtypes = 0;
-  bool is_variable = false;     // true if tensors must share a dtype, see dtype_register
-  uint32_t dtype_register = 0;  // register with 1 + index of the shared dtype; 0 before the first
-  std::vector<Extent> extents;  // every axis is less than `ndim`
+  // True if all tensors with the same `dtype_register` must have one dtype.
+  bool is_variable = false;
+  // Index of the register for the shared dtype: 0 until the first tensor is checked, then 1 + the
+  // index of that tensor's dtype in `dtypes`.
+  uint32_t dtype_register = 0;
+  std::vector<Extent> extents;  // the field `axis` of every element is less than `ndim`
 
   bool Passes(const CallState& call) const {
     if (omission.IsOmitted(call, argument)) return true;
@@ -107,18 +114,20 @@ struct TensorCheck {
   }
 };
 
-// Checks a number and stores it in a register.
+// Checks an argument that is a number, and stores the number in a register.
 struct NumberCheck {
-  uint32_t argument;        // index of the argument
-  uint32_t register_index;  // receives the number
+  uint32_t argument;        // index of the argument in the call
+  uint32_t register_index;  // index of the register that receives the number
   Omission omission;
-  bool is_float = false;                       // stored as a double
-  bool takes_int = false, takes_bool = false;  // accepted types; a float parameter converts them
-  bool is_truth = false;                       // the truth value is stored, as 0 or 1
+  bool is_float = false;  // true if the number is stored as a double
+  // True for each accepted type besides float; a float parameter converts the number.
+  bool takes_int = false, takes_bool = false;
+  bool is_truth = false;  // true if the truth value of the number is stored, as 0 or 1
   int64_t min = INT64_MIN, max = INT64_MAX;
-  bool is_bound = false;        // the number must equal a named value, such as `n`
-  uint32_t value_register = 0;  // register of the named value
-  uint32_t known_register = 0;  // register with 1 if `value_register` has a value, else 0
+  bool is_bound = false;        // true if the number must equal the value of a name, such as `n`
+  uint32_t value_register = 0;  // index of the register that has the value of the name
+  // Index of the register that is 1 if `value_register` has a value, else 0.
+  uint32_t known_register = 0;
 
   bool Passes(const CallState& call) const {
     bool is_omitted = omission.IsOmitted(call, argument);
@@ -136,7 +145,7 @@ struct NumberCheck {
     if (argument >= static_cast<uint32_t>(call.num_args)) return false;
     const TVMFFIAny& arg = call.args[argument];
     int64_t& number = call.registers[register_index];
-    number = arg.v_int64;  // for a float, its bit pattern
+    number = arg.v_int64;  // for a float, the bit pattern of the double
     if (is_float && arg.type_index == kTVMFFIFloat) return true;
     bool is_bool = arg.type_index == kTVMFFIBool;
     if (!(takes_int && arg.type_index == kTVMFFIInt) && !(takes_bool && is_bool)) return false;
@@ -151,16 +160,17 @@ struct NumberCheck {
 };
 
 struct QuickChecks {
-  // Two tensors that must be on the same device; the check passes if one of them is None.
+  // Two tensors that must be on the same device.  The check passes if one of the two is None.
   struct SameDevice {
-    uint32_t first, second;  // indices of the tensors
+    uint32_t first, second;  // indices of the two tensor slots
   };
 
   std::vector<TensorCheck> tensors;
   std::vector<NumberCheck> numbers;
   std::vector<SameDevice> same_devices;
-  uint32_t end = 0;          // code address at which the launch program continues after a pass
-  bool is_complete = false;  // true if no check follows at `end`
+  // Code address at which the launch program continues after all quick checks passed.
+  uint32_t end = 0;
+  bool is_complete = false;  // true if the launch program has no check at or after `end`
 
   bool Pass(const CallState& call) const {
     for (const TensorCheck& tensor : tensors) {

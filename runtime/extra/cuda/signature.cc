@@ -12,7 +12,9 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// A name of one or more launch fields.  TVM's code generators use the second group of names.
+// A name in a kernel's signature for one or more consecutive launch fields (extents of the grid,
+// block and cluster, and size of the shared memory).  The names such as "blockIdx.x" and
+// "threadIdx.x" are from TVM's code generators.
 struct LaunchFieldName {
   std::string_view name;
   uint8_t first;
@@ -41,7 +43,7 @@ constexpr LaunchFieldName kLaunchFieldNames[] = {
     {"tir.use_dyn_shared_memory", kSharedMemory, 1},
 };
 
-// The driver accepts at most 32 KiB of parameters.
+// The driver accepts at most 32 KiB of kernel parameters, which is 4096 parameters of 8 bytes.
 constexpr size_t kMaxParameters = 4096;
 
 [[noreturn]] void Fail(const SavedKernel& kernel, const std::string& reason) {
@@ -67,7 +69,8 @@ std::optional<DLDataType> DtypeOf(std::string_view name) {
   DLDataType dtype;
   if (name.empty()) return std::nullopt;
   if (TVMFFIDataTypeFromString(&bytes, &dtype) == 0) return dtype;
-  ffi::detail::MoveFromSafeCallRaised();  // drop the error: the caller reports a better one
+  // Drop this error, because the caller reports one with more detail.
+  ffi::detail::MoveFromSafeCallRaised();
   return std::nullopt;
 }
 
@@ -124,7 +127,7 @@ const LaunchFieldName& FindLaunchField(const SavedKernel& kernel, std::string_vi
                    "with .x, .y or .z, or dynamicSharedMemory");
 }
 
-// The launch fields that the strings of a kernel set; setting a field twice is an error.
+// The launch fields that are set by the strings of a kernel.  Setting a field twice is an error.
 class LaunchFields {
  public:
   explicit LaunchFields(const SavedKernel& kernel) : kernel_(kernel) {}
@@ -233,8 +236,8 @@ const char* SchemaOf(const LaunchParameter& parameter) {
   return R"({"type":"Variant","args":[{"type":"int"},{"type":"ffi.Array","args":[{"type":"int"}]}]})";
 }
 
-// Returns the signature as text for the metadata, which enables keyword arguments; "" unless all
-// parameters have distinct names.  "gridDim.x" becomes gridDim_x.
+// Returns the signature as text for the metadata, which enables keyword arguments.  Returns ""
+// unless all parameters have distinct names.  The name "gridDim.x" becomes gridDim_x.
 std::string SignatureText(const Signature& signature) {
   std::vector<std::string> names, listed;
   for (const Parameter& parameter : signature.parameters) {

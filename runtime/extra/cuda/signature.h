@@ -24,10 +24,10 @@ enum LaunchField : uint8_t { kGrid = 0, kBlock = 3, kCluster = 6, kSharedMemory 
 constexpr size_t kNumLaunchFields = 10;
 using LaunchValues = std::array<uint32_t, kNumLaunchFields>;
 
-// A kernel in the form that saved modules contain: its signature as strings.
+// A kernel as a saved module stores it: the signature of the kernel as strings.
 struct SavedKernel {
-  std::string name;    // of the function in the module
-  std::string symbol;  // of the kernel in the device image
+  std::string name;    // name of the function in the module
+  std::string symbol;  // name of the kernel in the device image
   std::vector<std::string> parameters;
   std::vector<std::string> launch;
   std::vector<std::pair<std::string, uint64_t>> fixed;
@@ -36,34 +36,37 @@ struct SavedKernel {
 enum class ParameterKind : uint8_t { kPointer, kSigned, kUnsigned, kBool, kFloat32, kFloat64 };
 
 struct Parameter {
-  std::string name;  // "" for a parameter without a name
+  std::string name;  // "" if the parameter has no name
   std::string type;
   ParameterKind kind;
-  uint8_t bits = 0;                 // width of an integer parameter
-  bool is_compact = false;          // "float32[]": the tensor must be compact
-  std::optional<DLDataType> dtype;  // element type of a pointer; nullopt for "void*"
+  uint8_t bits = 0;         // number of bits of an integer parameter
+  bool is_compact = false;  // true for a type such as "float32[]": the tensor must be compact
+  std::optional<DLDataType> dtype;  // element type of a pointer; nullopt for the type "void*"
 };
 
-// A launch argument: one launch field, or the three fields of a group such as gridDim.
+// A call argument that sets one launch field, or the three launch fields of a group such as
+// gridDim.
 struct LaunchParameter {
   std::string name;
-  uint8_t first;  // LaunchField
-  uint8_t count;  // 1 or 3
+  uint8_t first;  // index of the first launch field, a LaunchField
+  uint8_t count;  // number of launch fields: 1 or 3
 };
 
 struct Signature {
   SavedKernel kernel;
   std::vector<Parameter> parameters;
   std::vector<LaunchParameter> launch;
-  LaunchValues fixed;  // the fixed fields; for all others the default: extent 1, no shared memory
+  // Value of each launch field that the caller does not pass: its fixed value, else the default
+  // (extent 1, no shared memory).
+  LaunchValues fixed;
   bool has_cluster = false;
 
   size_t NumArguments() const { return parameters.size() + launch.size(); }
-  // Returns text such as "scale(x, n, gridDim)", for error messages.
+  // Returns a call of the function as text for error messages, such as "scale(x, n, gridDim)".
   std::string Call() const;
-  // Returns text such as "scale(x: float32*, n: int32, gridDim)", the docstring of the function.
+  // Returns the docstring of the function, such as "scale(x: float32*, n: int32, gridDim)".
   std::string Documentation() const;
-  // Returns the metadata of the function: the types of its arguments as JSON.
+  // Returns the metadata of the function as JSON text: the types of its arguments.
   std::string Metadata() const;
 };
 

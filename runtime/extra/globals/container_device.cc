@@ -18,8 +18,8 @@
 namespace tvm::ffi {
 namespace {
 
-// Depth-first search with an explicit stack and a set of visited objects: nesting may be deep, and
-// a List may contain itself.
+// Depth-first search with an explicit stack and a set of visited objects, because nesting may be
+// deep and a List may contain itself.
 class DeviceSearch {
  public:
   DLDevice Find(const Any& root) {

@@ -15,8 +15,8 @@ namespace {
 
 Any ParseText(const String& text) { return json::Parse(text); }
 
-// Writes a value as JSON text.  All negative values of `indent` mean line breaks without
-// indentation.
+// Writes a value as JSON text.  If `indent` is negative, the text has line breaks without
+// indentation; all negative values have the same effect.
 String ToText(const Any& value, const Optional<int64_t>& indent) {
   if (!indent.has_value()) return json::Stringify(value);
   if (*indent > std::numeric_limits<int>::max()) {

@@ -20,7 +20,8 @@ template <typename Table>
 void MakeTable(PackedArgs args, Any* rv) {
   TVM_FFI_ICHECK_EQ(args.size() % 2, 0);
   auto key_at = [&](size_t i) { return Any(args[static_cast<int>(2 * i)]); };
-  const int num_pairs = std::max(args.size() / 2, 0);  // C callers may pass a negative count
+  // C callers may pass a negative number of arguments.
+  const int num_pairs = std::max(args.size() / 2, 0);
   if (extra::HaveTooManyCollisions(static_cast<size_t>(num_pairs), key_at)) {
     TVM_FFI_THROW(ValueError) << extra::kTooManyCollisions;
   }
@@ -44,8 +45,9 @@ Any GetItem(const TableObj* table, const Any& key) {
   return table->at(key);
 }
 
-// Returns the sentinel object for missing keys, which is looked up once.  A static variable with a
-// guard would deadlock: a user may replace ffi.GetInvalidObject by a function that calls this one.
+// Returns the sentinel object for missing keys.  The object is looked up at the first call only.  A
+// static variable with a guard would deadlock, because a user may replace ffi.GetInvalidObject by a
+// function that calls this function.
 const Any& MissingSentinel() {
   static std::atomic<const Any*> missing{nullptr};
   const Any* known = missing.load(std::memory_order_acquire);
@@ -61,9 +63,10 @@ Any GetItemOrMissing(const TableObj* table, const Any& key) {
   return found != table->end() ? found->second : MissingSentinel();
 }
 
-// An iterator as a function: called with 0 it returns the key, with 1 the value; with any other
-// number it advances and returns true if there is a next pair.  It copies the current pair and
-// finds the next one from the key, so that a change of the table during iteration raises an error.
+// An iterator over a map, as a function.  Called with 0, it returns the key of the current pair;
+// with 1, the value; with any other number, it advances and returns true if there is a next pair.
+// It copies the current pair and finds the next pair from the key, so that a change of the table
+// during iteration raises an error.
 class ForwardIterator {
  public:
   explicit ForwardIterator(const MapBaseObj* table)
@@ -83,7 +86,7 @@ class ForwardIterator {
 
  private:
   void Advance() {
-    Any key = pair_.first;  // a copy: the key's hash hook may advance this iterator
+    Any key = pair_.first;  // a copy of the key, because its hash hook may advance this iterator
     auto position = table_->find(key);
     if (position == table_->end()) {
       TVM_FFI_THROW(RuntimeError) << "the table changed during iteration: it lost the current key";

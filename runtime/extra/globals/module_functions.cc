@@ -15,7 +15,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// The system library modules, one per prefix; they live as long as the process.
+// The modules of the system library (symbols linked into the program), one for each symbol prefix.
+// They live as long as the process.
 struct SystemModules {
   std::mutex mutex;
   std::map<std::string, Module> modules;
@@ -30,7 +31,8 @@ struct SystemModules {
     if (found == modules.end()) return std::nullopt;
     return found->second;
   }
-  // Returns the module of the prefix; if two threads add one, the first wins.
+  // Adds and returns the module of a symbol prefix.  If another thread has already added a module
+  // for the prefix, returns that module instead.
   Module Add(const std::string& prefix, const LoadedLibrary& loaded) {
     std::lock_guard<std::mutex> lock(mutex);
     auto [entry, is_new] = modules.emplace(prefix, loaded.root);
@@ -41,7 +43,7 @@ struct SystemModules {
 
 Module SystemLibraryModule(const std::string& prefix) {
   if (std::optional<Module> known = SystemModules::Global().Find(prefix)) return *known;
-  // Load the library without the lock: loaders of embedded modules are third-party code.
+  // Load the library without the lock, because loaders of embedded modules are third-party code.
   LoadedLibrary loaded = LoadLibrary(OpenSystemLibrary(prefix));
   return SystemModules::Global().Add(prefix, loaded);
 }
@@ -54,7 +56,8 @@ void SystemLib(PackedArgs args, Any* result) {
   *result = SystemLibraryModule(args.size() < 1 ? "" : args[0].cast<std::string>());
 }
 
-// Modules that the process keeps alive until ffi.ModuleGlobalsRemove removes them from this set.
+// The modules that the process keeps alive until ffi.ModuleGlobalsRemove removes them from this
+// set.
 struct PinnedModules {
   std::mutex mutex;
   std::unordered_set<Module, ObjectPtrHash, ObjectPtrEqual> modules;
@@ -70,8 +73,8 @@ void Pin(const Module& module) {
   PinnedModules::Global().modules.insert(module);
 }
 
-// Removes a module from the set.  The caller's reference outlives this call, so the module's
-// destructor, which may run third-party code, does not run under the lock.
+// Removes a module from the set.  The module's destructor may run third-party code.  It does not
+// run under the lock, because the caller's reference outlives this call.
 void Unpin(const Module& module) {
   std::lock_guard<std::mutex> lock(PinnedModules::Global().mutex);
   PinnedModules::Global().modules.erase(module);
@@ -101,9 +104,10 @@ void RegisterModuleFunctions() {
       .def_method("ffi.ModuleClearImports", &ModuleObj::ClearImports)
       .def("ffi.ModuleGlobalsAdd", &Pin)
       .def("ffi.ModuleGlobalsRemove", &Unpin)
-      // Not part of the ABI, so the name does not have the prefix `ffi.`.
+      // The name does not have the prefix `ffi.`, because the function is not part of the ABI.
       .def_method("pytvmffi.ModuleSaveToBytes", &ModuleObj::SaveToBytes)
-      // Returns the metadata of the module itself and ignores attached metadata.
+      // Returns the metadata that the module itself has for a function, and ignores attached
+      // metadata.
       .def("pytvmffi.ModuleGetOwnFunctionMetadata",
            [](Module module, const String& name) { return module->GetFunctionMetadata(name); })
       .def("pytvmffi.ModuleDescribeFunction",

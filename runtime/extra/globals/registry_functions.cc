@@ -17,8 +17,8 @@ namespace tvm::ffi {
 namespace {
 
 // A parameter of type T for functions that third-party code may call with an unregistered type
-// index. The TypeTraits below name such a type by a placeholder; the TypeTraits of T would end the
-// process.
+// index.  In error messages, the TypeTraits below use a placeholder as the name of such a type.
+// TypeTraits<T> would end the process.
 template <typename T>
 struct Argument {
   T value;
@@ -43,8 +43,8 @@ struct TypeTraits<Argument<T>> : TypeTraitsBase {
 
 namespace {
 
-// Runs `body` and turns std::bad_alloc into MemoryError, as the C functions do.  The boundary guard
-// would report InternalError.
+// Runs `body` and turns std::bad_alloc into MemoryError, as the C functions do.  Without this
+// function, the boundary guard would report InternalError.
 template <typename Body>
 auto ReportLackOfMemory(Body&& body) {
   try {
@@ -75,8 +75,8 @@ String MetadataOfGlobal(const StringArgument& name) {
   });
 }
 
-// A snapshot of the global function names, as a function: called with -1, it returns the number of
-// names; called with i, the i-th name.
+// A snapshot of the names of all global functions, as a function.  Called with -1, it returns the
+// number of names; called with i >= 0, it returns the name with index i.
 class NameLister {
  public:
   void operator()(PackedArgs args, Any* rv) const {
@@ -145,8 +145,8 @@ int32_t AllocateType(const StringArgument& key, int32_t parent_index) {
   return type_index;
 }
 
-// Returns a sentinel object.  Sentinels are compared by address, so there is one immortal object
-// for each of them.
+// Returns a sentinel: an object that is recognised by its address.  Each value of kWhich has one
+// sentinel, which is never destroyed.
 template <int kWhich>
 ObjectRef Sentinel() {
   static const auto* sentinel = new ObjectRef(make_object<Object>());

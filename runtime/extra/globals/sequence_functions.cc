@@ -29,7 +29,7 @@ int64_t Size(const SequenceObj* sequence) {
 
 template <typename SequenceObj>
 bool Contains(const SequenceObj* sequence, const Any& value) {
-  // An equality hook may change the sequence, so elements that may have one are copied.
+  // Copy each element that may have an equality hook, because the hook may change the sequence.
   for (size_t i = 0; i < sequence->size(); ++i) {
     const Any& element = sequence->begin()[i];
     bool may_have_hook = element.type_index() >= kTVMFFIDynObjectBegin;
@@ -38,7 +38,8 @@ bool Contains(const SequenceObj* sequence, const Any& value) {
   return false;
 }
 
-// Inserts an element.  Checks the index before the iterator arithmetic, which may overflow.
+// Inserts an element.  Checks the index first, because the iterator arithmetic may overflow for an
+// index out of range.
 void Insert(List<Any> list, int64_t i, const Any& value) {
   auto size = static_cast<int64_t>(list.size());
   if (i < 0 || i > size) ffi::detail::ThrowInsertBounds(i, size);
@@ -54,14 +55,15 @@ Any Pop(List<Any> list, int64_t i) {
   return element;
 }
 
-// Replaces the elements start ... stop - 1.  `replacement` may be the list itself.
+// Replaces the elements with the indices start to stop - 1.  `replacement` may be the list itself.
 void ReplaceSlice(List<Any> list, int64_t start, int64_t stop, const List<Any>& replacement) {
   int64_t size = static_cast<int64_t>(list.size());
   if (start < 0 || stop < start || stop > size) ffi::detail::ThrowEraseRange(start, stop, size);
   std::vector<Any> elements(replacement.begin(), replacement.end());
-  // Destructors of the erased elements may use the list, so they run after it is complete.
+  // Run the destructors of the erased elements after the list is complete, because they may use the
+  // list.
   std::vector<Any> erased(list.begin() + start, list.begin() + stop);
-  // Reserve before erasing, so that the list is unchanged if memory runs out.
+  // Reserve memory before erasing, so that the list is unchanged if memory runs out.
   list.reserve(static_cast<int64_t>(list.size() + elements.size()));
   list.erase(list.begin() + start, list.begin() + stop);
   list.insert(list.begin() + start, elements.begin(), elements.end());

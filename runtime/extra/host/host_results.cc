@@ -91,7 +91,8 @@ char* FirstElement(const DLTensor& tensor) {
   return static_cast<char*>(tensor.data) + tensor.byte_offset;
 }
 
-// Copies the elements of a strided tensor in row-major order; returns the end of the output.
+// Copies the elements of a strided tensor to `out` in row-major order.  Returns the address after
+// the last byte written.
 char* Gather(const DLTensor& from, int32_t dim, const char* first, int64_t element_bytes,
              char* out) {
   if (dim == from.ndim) {

@@ -11,9 +11,9 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// The attached metadata of all modules, by module address.  Each entry has a weak reference, which
-// keeps the memory of a destroyed module allocated, so no other module can have its address until
-// the entry is removed.
+// The attached metadata of all modules, by module address.  Each entry has a weak reference to its
+// module.  The weak reference keeps the memory of a destroyed module allocated, so no other module
+// can have the address until the entry is removed.
 class Table {
  public:
   static Table& Global() {
@@ -22,11 +22,12 @@ class Table {
   }
 
   void Set(const Module& module, const String& name, AttachedMetadata metadata) {
-    // Declared before the lock: the removed entries are destroyed after the unlock.
+    // Declared before the lock, so that the removed entries are destroyed after the unlock.
     std::unordered_map<const ModuleObj*, Entry> dead;
     std::lock_guard<std::mutex> lock(mutex_);
     is_used_.store(true, std::memory_order_relaxed);
-    if (entries_.count(module.get()) == 0) MoveDeadTo(&dead);  // once per module, not per function
+    // Only for the first function of a module, because the search takes time.
+    if (entries_.count(module.get()) == 0) MoveDeadTo(&dead);
     Entry& entry = entries_[module.get()];
     entry.module = ffi::detail::ObjectUnsafe::ObjectPtrFromObjectRef<ModuleObj>(module);
     std::swap(entry.functions[std::string(name)], metadata);

@@ -10,7 +10,8 @@
 
 namespace tvm::ffi::extra {
 
-// Returns the integer of `width` bytes, at most 8, at the offset.  The caller checks the bounds.
+// Returns the integer that has `width` bytes at the offset.  `width` is at most 8.  The caller
+// checks that the bytes exist.
 inline uint64_t LittleEndian(std::string_view bytes, size_t offset, size_t width) {
   uint64_t value = 0;
   for (size_t i = width; i-- > 0;) {
@@ -19,8 +20,8 @@ inline uint64_t LittleEndian(std::string_view bytes, size_t offset, size_t width
   return value;
 }
 
-// A cursor over bytes.  Callers compare each count with num_left() before they allocate, and throw
-// their own errors.
+// A cursor over bytes.  Before callers allocate memory for a number of elements that they read,
+// they compare the number with num_left().  Callers throw their own errors.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
@@ -29,23 +30,23 @@ class ByteReader {
   size_t position() const { return position_; }
   size_t num_left() const { return bytes_.size() - position_; }
 
-  // Ends the input `size` bytes after the cursor; `size` is at most num_left().
+  // Ends the input at `size` bytes after the cursor.  `size` must be at most num_left().
   void Truncate(size_t size) { bytes_ = bytes_.substr(0, position_ + size); }
 
-  // Returns the next integer of `width` bytes, or nullopt if fewer bytes are left.
+  // Returns the next integer, which has `width` bytes; nullopt if fewer bytes are left.
   std::optional<uint64_t> TakeNumber(size_t width) {
     if (num_left() < width) return std::nullopt;
     uint64_t value = LittleEndian(bytes_, position_, width);
     position_ += width;
     return value;
   }
-  // Skips `text` and returns true if the remaining input begins with it.
+  // If the remaining input begins with `text`, skips `text` and returns true; else returns false.
   bool TakeIf(std::string_view text) {
     if (bytes_.substr(position_, text.size()) != text) return false;
     position_ += text.size();
     return true;
   }
-  // Returns the next `size` bytes; `size` is at most num_left().
+  // Returns the next `size` bytes.  `size` must be at most num_left().
   std::string_view Take(size_t size) {
     std::string_view taken = bytes_.substr(position_, size);
     position_ += size;

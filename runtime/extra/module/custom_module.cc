@@ -19,7 +19,7 @@ namespace {
 
 using Methods = Map<String, Function>;
 
-// The methods of a module kind; nullopt for a method that the kind does not define.
+// The methods of a module kind.  A method that the kind does not define is nullopt.
 struct MethodTable {
   Optional<Function> get_function;
   Optional<Function> get_function_doc;
@@ -104,9 +104,9 @@ class CustomModuleObj final : public ModuleObj {
   MethodTable methods_;
 };
 
-// Throws ValueError for a kind that no module may have: "", since the kind is part of the loader's
-// name; text with NUL, since the kind is a C string; and `_lib`, which means the library itself in
-// an embedded module tree.
+// Throws ValueError for a kind that no module may have.  These are: "", because the kind is part of
+// the loader's name; text with NUL, because the kind is a C string; and `_lib`, because it means
+// the library itself in an embedded module tree.
 void CheckKind(const String& kind) {
   std::string_view text(kind.data(), kind.size());
   if (text.empty() || text == "_lib" || text.find('\0') != std::string_view::npos) {
@@ -120,7 +120,7 @@ Module NewCustomModule(const String& kind, int property_mask, Any state, const M
       make_object<CustomModuleObj>(std::string(kind), property_mask, std::move(state), methods));
 }
 
-// Returns the state value of a custom module; None for a module of another class.
+// Returns the state value of a custom module; None if the module is not a custom module.
 Any StateOf(const Module& module) {
   CustomModuleObj* custom = ModuleClass<CustomModuleObj>::From(module);
   return custom == nullptr ? Any() : custom->state();

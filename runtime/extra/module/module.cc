@@ -15,13 +15,14 @@ namespace tvm {
 namespace ffi {
 
 struct ModuleObj::InternalUnsafe {
-  // Pushes the imports of the module on the stack, the first one on top.
+  // Pushes the imports of the module on the stack, so that the first import is at the top.
   static void PushImports(const ModuleObj* module, std::vector<Module>* stack);
-  // Returns true if `from` is the target or imports it, directly or indirectly.  The caller holds
-  // ImportsMutex.
+  // Returns true if `from` is `target` or imports `target` directly or indirectly.  The caller
+  // holds ImportsMutex.
   static bool Reaches(const ModuleObj* from, const ModuleObj* target);
-  // Returns a function of the imports, else a global function.  The module caches the first result
-  // forever, because generated code caches it too.
+  // Returns the function with the name from the imports of the module or, if they have none, the
+  // global function with the name.  The module caches the first result forever, because generated
+  // code also caches it.
   static Function LookupFromImports(ModuleObj* module, const String& name);
   // Registers the fields of ffi.Module.
   static void RegisterType();
@@ -59,8 +60,8 @@ auto QueryDepthFirst(std::vector<Module> stack, Query&& query) -> decltype(query
   return decltype(query(nullptr))();
 }
 
-// Returns the result of query(module) or, if that is empty and query_imports is true, the first
-// result for the imports of the module.
+// Returns the result of query(module).  If that result is empty and query_imports is true, returns
+// the first result for the imports of the module.
 template <typename Query>
 auto QueryWithImports(ModuleObj* module, bool query_imports, Query&& query)
     -> decltype(query(nullptr)) {
@@ -120,8 +121,8 @@ Function ModuleObj::InternalUnsafe::LookupFromImports(ModuleObj* module, const S
                                 << " in the imported modules or global registry.";
   }
   std::lock_guard<std::mutex> lock(ImportsMutex());
-  // If another thread has cached a function for this name since, return that one, so that all
-  // callers get the same function.
+  // If another thread has cached a function for this name since the lookup, return that function,
+  // so that all callers get the same function.
   if (std::optional<Function> cached = module->import_lookup_cache_.Get(name)) return *cached;
   module->import_lookup_cache_.Set(name, *found);
   return *found;
@@ -129,8 +130,8 @@ Function ModuleObj::InternalUnsafe::LookupFromImports(ModuleObj* module, const S
 
 namespace {
 
-// Getter of the field with the imports.  Takes the lock, because another thread may import
-// concurrently and replace or extend the array.
+// Getter of the field of ffi.Module that contains the imports.  Takes the lock, because another
+// thread may add an import concurrently and replace or extend the array.
 int GetImports(void* field, TVMFFIAny* result) {
   TVM_FFI_SAFE_CALL_BEGIN();
   std::lock_guard<std::mutex> lock(ImportsMutex());
@@ -163,7 +164,8 @@ void ModuleObj::ImportModule(const Module& other) {
 }
 
 void ModuleObj::ClearImports() {
-  Array<Any> dropped;  // declared before the lock: the modules are released after the unlock
+  // Declared before the lock, so that the modules are released after the unlock.
+  Array<Any> dropped;
   std::lock_guard<std::mutex> lock(ImportsMutex());
   std::swap(imports_, dropped);
 }
@@ -228,6 +230,7 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char* fu
   Function function =
       ModuleObj::InternalUnsafe::LookupFromImports(static_cast<ModuleObj*>(library_ctx), func_name);
   *out =
-      detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);  // borrowed: the cache owns it
+      // Borrowed, because the cache owns the function.
+      detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
   TVM_FFI_SAFE_CALL_END();
 }

@@ -15,11 +15,11 @@ namespace tvm::ffi::extra {
 template <typename T>
 class ModuleClass {
  public:
-  // Remembers the virtual table of T.  The constructor of T calls this.
+  // Stores the address of the virtual table of T.  The constructor of T calls this function.
   static void Learn(const T* module) {
     ClassTable().store(VirtualTableOf(module), std::memory_order_relaxed);
   }
-  // Returns the module as a T, or nullptr for a module of another class.
+  // Returns the module as a T; nullptr if the module is of another class.
   static T* From(const Module& module) {
     void* known = ClassTable().load(std::memory_order_relaxed);
     if (known == nullptr || VirtualTableOf(module.get()) != known) return nullptr;

@@ -12,8 +12,9 @@ namespace tvm::ffi {
 namespace extra {
 namespace {
 
-// The registered symbols.  Readers take a snapshot of the list and use it without the mutex,
-// because they call the dynamic loader, which may wait for a thread that needs the mutex.
+// The registered context symbols.  A reader takes a snapshot of the list and releases the mutex
+// before it calls the dynamic loader, because the loader may wait for a thread that needs the
+// mutex.
 struct Table {
   std::mutex mutex;
   std::shared_ptr<const SymbolList> symbols = std::make_shared<SymbolList>();

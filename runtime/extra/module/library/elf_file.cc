@@ -10,13 +10,14 @@
 namespace tvm::ffi::extra {
 namespace {
 
-constexpr size_t kMaxString = 4096;  // longer than every symbol name of the ABI
+// Longest symbol name that is read; every symbol name of the ABI is shorter.
+constexpr size_t kMaxString = 4096;
 constexpr size_t kUsualNumSegments = 12;
 
 }  // namespace
 
 FileReader::FileReader(const std::string& path)
-    // O_NONBLOCK: opening a FIFO must not wait for a writer.
+    // O_NONBLOCK, because opening a FIFO must not wait for a writer.
     : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status;
   bool is_file = file_ >= 0 && fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
@@ -36,7 +37,7 @@ std::string_view FileReader::RestOfPage(size_t offset) {
 
 bool FileReader::ReadFromPages(size_t offset, void* out, size_t size) {
   if (offset > size_ || size > size_ - offset) return false;
-  char bytes[kMaxRead];  // *out is written only after all bytes were read
+  char bytes[kMaxRead];  // copied to *out only after all bytes are read
   for (size_t i = 0; i < size;) {
     std::string_view rest = RestOfPage(offset + i).substr(0, size - i);
     if (rest.empty()) return false;
@@ -70,11 +71,11 @@ bool FileReader::HasPage(size_t begin) const {
 size_t FileReader::Copy(size_t offset, void* out, size_t size) {
   size = offset < size_ ? std::min(size, size_ - offset) : 0;
   size_t copied = 0;
-  // Some file systems return a few bytes per read.
+  // Read in a loop, because some file systems return only a few bytes per read.
   while (copied < size) {
     ssize_t more = pread(file_, static_cast<char*>(out) + copied, size - copied,
                          static_cast<off_t>(offset + copied));
-    if (more == 0) break;  // the file was truncated after fstat
+    if (more == 0) break;  // the file was truncated after fstat returned its size
     if (more > 0) {
       copied += static_cast<size_t>(more);
     } else if (errno != EINTR) {
@@ -124,7 +125,7 @@ void ElfFile::ReadSegments() {
 }
 
 void ElfFile::ReadDynamicSection() {
-  const ElfW(Phdr)* last = nullptr;  // the loader uses the last PT_DYNAMIC
+  const ElfW(Phdr)* last = nullptr;  // keep the last PT_DYNAMIC, as the loader does
   for (const ElfW(Phdr) & segment : segments_) {
     if (segment.p_type == PT_DYNAMIC && segment.p_filesz > 0) last = &segment;
   }
@@ -147,7 +148,7 @@ void ElfFile::ReadDynamicSection() {
   }
 }
 
-// Stores an entry of the dynamic section.  Of several entries with the same tag, the last one
+// Stores an entry of the dynamic section.  If several entries have the same tag, the last entry
 // counts, as it does for the loader.
 void ElfFile::AddDynamicEntry(const ElfW(Dyn) & entry) {
   auto value = static_cast<size_t>(entry.d_un.d_val);
@@ -158,8 +159,8 @@ void ElfFile::AddDynamicEntry(const ElfW(Dyn) & entry) {
   if (entry.d_tag == DT_HASH) dynamic_.hash_table = value;
 }
 
-// Returns the PT_LOAD segment that maps all `size` bytes at the address from the file, or nullptr
-// if there is none.
+// Returns the PT_LOAD segment whose part in the file contains all `size` bytes at the virtual
+// address; nullptr if no segment does.
 const ElfW(Phdr) * ElfFile::FindSegment(size_t address, size_t size) const {
   for (const ElfW(Phdr) & segment : segments_) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
@@ -179,14 +180,16 @@ bool ElfFile::FindInFile(size_t address, size_t* offset) const {
 
 size_t ElfFile::NumUndefinedSymbols() const {
   size_t offset = 0;
-  uint32_t gnu[2] = {};   // number of buckets, index of the first symbol in the table
-  uint32_t sysv[2] = {};  // number of buckets, number of symbols
-  // The GNU hash table of a library that defines no symbols has 1 as the index of the first symbol.
+  uint32_t gnu[2] = {};   // GNU hash table: number of buckets, index of the first defined symbol
+  uint32_t sysv[2] = {};  // SysV hash table: number of buckets, number of symbols
+  // Ignore an index of 1: linkers write it into the GNU hash table of a library that defines no
+  // symbols.
   if (FindInFile(dynamic_.gnu_hash_table, &offset) && file_.Read(offset, &gnu) && gnu[1] > 1) {
     return gnu[1];
   }
   if (FindInFile(dynamic_.hash_table, &offset) && file_.Read(offset, &sysv)) return sysv[1];
-  // Linkers put the string table after the symbol table.
+  // Compute the number of symbols from the size of the symbol table, which ends at the string
+  // table: linkers put the string table after the symbol table.
   size_t names = dynamic_.string_table, symbols = dynamic_.symbol_table;
   return names > symbols ? (names - symbols) / sizeof(ElfW(Sym)) : 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ELF reader: file header, program headers and dynamic section of a shared library.
 //
-// Section headers, which tools may strip, are not needed.  The reader never reads outside the file,
-// whatever the file contains, and every loop ends with the file.
+// Section headers are not needed, because tools may strip them.  Whatever the file contains, the
+// reader never reads outside the file, and every loop ends at the end of the file.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_ELF_FILE_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_ELF_FILE_H_
 
@@ -22,8 +22,8 @@ inline constexpr int kNativeElfClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLAS
 inline constexpr int kNativeByteOrder =
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
 
-// Bounds-checked reads of a file through a small page cache.  Mapping the file would take longer
-// than all of the load-time check.
+// Bounds-checked reads of a file through a small page cache.  The file is not mapped, because
+// mapping alone would take longer than the whole load-time check.
 class FileReader {
  public:
   explicit FileReader(const std::string& path);
@@ -33,7 +33,7 @@ class FileReader {
 
   // The size of the file in bytes; 0 for a path that is not a regular file.
   size_t size() const { return size_; }
-  // The errno of the first failed read; 0 if none failed.
+  // The errno of the first failed read; 0 if no read failed.
   int error() const { return error_; }
 
   // Reads the value at the offset.  Returns false and leaves *out untouched if the file ends within
@@ -41,7 +41,8 @@ class FileReader {
   template <typename T>
   bool Read(size_t offset, T* out) {
     static_assert(sizeof(T) <= kMaxRead);
-    size_t begin = offset - current_->begin;  // wraps to a huge value before the page
+    // If the offset is before the page, the difference wraps to a huge value.
+    size_t begin = offset - current_->begin;
     if (begin < current_->size && sizeof(T) <= current_->size - begin) {
       std::memcpy(out, current_->bytes + begin, sizeof(T));
       return true;
@@ -49,20 +50,22 @@ class FileReader {
     return ReadFromPages(offset, out, sizeof(T));
   }
 
-  // Same as Read, but without loading a page: for an offset with no other reads near it.
+  // Same as Read, but does not load a page into the cache.  For an offset that has no other reads
+  // near it.
   template <typename T>
   bool ReadUncached(size_t offset, T* out) {
     if (HasPage(offset / Page::kSize * Page::kSize)) return Read(offset, out);
     return Copy(offset, out, sizeof(T)) == sizeof(T);
   }
 
-  // Returns the NUL-terminated string at the offset; "" if it is longer than any symbol name.
+  // Returns the NUL-terminated string at the offset; "" if the string is longer than any symbol
+  // name of the ABI.
   std::string ReadString(size_t offset);
 
  private:
-  // A cached page of the file.  The check of a library needs few pages: the program headers, the
-  // dynamic section, the first symbols and their names.  With larger pages, copying would take
-  // longer than the reads that they save.
+  // A cached page of the file.  The check of a library needs few pages: the pages of the program
+  // headers, the dynamic section, the first symbols and their names.  Larger pages would save some
+  // reads, but copying the pages would take longer than the saved reads.
   struct Page {
     static constexpr size_t kSize = 4096;
     size_t begin = 0, size = 0, last_use = 0;
@@ -70,14 +73,14 @@ class FileReader {
   };
 
   // Returns the bytes from the offset to the end of its page, borrowed until the next call; an
-  // empty view if they cannot be read.
+  // empty view if the bytes cannot be read.
   std::string_view RestOfPage(size_t offset);
   static constexpr size_t kMaxRead = 64;
   bool ReadFromPages(size_t offset, void* out, size_t size);
   void SwitchTo(size_t begin);
   bool HasPage(size_t begin) const;
-  // Returns the number of bytes copied, which is less than `size` at the end of the file and after
-  // a failed read.
+  // Copies bytes of the file to `out` and returns the number of bytes copied.  The number is less
+  // than `size` at the end of the file and after a failed read.
   size_t Copy(size_t offset, void* out, size_t size);
 
   static constexpr size_t kNumPages = 8;
@@ -86,20 +89,21 @@ class FileReader {
   size_t size_ = 0;
   size_t num_switches_ = 0;
   std::unique_ptr<Page[]> pages_{new Page[kNumPages]};
-  Page* current_ = pages_.get();  // most reads are in the page of the previous read
+  // The page of the previous read, because the next read is usually in the same page.
+  Page* current_ = pages_.get();
 };
 
-// The entries of a dynamic section that locate the symbols.  An absent entry is 0.
+// The entries of a dynamic section that locate the symbols.  The field of an absent entry is 0.
 struct DynamicSection {
-  bool is_present = false;     // the file has a PT_DYNAMIC program header
-  bool is_in_file = false;     // the section is inside the file's part of a segment
-  bool is_terminated = false;  // the section ends with DT_NULL
+  bool is_present = false;     // true if the file has a PT_DYNAMIC program header
+  bool is_in_file = false;     // true if the section is inside the file's part of a segment
+  bool is_terminated = false;  // true if the section ends with DT_NULL
 
-  size_t symbol_table = 0;       // DT_SYMTAB, an address
-  size_t string_table = 0;       // DT_STRTAB, an address
-  size_t string_table_size = 0;  // DT_STRSZ, in bytes
-  size_t gnu_hash_table = 0;     // DT_GNU_HASH, an address
-  size_t hash_table = 0;         // DT_HASH, an address
+  size_t symbol_table = 0;       // virtual address from DT_SYMTAB
+  size_t string_table = 0;       // virtual address from DT_STRTAB
+  size_t string_table_size = 0;  // size in bytes from DT_STRSZ
+  size_t gnu_hash_table = 0;     // virtual address from DT_GNU_HASH
+  size_t hash_table = 0;         // virtual address from DT_HASH
 };
 
 class ElfFile {
@@ -110,17 +114,18 @@ class ElfFile {
   // True if the file begins with a complete ELF header.
   bool is_elf() const { return is_elf_; }
   const ElfW(Ehdr) & header() const { return header_; }
-  // The program headers; fewer than the header declares if the file ends within them, and empty for
-  // a file of another ELF class or byte order.
+  // The program headers of the file.  Contains fewer than the ELF header declares if the file ends
+  // within the program headers.  Empty if the file has another ELF class or byte order than this
+  // machine.
   const std::vector<ElfW(Phdr)>& segments() const { return segments_; }
   const DynamicSection& dynamic() const { return dynamic_; }
 
-  // Converts a virtual address to the file offset that the loader maps there.  Returns false for an
-  // address outside the file's part of all segments.
+  // Converts a virtual address to the offset in the file of the byte that the loader maps there.
+  // Returns false if the address is outside the file's part of all segments.
   bool FindInFile(size_t address, size_t* offset) const;
 
-  // Returns the number of symbols before the first one that the library defines; the number of all
-  // symbols if the library has no GNU hash table.
+  // Returns the number of symbols before the first symbol that the library defines.  If the library
+  // has no GNU hash table, returns the number of all symbols.
   size_t NumUndefinedSymbols() const;
 
  private:

@@ -31,13 +31,13 @@ class SymbolTables {
       if (IsExportedFunction(symbols_[i])) visit(names_ + symbols_[i].st_name);
     };
     if (gnu_hash_ != nullptr) return ForEachInChains(visit_function);
-    // A SysV hash table begins with the number of buckets and the number of symbols.
+    // A SysV hash table begins with the number of buckets, followed by the number of symbols.
     for (size_t i = 1; hash_ != nullptr && i < hash_[1]; ++i) visit_function(i);
   }
 
  private:
-  // Returns the address of a table.  glibc replaces the offsets in the dynamic section by
-  // addresses; other C libraries do not.
+  // Returns the memory address of a table from its entry in the dynamic section.  glibc replaces
+  // the offsets in these entries by addresses; other C libraries do not.
   static const void* Mapped(const link_map& library, ElfW(Addr) value) {
     return reinterpret_cast<const void*>(value < library.l_addr ? library.l_addr + value : value);
   }
@@ -49,9 +49,9 @@ class SymbolTables {
   }
 
   // GNU hash table:
-  //   uint32      number of buckets, first symbol, number of filter words, shift
+  //   uint32      number of buckets, index of the first symbol, number of filter words, shift
   //   address[]   filter
-  //   uint32[]    buckets: a symbol each, 0 for an empty one
+  //   uint32[]    per bucket: the index of its first symbol, 0 if the bucket is empty
   //   uint32[]    hashes from the first symbol on; the lowest bit ends the chain of a bucket
   template <typename Visit>
   void ForEachInChains(Visit visit) const {

@@ -8,9 +8,9 @@
 
 namespace tvm::ffi::extra {
 
-// Returns the names of the functions that a dlopen handle's library itself defines, unordered. They
-// are read from mapped memory, so the file may have been replaced or removed.  Empty if the C
-// library does not expose the symbol table.
+// Returns the names of the functions that the library of a dlopen handle itself defines, in no
+// particular order.  The names are read from mapped memory, so the file may have been replaced or
+// removed.  Returns an empty result if the C library does not expose the symbol table.
 std::vector<std::string> ExportedNames(void* handle);
 
 }  // namespace tvm::ffi::extra

@@ -11,7 +11,7 @@ namespace {
          std::to_string(expected) + ", got " + std::to_string(value);
 }
 
-// Checks that the library is for this machine.
+// Checks that the library was built for the processor of this machine.
 std::string HeaderDefect(const ElfFile& elf) {
   const ElfW(Ehdr) & header = elf.header();
   if (header.e_ident[EI_CLASS] != kNativeElfClass) {
@@ -34,7 +34,8 @@ std::string HeaderDefect(const ElfFile& elf) {
   return "";
 }
 
-// Returns the end of a range of bytes, or SIZE_MAX if offset + size overflows: no file contains it.
+// Returns the end of a range of bytes.  Returns SIZE_MAX if offset + size overflows, because no
+// file contains such a range.
 size_t EndOf(size_t offset, size_t size) {
   size_t end = 0;
   return __builtin_add_overflow(offset, size, &end) ? SIZE_MAX : end;
@@ -44,7 +45,7 @@ bool HasSectionHeaders(const ElfW(Ehdr) & header) {
   return header.e_shoff > 0 && header.e_shnum > 0 && header.e_shentsize == sizeof(ElfW(Shdr));
 }
 
-// Checks that the file has all bytes that the headers describe.
+// Checks that the file is long enough for all bytes that the headers describe.
 std::string LengthDefect(const ElfFile& elf) {
   const ElfW(Ehdr) & header = elf.header();
   size_t end = EndOf(header.e_phoff, header.e_phnum * sizeof(ElfW(Phdr)));
@@ -60,8 +61,8 @@ std::string LengthDefect(const ElfFile& elf) {
 }
 
 // Checks that the last section header is not empty.  Linkers write the section headers at the end
-// of the file.  A download that set the file's length first and was then interrupted leaves zeros
-// there.
+// of the file.  If a download sets the length of the file first and is then interrupted, the end of
+// the file contains zeros.
 std::string ZeroTailDefect(const ElfFile& elf) {
   const ElfW(Ehdr) & header = elf.header();
   if (!HasSectionHeaders(header)) return "";
@@ -73,10 +74,10 @@ std::string ZeroTailDefect(const ElfFile& elf) {
 }
 
 // Checks that the dynamic section is inside a segment and ends with DT_NULL, because the loader
-// follows it without checks.
+// reads the section without these checks.
 std::string DynamicSectionDefect(const ElfFile& elf) {
   const DynamicSection& dynamic = elf.dynamic();
-  if (!dynamic.is_present) return "";  // the loader reports this case itself
+  if (!dynamic.is_present) return "";  // no defect: the loader reports this case itself
   if (!dynamic.is_in_file) return DamagedFileMessage("the dynamic section is outside the segments");
   if (!dynamic.is_terminated) return DamagedFileMessage("the dynamic section has no DT_NULL entry");
   size_t offset;

@@ -12,12 +12,13 @@
 
 namespace tvm::ffi::extra {
 
-// Returns one sentence that describes the damage, or "" for a file that the loader may open.  Reads
-// the ELF header, the program headers and the last section header; never code, data or tables.
+// Returns one sentence that describes the damage of a library file; "" if the loader may open the
+// file.  Reads only the ELF header, the program headers and the last section header, not code, data
+// or tables.
 std::string FindFileDefect(const ElfFile& elf);
 
-// Returns the error message for a damaged file, with the advice to copy or build it again.
-// `damage` is the part that describes the damage.
+// Returns the error message for a damaged file, with the advice to copy or build the file again.
+// `damage` is the part of the message that describes the damage.
 std::string DamagedFileMessage(const std::string& damage);
 
 }  // namespace tvm::ffi::extra

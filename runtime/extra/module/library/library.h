@@ -17,7 +17,7 @@ class Library {
 
   // Returns the address of a symbol, or nullptr if there is no such symbol.
   virtual void* Find(const std::string& symbol) const = 0;
-  // Same as Find, but ignores symbols of the libraries that this one links to.
+  // Same as Find, but ignores symbols that are defined in the libraries this library links to.
   virtual void* FindOwn(const std::string& symbol) const { return Find(symbol); }
   // Returns the address of the packed function `name`, or nullptr if there is no such function.
   virtual void* FindFunction(const std::string& name) const {
@@ -25,16 +25,18 @@ class Library {
   }
   // Returns the names of the functions that the library itself defines, in alphabetical order.
   virtual std::vector<std::string> FunctionNames() const = 0;
-  // Returns the name of the library for error messages.
+  // Returns the name of the library that error messages show.
   virtual std::string Name() const = 0;
 };
 
-// Opens a shared library, which is never unmapped: objects that it created may outlive all of its
-// modules and functions, and their deleters are in the library.  docs/design/library-lifetime.md
+// Opens a shared library.  The library is never unmapped, because objects that it created may
+// outlive all of its modules and functions, and their deleters are in the library.
+// docs/design/library-lifetime.md
 std::unique_ptr<Library> OpenSharedLibrary(const std::string& path);
 
-// Opens the symbols that TVMFFIEnvModRegisterSystemLibSymbol registered; they are linked into the
-// program.  A function `prefix + name` hides a function `name`.
+// Opens the system library: the symbols that are linked into the program and registered with
+// TVMFFIEnvModRegisterSystemLibSymbol.  If the symbol `prefix + name` exists, it hides the symbol
+// `name`.
 std::unique_ptr<Library> OpenSystemLibrary(const std::string& prefix);
 
 }  // namespace tvm::ffi::extra

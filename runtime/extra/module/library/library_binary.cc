@@ -17,7 +17,8 @@ namespace {
 
 constexpr size_t kWord = 8;  // size of an integer in bytes
 
-// Returns true for UTF-8 text without NUL, as the kind of a module must be: kinds are C strings.
+// Returns true for UTF-8 text without NUL.  The kind of a module must be such text, because kinds
+// are C strings.
 bool IsText(std::string_view text) {
   while (!text.empty()) {
     uint32_t code_point = 0;
@@ -28,7 +29,7 @@ bool IsText(std::string_view text) {
   return true;
 }
 
-// Reads fields in sequence; throws with the byte offset if a field is invalid.
+// Reads fields in sequence.  If a field is invalid, throws an error that contains the byte offset.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::string& library) : bytes_(bytes), library_(library) {}
@@ -43,7 +44,8 @@ class Reader {
     TVM_FFI_UNREACHABLE();
   }
 
-  // Reads the first field, the number of bytes that follow, and ends the input after them.
+  // Reads the first field, which is the number of bytes after it, and ends the input after these
+  // bytes.
   void TakeTotal() {
     size_t available = bytes_.size();
     uint64_t total = TakeInteger("the number of bytes");
@@ -59,8 +61,8 @@ class Reader {
     Fail(Position(), std::string("the bytes end within ") + field);
   }
 
-  // Reads the number of elements that follow, each of at least `size` bytes.  Fails if the
-  // remaining bytes are too few.
+  // Reads the number of the elements that follow.  Each element has at least `size` bytes.  Fails
+  // if fewer bytes remain.
   size_t TakeCount(const char* field, size_t size) {
     size_t begin = Position();
     uint64_t count = TakeInteger(field);
@@ -155,8 +157,9 @@ class Decoder {
     if (!entry->IsLibrary()) entry->payload = reader_.TakeText("the size of a payload");
   }
 
-  // Fills importers_first with a topological order.  A depth-first search leaves a module after all
-  // of its imports, so the order is the reverse of leaving.
+  // Fills importers_first with a topological order.  A depth-first search leaves a module after it
+  // has left all imports of the module, so the topological order is the reverse of the order in
+  // which the search leaves the modules.
   void Sort() {
     state_.resize(result_.entries.size(), State::kNew);
     result_.importers_first.reserve(state_.size());

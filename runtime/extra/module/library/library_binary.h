@@ -21,19 +21,22 @@ namespace tvm::ffi::extra {
 
 struct LibraryBinary {
   struct Entry {
-    std::string_view kind;     // UTF-8, not empty, without NUL
-    std::string_view payload;  // bytes for the loader; may be empty
-    size_t first_import;       // begin of the module's range in `imports`
-    size_t end_import;         // end of that range, exclusive
+    std::string_view kind;     // kind of the module: UTF-8, not empty, without NUL
+    std::string_view payload;  // bytes for the loader of the kind; may be empty
+    size_t first_import;       // index in `imports` of the module's first import
+    size_t end_import;         // index in `imports` after the module's last import
     bool IsLibrary() const { return kind == "_lib"; }
   };
-  std::vector<Entry> entries;           // one per module; at least one
-  std::vector<size_t> imports;          // indices of entries; the import graph has no cycle
-  std::vector<size_t> importers_first;  // indices of all entries; importers precede their imports
+  std::vector<Entry> entries;  // one element per module; at least one
+  // Imported modules, as indices in `entries`; the imports have no cycle.
+  std::vector<size_t> imports;
+  // Indices of all `entries`; importers are before their imports.
+  std::vector<size_t> importers_first;
 };
 
-// Decodes the modules at the beginning of `bytes`; further bytes are ignored.  The result borrows
-// `bytes`.  Uses memory in proportion to the number of bytes.
+// Decodes the modules at the beginning of `bytes`.  Bytes after the modules are ignored.  The
+// result borrows `bytes`.  Uses memory in proportion to the number of bytes.
+//
 // Fails: RuntimeError that names the library, the byte offset and the defect.
 LibraryBinary DecodeLibraryBinary(std::string_view bytes, const std::string& library);
 

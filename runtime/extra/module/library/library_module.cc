@@ -17,7 +17,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Returns the address of the library's data symbol `symbol`; nullptr if the library lacks it.
+// Returns the address of the data symbol `symbol` in the library; nullptr if the symbol is not
+// found.
 void** FindSlot(const Library& library, const std::string& symbol) {
   return static_cast<void**>(library.Find(symbol));
 }
@@ -34,7 +35,8 @@ class LibraryFunctionObj : public FunctionObj {
  public:
   LibraryFunctionObj(Module module, void* symbol)
       : module_(std::move(module)), symbol_(reinterpret_cast<TVMFFISafeCallType>(symbol)) {
-    safe_call = &CallSymbol;  // cpp_call stays null: the symbol has the C calling convention
+    // `cpp_call` stays null, because the symbol has the C calling convention.
+    safe_call = &CallSymbol;
   }
 
  private:
@@ -56,7 +58,8 @@ class LibraryModuleObj final : public ModuleObj {
   }
 
   ~LibraryModuleObj() {
-    // The context slot may already point at a later module over the same library.
+    // Clear the context slot only if it points at this module: it may already point at a later
+    // module over the same library.
     void* self = Address();
     if (context_slot_ != nullptr) {
       __atomic_compare_exchange_n(context_slot_, &self, nullptr, false, __ATOMIC_ACQ_REL,
@@ -99,11 +102,12 @@ class LibraryModuleObj final : public ModuleObj {
   }
 
  private:
-  // Returns the value for the symbol `__tvm_ffi__library_ctx`: the address of the C++ object, which
-  // is 8 bytes before the object handle.
+  // Returns the address to store in the symbol `__tvm_ffi__library_ctx`.  This is the address of
+  // the C++ object, which is 8 bytes before the object handle.
   void* Address() { return static_cast<ModuleObj*>(this); }
 
-  // Calls a function that returns a string; returns nullopt if the library has no such symbol.
+  // Calls a function of the library that returns a string, and returns the string; nullopt if the
+  // library has no such symbol.
   Optional<String> CallText(const std::string& symbol) const {
     void* function = library_->Find(symbol);
     if (function == nullptr) return std::nullopt;
@@ -126,8 +130,8 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
     return {module, module};
   }
   std::string name = shared->Name();
-  // The loader of an embedded module may load libraries as well, even this one, which would recurse
-  // without end.
+  // Fail before the stack overflows: the loader of an embedded module may load libraries, and would
+  // recurse without end if it loaded this library again.
   if (NativeStackRoom() == StackRoom::kLow) {
     TVM_FFI_THROW(RuntimeError) << "Failed to load " << name
                                 << ": too many libraries load one another";

@@ -13,24 +13,26 @@
 namespace tvm::ffi::extra {
 
 struct LoadedLibrary {
-  // The module whose functions are the library's symbols.  An embedded module tree may contain
-  // several such modules, of which this is the last, or none (nullopt).
+  // The module whose functions are the library's symbols.  If an embedded module tree contains
+  // several such modules, this is the last one; if it contains none, this is nullopt.
   std::optional<Module> library;
-  // The module that loading the library returns: the root of the embedded module tree, or the
-  // module in `library` if the library embeds no tree.
+  // The module that loading the library returns.  This is the root of the embedded module tree, or
+  // the module in `library` if the library embeds no tree.
   Module root;
 };
 
-// Creates a module over the library, stores the context symbols into it, and loads its embedded
-// modules.  Runs third-party loaders.
+// Creates a module over the library, stores the context symbols (addresses registered by the host)
+// into the library, and loads the modules embedded in it.  Runs third-party loaders.
 LoadedLibrary LoadLibrary(std::unique_ptr<Library> library);
 
-// Points the library's `__tvm_ffi__library_ctx` at the loaded module, through which generated code
-// looks up its imports.  The symbol may have pointed at an earlier module of the same library. Call
-// this after the whole load succeeded, so that a failed load does not replace the earlier module.
+// Stores the address of the loaded module into the library's `__tvm_ffi__library_ctx`.  Generated
+// code looks up its imports through this module.  The symbol may contain an earlier module of the
+// same library.  Call this function after the whole load succeeded, so that a failed load does not
+// replace the earlier module.
 void FillContextSlot(const LoadedLibrary& loaded);
 
-// Returns the function names of a library module; an empty array for a module of another class.
+// Returns the function names of a library module; an empty array if the module is not a library
+// module.
 Array<String> LibraryFunctionNames(const Module& module);
 
 }  // namespace tvm::ffi::extra

@@ -65,8 +65,8 @@ Module BuildModuleTree(const LibraryBinary& binary, const std::vector<Module>& l
     modules.push_back(entry.IsLibrary() ? libraries.at(num_libraries++)
                                         : LoadEntry(entry, loaders.at(entry.kind), library));
   }
-  // Connect each importer before the modules that it imports: the imported modules have no imports
-  // yet, so the cycle check in ImportModule is short.
+  // Connect each importer before the modules that it imports.  The imported modules then have no
+  // imports yet, so the cycle check in ImportModule is short.
   for (size_t importer : binary.importers_first) {
     const LibraryBinary::Entry& entry = binary.entries[importer];
     for (size_t i = entry.first_import; i < entry.end_import; ++i) {

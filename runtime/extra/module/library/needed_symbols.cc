@@ -12,7 +12,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Limits on the work for a damaged file.  No library needs nearly as many ABI symbols.
+// Limits on the work for a damaged file.  The number of ABI symbols in a valid library is far
+// smaller.
 constexpr size_t kMaxAbiSymbols = 10000;
 constexpr size_t kMaxMissing = 16;
 
@@ -25,7 +26,7 @@ void ForEachUndefined(const ElfFile& elf, Visit visit) {
   if (!elf.FindInFile(dynamic.symbol_table, &symbols)) return;
   if (!elf.FindInFile(dynamic.string_table, &names)) return;
   size_t count = elf.NumUndefinedSymbols();
-  for (size_t i = 1; i < count; ++i) {  // entry 0 of a symbol table is reserved
+  for (size_t i = 1; i < count; ++i) {  // entry 0 of an ELF symbol table is reserved
     ElfW(Sym) symbol;
     if (!elf.file().Read(symbols + i * sizeof(symbol), &symbol)) return;
     bool is_needed = symbol.st_shndx == SHN_UNDEF && (symbol.st_info >> 4) == STB_GLOBAL;
@@ -59,7 +60,7 @@ bool IsAbiSymbol(std::string_view name) {
   constexpr std::string_view kC = "TVMFFI", kMangled = "_Z", kNamespace = "3tvm3ffi";
   if (name.substr(0, kC.size()) == kC) return true;
   if (name.substr(0, kMangled.size()) != kMangled) return false;
-  // _ZN, _ZNK, _ZTVN, _ZGVZN: the prefixes of a mangled name before its namespace.
+  // Prefixes that a mangled name may have before its namespace: _ZN, _ZNK, _ZTVN, _ZGVZN.
   size_t begin = name.find_first_not_of("GIKNSTVZ", kMangled.size());
   return begin != std::string_view::npos && name[begin - 1] != 'T' &&
          name.substr(begin, kNamespace.size()) == kNamespace;

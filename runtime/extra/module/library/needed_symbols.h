@@ -12,20 +12,21 @@
 
 namespace tvm::ffi::extra {
 
-// Returns true for a symbol of the ABI: a C function `TVMFFI...`, or a C++ name in tvm::ffi.
+// Returns true for a symbol of the ABI: a C function with the prefix `TVMFFI`, or a C++ name in the
+// namespace tvm::ffi.
 bool IsAbiSymbol(std::string_view name);
 
 struct LibraryCheck {
   // ABI symbols that the library needs and that nothing in the process defines.  Another library
-  // that it links to may define them.
+  // that the checked library links to may define these symbols.
   std::vector<std::string> missing_symbols;
-  // One sentence that describes why the file cannot be loaded; "" for a file without damage.
+  // One sentence that describes why the file cannot be loaded; "" if the file is not damaged.
   std::string defect;
 };
 
 // Checks a library file: reads its headers and the undefined part of its symbol table.  The result
-// is empty for a file that cannot be opened or is not an ELF file: the loader reports those cases
-// itself.
+// is empty if the file cannot be opened or is not an ELF file, because the loader reports these
+// cases itself.
 LibraryCheck CheckLibraryFile(const std::string& path);
 
 }  // namespace tvm::ffi::extra

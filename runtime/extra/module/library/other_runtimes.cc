@@ -16,19 +16,20 @@ namespace {
 // The SONAME of the runtime.  Clients are linked to it, so every copy of the runtime has it.
 constexpr const char* kSoname = "libtvm_ffi.so";
 
-// State of the scan of the loader's library list, to which new libraries are appended.
+// State of the scan of the loader's list of libraries.  The loader appends new libraries to the
+// list.
 struct ScanState {
   unsigned long long num_removed = 0;
   size_t num_libraries = 0;
-  uintptr_t warned_of[8] = {};  // load addresses of the first copies reported
+  uintptr_t warned_of[8] = {};  // load addresses of the first copies that a warning named
   size_t num_warned = 0;
 };
 
 struct Search {
   ScanState* state;
   uintptr_t own;     // load address of this runtime
-  size_t position;   // in the loader's list
-  char found[1024];  // path of the copy; "" if none was found
+  size_t position;   // index in the loader's list of the next library
+  char found[1024];  // path of another copy of the runtime; "" if none was found
 };
 
 uintptr_t OwnAddress() {
@@ -56,12 +57,13 @@ bool HasRuntimeSoname(const dl_phdr_info& library) {
     if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
   }
   if (strings == 0 || name == 0) return false;
-  if (strings < library.dlpi_addr) strings += library.dlpi_addr;  // not relocated by all loaders
+  // Some loaders do not replace the offset by an address.
+  if (strings < library.dlpi_addr) strings += library.dlpi_addr;
   return std::strcmp(reinterpret_cast<const char*>(strings + name), kSoname) == 0;
 }
 
-// Returns true for a copy that was not reported before.  The scan sees a library again if unloading
-// another library has shortened the loader's list.
+// Returns true for a copy of the runtime that was not reported before.  The scan may examine a
+// library twice, because unloading another library shortens the loader's list.
 bool IsNew(ScanState* seen, uintptr_t address) {
   uintptr_t* end = seen->warned_of + seen->num_warned;
   if (std::find(seen->warned_of, end, address) != end) return false;
@@ -69,8 +71,8 @@ bool IsNew(ScanState* seen, uintptr_t address) {
   return true;
 }
 
-// Examines one library of the loader's list.  Runs under the loader's lock, so it does not print
-// the warning itself.
+// Examines one library of the loader's list.  Does not print the warning itself, because it runs
+// under the loader's lock.
 int Look(dl_phdr_info* library, size_t /*size*/, void* data) {
   auto* search = static_cast<Search*>(data);
   ScanState* seen = search->state;
@@ -81,7 +83,7 @@ int Look(dl_phdr_info* library, size_t /*size*/, void* data) {
   if (search->position++ < seen->num_libraries || library->dlpi_addr == search->own) return 0;
   if (!HasRuntimeSoname(*library) || !IsNew(seen, library->dlpi_addr)) return 0;
   std::snprintf(search->found, sizeof(search->found), "%s", library->dlpi_name);
-  return 1;  // stop; the next scan continues from here
+  return 1;  // stop the iteration; the next scan continues after this library
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ void WarnOfOtherRuntimes() noexcept {
   static std::mutex mutex;
   static ScanState seen;
   std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return;  // another thread scans; the next load scans again
+  if (!lock.owns_lock()) return;  // another thread is scanning; the next load scans again
   static const uintptr_t own = OwnAddress();
   Search search{&seen, own, 0, {}};
   dl_iterate_phdr(&Look, &search);

@@ -7,8 +7,8 @@
 
 namespace tvm::ffi::extra {
 
-// Prints one warning for each other library in the process with the SONAME of the runtime. Examines
-// only the libraries that were loaded since the last call.
+// Prints one warning for each other library in the process that has the SONAME of the runtime.
+// Examines only libraries that were loaded since the last call.
 void WarnOfOtherRuntimes() noexcept;
 
 }  // namespace tvm::ffi::extra

@@ -20,7 +20,7 @@ class SharedLibrary final : public Library {
   SharedLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
 
   void* Find(const std::string& symbol) const override {
-    // dlsym would stop at the NUL and find another symbol.
+    // Reject a name with NUL, because dlsym would stop at the NUL and find another symbol.
     if (symbol.find('\0') != std::string::npos) return nullptr;
     return dlsym(handle_, symbol.c_str());
   }
@@ -34,8 +34,8 @@ class SharedLibrary final : public Library {
   std::string Name() const override { return path_; }
 
  private:
-  // Returns true if this library defines the address, or if the C library cannot tell which library
-  // does.
+  // Returns true if this library defines the address.  Also returns true if the C library cannot
+  // tell which library defines the address.
   bool IsDefinedHere([[maybe_unused]] const void* address) const {
 #ifdef __GLIBC__
     link_map* library = nullptr;
@@ -53,7 +53,7 @@ class SharedLibrary final : public Library {
   std::string path_;
 };
 
-// Returns the symbol as messages show it: a mangled C++ name after its demangled form.
+// Returns a symbol in the form for messages.  A mangled C++ name is shown after its demangled form.
 std::string DisplayName(const std::string& symbol) {
   int status = 0;
   char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
@@ -63,7 +63,8 @@ std::string DisplayName(const std::string& symbol) {
   return name;
 }
 
-// Returns the symbol that the loader's message names; "" for messages about something else.
+// Returns the undefined symbol that the loader's message names; "" if the message is about another
+// failure.
 std::string UndefinedSymbolIn(const std::string& reason) {
   constexpr std::string_view kBefore = "undefined symbol: ";
   size_t found = reason.find(kBefore);
@@ -78,7 +79,7 @@ std::string UndefinedSymbolIn(const std::string& reason) {
   TVM_FFI_UNREACHABLE();
 }
 
-// Throws an error that names the ABI symbol that no loaded library defines.
+// Throws an error that names the missing ABI symbol, which no loaded library defines.
 [[noreturn]] void ThrowMissingSymbol(const std::string& path, const std::string& symbol,
                                      const std::string& loader_message) {
   std::string file = loader_message.substr(0, loader_message.find(": undefined symbol"));
@@ -101,20 +102,21 @@ std::string LoaderMessage() {
   return message == nullptr ? "unknown reason" : message;
 }
 
-// Opens the library; throws before its code runs if a check of the file fails.
+// Opens the library and returns its dlopen handle.  If a check of the file fails, throws before any
+// code of the library runs.
 void* Open(const std::string& path) {
-  // open() would stop at the NUL and open another file.
+  // Reject a path with NUL, because open() would stop at the NUL and open another file.
   if (path.find('\0') != std::string::npos) ThrowLoadError(path, "no file has a NUL in its name");
-  // The loader searches its path for a name without a slash, so the file is not known here and not
-  // checked.
+  // The file is not checked if its name has no slash: the loader searches its path for such a name,
+  // so the file is not known here.
   LibraryCheck check;
   if (path.find('/') != std::string::npos) check = CheckLibraryFile(path);
   if (!check.defect.empty()) ThrowLoadError(path, check.defect);
   if (!check.missing_symbols.empty()) {
-    // A library that this one links to may define the missing symbols.  With RTLD_NOW, the loader
-    // binds all symbols before it runs an initialiser, and fails if one is missing.  If the
-    // loader's message names a symbol outside the ABI, the library is opened lazily below: it may
-    // never call that function.
+    // A library that this library links to may define the missing symbols.  With RTLD_NOW, the
+    // loader binds all symbols before it runs an initialiser, and fails if a symbol is missing.  If
+    // the loader's message names a symbol outside the ABI, the library is opened lazily below,
+    // because it may never call that function.
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
     std::string message = LoaderMessage(), symbol = UndefinedSymbolIn(message);
     if (IsAbiSymbol(symbol)) ThrowMissingSymbol(path, symbol, message);

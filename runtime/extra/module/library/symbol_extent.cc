@@ -11,7 +11,7 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Returns the size of a symbol in the dynamic symbol table; 0 if it is unknown.
+// Returns the size of a symbol as given in the dynamic symbol table; 0 if the size is unknown.
 size_t SizeOfSymbol([[maybe_unused]] const void* address, [[maybe_unused]] const char* symbol) {
 #ifdef __GLIBC__
   Dl_info found;
@@ -25,8 +25,9 @@ size_t SizeOfSymbol([[maybe_unused]] const void* address, [[maybe_unused]] const
 }
 
 struct Segment {
-  uintptr_t address;  // inside the segment
-  size_t num_left;    // bytes from the address to the end of the segment; 0 if not found
+  uintptr_t address;  // the address of the symbol, which is inside the segment to find
+  // Number of bytes from the address to the end of the segment; 0 if no segment was found.
+  size_t num_left;
 };
 
 int FindSegment(dl_phdr_info* library, size_t, void* query) {

@@ -7,9 +7,9 @@
 
 namespace tvm::ffi::extra {
 
-// Returns the bytes of a symbol: as many as the size in its ELF symbol, or, without a size, up to
-// the end of its segment.  For an address outside all libraries the size is unknown and the view
-// reaches to the end of the address space.
+// Returns the bytes of a symbol.  Their number is the size in the ELF symbol; if the symbol has no
+// size, the bytes end with the segment of the symbol.  If the address is outside all libraries, the
+// size is unknown, and the view ends at the end of the address space.
 std::string_view SymbolBytes(const void* address, const char* symbol);
 
 }  // namespace tvm::ffi::extra

@@ -13,7 +13,7 @@ namespace tvm::ffi::extra {
 namespace {
 
 // The table of registered symbols.  It is created on first use, because static initialisers
-// register symbols, and never destroyed.
+// register symbols.  It is never destroyed.
 struct SystemSymbols {
   std::mutex mutex;
   std::unordered_map<std::string, void*> addresses;
@@ -33,7 +33,8 @@ struct SystemSymbols {
     for (const auto& entry : addresses) names.push_back(entry.first);
     return names;
   }
-  // Registers a symbol.  Returns its previous address, or nullptr if it is new.
+  // Registers the address of a symbol.  Returns the symbol's previous address; nullptr if the
+  // symbol was not registered before.
   void* Set(const char* symbol, void* address) {
     std::lock_guard<std::mutex> lock(mutex);
     auto [entry, is_new] = addresses.emplace(symbol, address);
