@@ -44,7 +44,7 @@ class Images:
         self._images = list(dict.fromkeys(all_images))
 
     def index(self, image: DeviceImage) -> int:
-        """Return the index of an image."""
+        """Return the index of an image among the distinct images."""
         return self._images.index(image)
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class LaunchPrinter:
         return f"launch_kernels_of_{self._plan.name}_{index}"
 
     def print(self) -> None:
-        """Print the selection of a launch variant, and the launch of each variant."""
+        """Print code that selects a launch variant (a kernel and a condition) and launches it."""
         self._same_device()
         self._conditions()
         self._device()
@@ -138,7 +138,7 @@ class LaunchPrinter:
             self._lines.add(f"bool condition{index} = true;")
             names.append(f"condition{index}")
             for condition in launch.when:
-                # Conditions short-circuit: after a comparison fails, the next one is not evaluated.
+                # A condition is evaluated only up to the first comparison that fails.
                 with self._lines.block(f"if (condition{index})"):
                     left, right = map(self._value, (condition.left, condition.right))
                     self._lines.add(f"condition{index} = {left} {condition.operator} {right};")
@@ -184,7 +184,7 @@ class LaunchPrinter:
         self._lines.add(f"if (kernel == NULL) return launch_fail_image({', '.join(texts)});")
 
     def _offset(self, launch: Launch) -> str:
-        """Return the C expression of the table offset of the kernel that the dtypes select."""
+        """Return the C expression of the offset in the kernel table that the dtypes select."""
         index = ""
         for name, dtypes in self._plan.signature.dtype_variables.items():
             variable_index = self._checks.dtype_name(name)
@@ -193,7 +193,7 @@ class LaunchPrinter:
 
 
 class _VariantPrinter(CallPrinter):
-    """Prints the launch of one launch variant; memory is allocated on the launch device."""
+    """Prints the launch of one variant of a plan; memory is allocated on the launch device."""
 
     def __init__(
         self, plan: LaunchPlan, launch: Launch, checks: CheckPrinter, lines: Lines

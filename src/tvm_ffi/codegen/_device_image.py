@@ -122,7 +122,7 @@ class DeviceImage:
 
 
 def _number(architecture: str) -> str:
-    """Return an architecture without its suffix, which not every format records."""
+    """Return an architecture without its suffix; some formats do not record the suffix."""
     return architecture.rstrip("af")
 
 

@@ -84,7 +84,7 @@ class LaunchPlan:
         return LaunchPlan(plans[0].signature, tuple(launches))
 
     def wrapper_of(self, launch: Launch) -> Wrapper:
-        """Return a launch variant as a `Wrapper`, whose callee is the kernel."""
+        """Return a `Wrapper` whose callee is the kernel of a launch variant, not a C function."""
         return Wrapper(self.signature, launch.kernels, launch.arguments, "void")
 
 

@@ -31,7 +31,7 @@ def wrap_library(
     include_paths: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
 ) -> Module:
-    """Return a module with functions of a C library, which is not modified.
+    """Return a module with functions of a C library; the library is not modified.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def wrap_library(
     path = Path(library).absolute()
     wrappers = [f if isinstance(f, Wrapper) else make_wrapper(f) for f in functions]
     _check_symbols(path, wrappers)
-    # Link by file name: for a library without SONAME, the linker would record the path it gets.
+    # Link by file name, because the linker records the given path for a library without SONAME.
     link = [f"-L{path.parent}", f"-l:{path.name}", f"-Wl,-rpath,{path.parent}"]
     built = cpp.build_inline(
         f"{path.name.partition('.')[0]}_wrappers",
@@ -75,7 +75,7 @@ def wrap_library(
     if output is None:
         return load_module(built)
     shutil.copyfile(built, output)
-    # Load by an absolute path: the loader searches a bare file name in system folders.
+    # Load by an absolute path, because the loader searches a bare file name in system folders.
     return load_module(Path(output).absolute())
 
 

@@ -61,7 +61,7 @@ def signature_from_inspect(
     parameters = tuple(map(_parameter, signature.parameters.values()))
     annotation = signature.return_annotation
     _, result = _read(Any if annotation is inspect.Signature.empty else annotation)
-    # The name of a lambda is `<lambda>`, which a signature cannot have.
+    # Omit a name that a signature cannot have, such as `<lambda>`.
     return make(parameters, (Result(result),), name if name.isidentifier() else "")
 
 

@@ -77,7 +77,7 @@ class Failure:
         return self.template.format(**holes)
 
     def parts(self) -> list[tuple[str, str | None]]:
-        """Return the pieces of the template, each with the placeholder after it, or None."""
+        """Return each piece of the template, with the placeholder after the piece or None."""
         found: list[tuple[str, str | None]] = []
         pending = ""
         for text, hole, _, _ in string.Formatter().parse(self.template):
@@ -144,7 +144,7 @@ class Check:
 
 
 def missing_arguments(signature: Declaration, given: int) -> Failure | None:
-    """Return the failure for a call with `given` arguments; None if no argument is missing."""
+    """Return the `Failure` of a call with `given` arguments; None if no argument is missing."""
     names = {parameter.name for parameter in signature.parameters[:given]}
     text = missing_arguments_message(signature, names)
     return (
@@ -155,7 +155,7 @@ def missing_arguments(signature: Declaration, given: int) -> Failure | None:
 
 
 def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
-    """Return the failure for a call with more arguments than parameters.
+    """Return the `Failure` of a call with more arguments than parameters.
 
     Parameters
     ----------

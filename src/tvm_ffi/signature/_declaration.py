@@ -87,7 +87,7 @@ class Declaration:
 
 def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT, ...]:
     """Return `parts` as a tuple; raise TypeError unless all are instances of `cls`."""
-    if isinstance(parts, str):  # a str is iterable, too: its elements are characters
+    if isinstance(parts, str):  # reject a str, because its elements are characters
         raise TypeError(f"{name} must be a tuple of {cls.__name__}, got the text {parts!r}")
     found = tuple(map(builtin_value, parts))
     for part in found:

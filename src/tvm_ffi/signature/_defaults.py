@@ -81,7 +81,7 @@ class _DefaultConverter:
     def __init__(self, where: str) -> None:
         self._where = where
         self._remaining = _MAX_COMPARISONS
-        self._counted: set[int] = set()  # ids of lists whose elements are included in `_remaining`
+        self._counted: set[int] = set()  # ids of lists that have been added to `_remaining`
 
     def value(self, schema: Schema, default: Any, depth: int) -> Any:
         """Return a default converted to a type; `_NO_MATCH` if the type does not accept it."""

@@ -71,7 +71,7 @@ class _Bindings:
         self._dtypes: dict[str, str] = {}
 
     def bind(self, where: str, type_: TensorType, given: TensorSpec) -> None:
-        """Bind the extent names and the dtype variable of a tensor type to those of an input."""
+        """Bind the extent names and dtype variable of a type to an input's extents and dtype."""
         self._bind_dtype(where, type_, given.dtype)
         if type_.shape is None:
             return

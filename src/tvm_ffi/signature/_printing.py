@@ -55,7 +55,7 @@ def _parameter_text(parameter: Parameter) -> str:
 
 
 def result_text(results: tuple[Result, ...]) -> str:
-    """Return the text of the results, which follows ``->`` in a signature."""
+    """Return the text of the results, for use after ``->`` in a signature."""
     if not results:
         return "None"
     if len(results) == 1 and results[0].name is None:

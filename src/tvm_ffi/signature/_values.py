@@ -38,7 +38,7 @@ _TYPE_NAME_OF_KEY = {
     "ffi.BigInt": BIG_INT,
     "ffi.OpaquePyObject": "Python object",
 }
-_MAX_SHOWN = 8  # most strides that a message shows
+_MAX_SHOWN = 8  # largest number of strides that a message shows
 _COMPLEX = 5  # dtype code of complex numbers
 
 
@@ -49,7 +49,7 @@ def type_name_of_index(type_index: int) -> str | None:
 
 
 def native_value(value: Any, accepted: Sequence[str]) -> tuple[str, Any]:
-    """Return the type name of the native value that a call passes, and the value read back.
+    """Return the name of an argument's native type, and the native value as a Python value.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def fits(number: int, dtype: str) -> bool:
 
 
 def check_value(value: Any, schema: Schema, failure: Failure) -> None:
-    """Raise TypeError, which names the declared type, unless a value converts to it."""
+    """Raise TypeError unless a value converts to the declared type, which the message names."""
     # A TypeSchema can look up registered types, a plain Schema cannot.
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     try:

@@ -123,5 +123,5 @@ def _write_rows(
     type_ = ir.ArrayType(_ROW, len(rows))
     found = ir.GlobalVariable(module, type_, name)
     found.initializer = ir.Constant(type_, constants)
-    # Hidden linkage: not exported, but LLVM keeps the variable although no code refers to it.
+    # A hidden variable is not exported, but LLVM keeps it although no code refers to it.
     found.linkage, found.section, found.align = f"{linkage}hidden", _SECTION, 8

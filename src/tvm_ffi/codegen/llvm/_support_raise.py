@@ -14,7 +14,7 @@ from ._support import COMPLEX, content, parts_of_dtype, type_index
 from ._support_function import cold
 
 _NUMBER_SIZE = 24  # bytes of a buffer for the text of a number
-_MAX_STRIDES = 8  # most strides that a message shows
+_MAX_STRIDES = 8  # largest number of strides that a message shows
 _FAILURE = I32(-1)
 
 
@@ -151,7 +151,7 @@ def fail_strides(code: Code, error: Any, text: Any, tensor: Any) -> None:
     ndim, strides = code.field(tensor, TENSOR, "ndim"), code.field(tensor, TENSOR, "strides")
     parts = [text]
     for axis in range(_MAX_STRIDES):
-        # Do not read beyond the end: axis 0 replaces axes that do not exist.
+        # Read axis 0 instead of axes that do not exist, to stay inside the array of strides.
         is_there = code.icmp_signed("<", I32(axis), ndim)
         stride = code.element(I64, strides, code.select(is_there, I32(axis), I32(0)))
         before = code.string("(" if axis == 0 else ", ")

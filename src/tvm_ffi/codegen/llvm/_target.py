@@ -133,7 +133,7 @@ def parameter_types(text: str, name: str) -> list[str]:
 
 
 def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
-    """Return several modules linked into one; definitions become internal unless `is_kept`."""
+    """Return modules linked into one module; definitions that `is_kept` rejects become internal."""
     with LOCK:
         header = _header_of(_machine(triple))
         first, *others = [_parsed(header + _HEADER.sub("", text)) for text in modules]
