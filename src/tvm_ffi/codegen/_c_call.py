@@ -112,7 +112,7 @@ class CallPrinter:
             self._lines.add(f"if ({position} >= 0) {failure}")
 
     def _calculate(self, position: int, argument: Argument) -> None:
-        """Print the evaluation of a callee argument, and the check that its C type can hold it."""
+        """Print the evaluation of a callee argument, and the check that the C type can hold it."""
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:
             return

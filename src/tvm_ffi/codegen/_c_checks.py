@@ -41,7 +41,7 @@ _INDEX = {
     "float": "kTVMFFIFloat",
     "int": "kTVMFFIInt",
 }
-# C condition of each operation: it stores the result in the last operand, and is true on overflow.
+# C condition of each operation: stores the result in the last operand, and is true on overflow.
 _OVERFLOWING = {
     "+": "__builtin_add_overflow({}, {}, &{})",
     "-": "__builtin_sub_overflow({}, {}, &{})",
@@ -196,7 +196,7 @@ class CheckPrinter:
         self._lines.add(f"{name} = {_taken(accepted[0], value, value_type(parameter.type))};")
 
     def _range_of(self, check: Check, value: str) -> None:
-        """Print the range check of a type whose values fit a signed 64-bit integer."""
+        """Print the range check for a C type whose values fit a signed 64-bit integer."""
         type_ = check.parameter.type
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):

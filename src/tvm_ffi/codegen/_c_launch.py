@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C functions that launch kernels: device images, selection of a launch variant, and the launch.
+"""C functions that launch kernels: device images, selection of a kernel, and the launch.
 
 `CheckPrinter` prints the checks of the arguments, as for any wrapper. The code printed here follows
 the checks and uses the support code in ``launch_support.h``.
@@ -59,7 +59,7 @@ class Images:
 
 
 def _image_definition(index: int, image: DeviceImage) -> str:
-    """Return an image as an array of integers, which compiles faster than a string literal."""
+    """Return an image as a C array of integers; it compiles faster than a string literal."""
     # Pad with at least one NUL byte, because the driver expects PTX to end with NUL.
     content = image.content + b"\0" * (_BYTES_PER_WORD - len(image.content) % _BYTES_PER_WORD)
     numbers = [
@@ -132,7 +132,7 @@ class LaunchPrinter:
     # ---- selection of the launch variant -----------------------------------------------------
 
     def _conditions(self) -> None:
-        """Print the evaluation of the condition of each launch variant."""
+        """Print the evaluation of the condition under which each launch variant is selected."""
         names = []
         for index, launch in enumerate(self._plan.launches):
             self._lines.add(f"bool condition{index} = true;")
@@ -162,7 +162,7 @@ class LaunchPrinter:
         self._lines.add("if (device == NULL) return -1;")
 
     def _select_kernel(self) -> None:
-        """Print the selection of the first variant whose condition holds and that has an image."""
+        """Print the selection of the first variant with a true condition and a usable image."""
         self._lines.add("launch_kernel* kernel = NULL;")
         if not self._is_single:
             self._lines.add("int selected = -1;")

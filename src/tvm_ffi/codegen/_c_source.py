@@ -92,7 +92,7 @@ def _float(value: float) -> str:
 
 
 def local_name(prefix: str, name: str, position: int) -> str:
-    """Return the name of a C local, which ends with `name` if that is ASCII, else `position`."""
+    """Return the name of a C local: it ends with `name` if `name` is ASCII, else `position`."""
     return f"{prefix}_{name if _NAME.fullmatch(name) else position}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C types of the callee of a wrapper: its arguments and its return value."""
+"""C types of the arguments and the return value of a wrapper's callee (a C function)."""
 
 from __future__ import annotations
 

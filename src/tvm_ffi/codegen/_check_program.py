@@ -106,7 +106,7 @@ def program_of(plan: LaunchPlan, images: Sequence[DeviceImage]) -> bytes:
 
 
 class _Label:
-    """A jump target whose address is not known yet."""
+    """A jump target; `bind` replaces the label by an address in all instructions that use it."""
 
     def __init__(self) -> None:
         self.uses: list[int] = []
@@ -122,16 +122,16 @@ class _Assembler:
         self._dtypes: dict[tuple[str, ...], int] = {}
 
     def register(self) -> int:
-        """Return a new register, which is initially 0."""
+        """Return the index of a new register; the initial value of registers is 0."""
         self.num_registers += 1
         return self.num_registers - 1
 
     def failure(self, failure: Failure) -> int:
-        """Return the index of a failure in the table of failures."""
+        """Return the index of a `Failure` in the table of failures; add new failures."""
         return self._failures.setdefault(failure, len(self._failures))
 
     def dtypes(self, names: tuple[str, ...]) -> int:
-        """Return the index of a set of dtypes in the table of dtype sets."""
+        """Return the index of a set of dtypes in the table of dtype sets; add new sets."""
         return self._dtypes.setdefault(names, len(self._dtypes))
 
     def emit(self, name: str, *operands: int | Failure | _Label) -> None:
@@ -157,7 +157,7 @@ class _Assembler:
         return register
 
     def failure_table(self) -> bytes:
-        """Return the encoded table of failures."""
+        """Return the encoded table of failures: error kinds and message templates."""
         rows = [
             struct.pack("<I", _KINDS.index(failure.error)) + _string(failure.template)
             for failure in self._failures
@@ -173,7 +173,7 @@ class _Assembler:
 
 
 class _ResultRow(NamedTuple):
-    """A row of the result table: extent registers, dtypes, and the register of the dtype index."""
+    """A row of the result table: registers of extents, possible dtypes, register of dtype index."""
 
     extents: tuple[int, ...]
     dtypes: tuple[str, ...]
@@ -393,7 +393,7 @@ class _Writer:
             "extent_equals", check.position, check.axis, value, check.failures["differs"]
         )
         self._out.bind(label)
-        self._known.clear()  # a jump to the label skips their evaluation
+        self._known.clear()  # a jump to the label skips the evaluation of these extents
 
     def _alignment(self, check: Check) -> None:
         assert check.tensor.alignment is not None
@@ -548,7 +548,7 @@ class _Writer:
     # ---- results -----------------------------------------------------------------------------
 
     def _result_extents(self) -> None:
-        """Emit the extents of all results, into registers that the launch variants share."""
+        """Emit the extents of all results into registers that all launch variants use."""
         for row, name, result in zip(
             self._results, result_names(self._signature), self._signature.results
         ):
@@ -597,7 +597,7 @@ def _int64(number: int) -> bytes:
 
 
 def _signed(value: int) -> int:
-    """Return the signed 64-bit integer with the bits of an unsigned one."""
+    """Return the signed 64-bit integer that has the same bits as an unsigned integer."""
     return value - 2**64 if value >= 2**63 else value
 
 

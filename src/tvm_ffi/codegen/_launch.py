@@ -63,12 +63,14 @@ class LaunchPlan:
 
     @property
     def name(self) -> str:
-        """Name under which callers find the function."""
+        """Name by which callers find the function in a library or module."""
         return self.signature.name
 
     @staticmethod
     def first_of(plans: Iterable[LaunchPlan]) -> LaunchPlan:
-        """Return one plan with the launch variants of several plans, in order.
+        """Return one plan with the launch variants (kernels with conditions) of several plans.
+
+        The order of the launch variants is that of `plans`.
 
         Raises
         ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of launch plans: members when a plan is created, and launch sizes in each call.
+"""Checks of launch plans: of members in the constructor, and of launch sizes in each call.
 
 Limits follow the CUDA programming guide for compute capability 5.0 to 12.1. The checks of a call
 are data, like the checks of a signature; C code and the check program run the same checks.
@@ -97,7 +97,7 @@ def _is_on_cuda(parameter: Parameter) -> bool:
 
 
 def fields(launch: Launch) -> dict[str, Extent]:
-    """Return the sizes of a launch by name: ``grid.x`` ... ``shared_memory``.
+    """Return a dict of the sizes of a launch; the keys are ``grid.x`` ... ``shared_memory``.
 
     The order is that of the runtime (ORDER launch-fields).
     """
@@ -107,7 +107,7 @@ def fields(launch: Launch) -> dict[str, Extent]:
 
 
 def bounds(name: str, launch: Launch) -> list[Bound]:
-    """Return the limits on the launch sizes of a variant, in the order of their checks."""
+    """Return the limits on the launch sizes of a launch variant, in the order of the checks."""
     found = []
     for field, extent in fields(launch).items():
         group, _, axis = field.partition(".")
@@ -192,7 +192,7 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
 
 
 def _check_parts(launch: Launch) -> None:
-    """Raise ValueError unless each member of a launch variant is valid by itself."""
+    """Raise ValueError if a member of a launch variant is invalid, regardless of the others."""
     if not launch.images:
         raise ValueError("a launch variant needs at least one device image, got none")
     names = [str(image) for image in launch.images]

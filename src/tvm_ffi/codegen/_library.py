@@ -80,7 +80,7 @@ def wrap_library(
 
 
 def _check_symbols(path: Path, wrappers: Sequence[Wrapper]) -> None:
-    """Raise ValueError unless the library defines all callees."""
+    """Raise ValueError unless the C library defines all callees of the wrappers."""
     defined, _ = dynamic_symbols(path)
     for wrapper in wrappers:
         for callee in wrapper.callees.values():

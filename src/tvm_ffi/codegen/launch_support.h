@@ -108,7 +108,7 @@ static int launch_is_open; /* 1 after `launch_driver` is filled in and the drive
 typedef struct {
   void* context;  /* primary context, never released */
   int device;     /* CUdevice */
-  int capability; /* compute capability, 90 for 9.0; 0 until the other members are set */
+  int capability; /* compute capability, 90 for 9.0; 0 if the device is not initialized */
 } launch_device;
 static launch_device launch_devices[LAUNCH_MAX_DEVICES];
 
@@ -159,7 +159,7 @@ WRAPPER_COLD int launch_fail_kernel(const char* function, int status, const laun
   return launch_fail(function, status, where, "");
 }
 
-/* Raise an error: the driver is not available; `reason` and `symbol` are parts of the message. */
+/* Raise the error that the driver is not available; its message contains `reason` and `symbol`. */
 WRAPPER_COLD int launch_fail_unavailable(const char* reason, const char* symbol) {
   return wrapper_fail("RuntimeError", "the CUDA driver is not available: ", reason, symbol,
                       "; it comes with the NVIDIA driver of the machine", NULL, NULL, NULL);
@@ -364,8 +364,8 @@ WRAPPER_COLD int launch_allow_clusters_locked(launch_kernel* kernel, int device_
   return 0;
 }
 
-/* Allow a kernel `bytes` of dynamic shared memory.  If `bytes` is 0, allow clusters above 8 blocks.
- * */
+/* Allow a kernel `bytes` of dynamic shared memory; if `bytes` is 0, allow clusters above 8
+ * blocks. */
 WRAPPER_COLD int launch_allow(launch_kernel* kernel, int device_id, unsigned bytes) {
   int code;
   pthread_mutex_lock(&launch_mutex);

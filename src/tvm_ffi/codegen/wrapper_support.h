@@ -20,7 +20,7 @@
   WRAPPER_TEXT(TVM_FFI_VERSION_MAJOR) \
   "." WRAPPER_TEXT(TVM_FFI_VERSION_MINOR) "." WRAPPER_TEXT(TVM_FFI_VERSION_PATCH)
 
-/* Export row: three NUL-terminated strings, which tools read without running the library. */
+/* Export row: three NUL-terminated strings.  Tools read export rows without running the library. */
 typedef struct {
   const char* name;
   const char* kind;
@@ -97,7 +97,7 @@ WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, c
   return -1;
 }
 
-/* Raise an error whose message has `count` (at most three) numbers, each after a piece of text. */
+/* Raise an error whose message has `count` (at most three) numbers, each after a string. */
 WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* a, int64_t first,
                                       const char* b, int64_t second, const char* c, int64_t third,
                                       const char* d) {
@@ -160,7 +160,7 @@ WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevi
                       NULL, NULL);
 }
 
-/* Raise an error for a tensor with gaps; the message shows the strides like a Python tuple. */
+/* Raise an error for a tensor with gaps; the message shows the strides as a Python tuple. */
 WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const DLTensor* tensor) {
   char buffer[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_SIZE];
   const char* parts[2 * WRAPPER_MAX_STRIDES + 4];

@@ -83,7 +83,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
 
 
 def _read(annotation: Any) -> tuple[str | None, Type]:
-    """Return the direction (None if undeclared) and the type that an annotation declares."""
+    """Return a pair: the direction (None if undeclared) and the type in an annotation."""
     if isinstance(annotation, str):
         return parse_annotation(annotation)
     for text in getattr(annotation, "__metadata__", ()):  # of typing.Annotated

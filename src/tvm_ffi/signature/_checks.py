@@ -59,7 +59,7 @@ _ACCEPTED = {
 
 @dataclass(frozen=True)
 class Failure:
-    """The error that a failed check raises.
+    """The error of a failed check: the error kind and a message template.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Failure:
     template: str
 
     def message(self, **holes: object) -> str:
-        """Return the message with its placeholders filled in."""
+        """Return the error message: the template with the placeholders filled in."""
         return self.template.format(**holes)
 
     def parts(self) -> list[tuple[str, str | None]]:
@@ -90,7 +90,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Check:
-    """One condition on an argument.
+    """One condition that an argument must satisfy.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
 
 
 def operations(extent: Extent) -> Iterator[Expression]:
-    """Yield the operations of an extent expression, each after its operands."""
+    """Yield the operations of an extent expression; operands come before the operation."""
     if isinstance(extent, Expression):
         for operand in extent.operands:
             yield from operations(operand)
@@ -235,7 +235,7 @@ def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
 
 
 def literal_template(text: str) -> str:
-    """Return a template whose message is `text`: braces are doubled."""
+    """Return the message template for a constant text: `text` with doubled braces."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

@@ -50,12 +50,12 @@ def checked_default(name: str, type_: Type, default: Any) -> Any:
 
 
 def same_default(left: Any, right: Any) -> bool:
-    """Return True if two defaults have the same class and value; NaN equals itself."""
+    """Return True if two defaults have the same class and value; NaN and NaN are the same."""
     if type(left) is not type(right):
         return False
     if isinstance(left, tuple):
         return len(left) == len(right) and all(map(same_default, left, right))
-    # Compare floats by `repr`, which distinguishes 0.0 from -0.0 and is the same for all NaN.
+    # Compare floats by `repr`, because `repr` distinguishes 0.0 from -0.0 but not NaN from NaN.
     return repr(left) == repr(right) if isinstance(left, float) else bool(left == right)
 
 

@@ -65,7 +65,7 @@ def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> 
 
 
 def named_signature(metadata: Mapping[str, Any], name: str, library: str) -> Signature | None:
-    """Return the signature in the member ``signature``; None, with a warning, if it is damaged."""
+    """Return the signature in ``signature``; None if absent, or (with a warning) if damaged."""
     if metadata.get("signature") is None:
         return None
     try:

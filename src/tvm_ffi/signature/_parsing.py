@@ -45,7 +45,7 @@ _CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
 
 
 class _SignatureTokens(Tokens):
-    """Tokenizer of signatures, which also have fractions, strings, operators and ``float32*``."""
+    """Tokenizer of signatures; adds fractions, strings, operators and ``float32*`` to `Tokens`."""
 
     _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
     # The star in `float32*[n]` belongs to the name, the star in `n*2` is an operator. A star
@@ -75,7 +75,7 @@ def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
 
 
 def parse_annotation(text: str) -> tuple[str, Type]:
-    """Return the direction and the type in the text of an annotation."""
+    """Return the direction ("in" if absent) and the type in the text of an annotation."""
     tokens = _SignatureTokens(text)
     parser = _SignatureParser(tokens)
     direction = parser.direction() or "in"

@@ -18,7 +18,7 @@ _PRINTER = TypePrinter(name_of=lambda origin: "Shape" if origin == "ffi.Shape" e
 
 
 def signature_text(signature: Declaration) -> str:
-    """Return the text of a signature; `parse_signature` returns an equal signature."""
+    """Return the text of a signature; `parse_signature` converts the text to an equal signature."""
     text = f"{signature.name}({', '.join(_parameters(signature))})"
     if signature.results:
         text += f" -> {result_text(signature.results)}"

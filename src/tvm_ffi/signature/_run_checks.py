@@ -44,7 +44,7 @@ def _raise(failure: Failure, **holes: object) -> None:
 def bind_arguments(
     signature: Declaration, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the argument of each parameter, defaults included; a tuple for ``*name``.
+    """Return a dict with the argument or default of each parameter; a tuple for ``*name``.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def bind_arguments(
 
 
 class _CallChecker:
-    """Runs the checks of one call; stores the extents and dtypes that names are bound to."""
+    """Runs the checks of one call; stores the values of extent names and dtype variables."""
 
     def __init__(self, signature: Declaration, arguments: Mapping[str, Any]) -> None:
         self._signature, self._arguments = signature, arguments

@@ -76,8 +76,8 @@ def fits(number: int, dtype: str) -> bool:
 
 
 def check_value(value: Any, schema: Schema, failure: Failure) -> None:
-    """Raise TypeError unless a value converts to the declared type, which the message names."""
-    # A TypeSchema can look up registered types, a plain Schema cannot.
+    """Raise TypeError, with the declared type in the message, unless a value converts to it."""
+    # Convert to a TypeSchema, because a plain Schema cannot look up registered types.
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     try:
         known.check_value(value)
@@ -103,7 +103,7 @@ def dtype_of(tensor: Any) -> Any:
 
 
 def is_one_of(dtype: Any, names: Iterable[str]) -> bool:
-    """Return True if a dtype is one of the named dtypes."""
+    """Return True if a dtype is one of the dtypes with the given names."""
     return any(type(dtype)(name) == dtype for name in names if dtype is not None)
 
 

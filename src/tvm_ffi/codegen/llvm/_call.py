@@ -104,7 +104,7 @@ class CallPrinter:
                 fail(code, nul_in_text(self._wrapper, name), got=position)
 
     def _calculate(self, argument: Argument) -> Any:
-        """Emit the evaluation of a callee argument, and the check that its C type can hold it."""
+        """Emit the evaluation of a callee argument, and the check that the C type can hold it."""
         code = self._code
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:

@@ -202,7 +202,7 @@ class CheckPrinter:
         return number if type_ == I64 else code.trunc(number, type_)
 
     def _range_of(self, check: Check, value: Any) -> None:
-        """Emit the range check of a type whose values fit a signed 64-bit integer."""
+        """Emit the range check for a C type whose values fit a signed 64-bit integer."""
         code, type_ = self._code, check.parameter.type
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):

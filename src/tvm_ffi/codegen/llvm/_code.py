@@ -207,7 +207,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return self.load(self.field_at(value, ANY, "payload", index), typ=type_)
 
     def after_header(self, handle: Any) -> Any:
-        """Return the address of an object's data, which follows its header."""
+        """Return the address of an object's data, directly after the object header."""
         return self.element_at(I8, handle, OBJECT_SIZE)
 
     def array(self, type_: Any, values: Sequence[Any]) -> Any:
@@ -291,7 +291,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
     # ---- result of the call ----------------------------------------------------------------
 
     def return_any(self, result: Any, type_index: int, payload: Any) -> None:
-        """Emit the assignment of the call's result, and ``return 0``."""
+        """Emit the store of the emitted function's result, and ``return 0``."""
         self.store(I32(type_index), self.field_at(result, ANY, "type_index"))
         self.store(I32(0), self.field_at(result, ANY, "small_size"))
         self.store(payload, self.field_at(result, ANY, "payload"))

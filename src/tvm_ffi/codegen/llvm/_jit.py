@@ -34,7 +34,7 @@ class JitModule(
     kind="llvm",
     properties=ModulePropertyMask.RUNNABLE | ModulePropertyMask.COMPILATION_EXPORTABLE,
 ):
-    """Functions that LLVM has compiled in this process, and their IR.
+    """Module of functions that LLVM has compiled in this process; it also stores the IR.
 
     Created by `tvm_ffi.codegen.llvm.jit`.  Functions keep the code alive.  `export_library` writes
     the module to a library, compiled again for the baseline of the architecture.  `write_to_file`

@@ -74,7 +74,7 @@ def check_is_here(triple: str) -> None:
 
 
 def has_sections(triple: str) -> bool:
-    """Return True if object files of a target are ELF, which has sections for export rows."""
+    """Return True if object files of a target are ELF: they can have sections for export rows."""
     with LOCK:
         _prepare()
         return bool(llvm.get_object_format(triple) == "ELF")
@@ -150,7 +150,7 @@ def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) 
 
 
 def _can_be_internal(definition: Any) -> bool:
-    """Return True if a definition can be internal to the module."""
+    """Return True if a definition can become internal, so other modules cannot refer to it."""
     kinds = (llvm.Linkage.appending, llvm.Linkage.available_externally)
     if (
         definition.is_declaration
