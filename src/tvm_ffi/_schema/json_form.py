@@ -102,7 +102,7 @@ def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
 
 
 def declared_function(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
-    """Return the type in a function's metadata; None unless the type declares a result type."""
+    """Return the type in a function's metadata; None unless it is a function type with a result."""
     schema = declared_type(metadata, make)
     if schema is None or schema.origin != "Callable" or schema.named_args is None:
         return None

@@ -14,12 +14,12 @@ __all__ = ["fail", "fail_dtype", "fail_type", "fail_with", "failure_call"]
 
 
 def fail(failure: Failure, **holes: str) -> str:
-    """Return a C statement that raises an error; `holes` are C expressions for its numbers."""
+    """Return a C statement that raises; `holes` are C expressions of numbers in the message."""
     return f"return {failure_call(failure, **holes)};"
 
 
 def failure_call(failure: Failure, **holes: str) -> str:
-    """Return a C call that raises an error; `holes` are C expressions for its numbers."""
+    """Return a C call that raises; `holes` are C expressions of the numbers in the message."""
     parts = failure.parts()
     used = [hole for _, hole in parts if hole is not None]
     texts = [literal(text) for text, _ in parts]

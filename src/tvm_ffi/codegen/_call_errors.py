@@ -27,7 +27,7 @@ def nul_in_text(wrapper: Wrapper, name: str) -> Failure:
 
 
 def does_not_fit(function: str, argument: Argument) -> Failure:
-    """Return the `Failure` for a number outside its integer type; ``{got}`` is the number."""
+    """Return the `Failure` for a number that exceeds an integer type; ``{got}`` is the number."""
     template = f"{function}(): {argument} = {{got}} does not fit {argument.dtype}"
     return Failure("ValueError", template)
 
@@ -55,7 +55,7 @@ def failed_status(wrapper: Wrapper) -> Failure:
 
 
 def operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
-    """Return a dict of the `Failure` of each operation of an extent; `Check` lists the keys."""
+    """Return a dict of the failures in evaluating an extent; `Check` documents the keys."""
     failures = {}
     for operation in operations(extent):
         failures[f"zero {operation}"] = Failure(

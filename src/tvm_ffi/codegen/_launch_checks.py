@@ -72,7 +72,7 @@ class Bound:
 
 
 def device_parameter(signature: Signature) -> Parameter | None:
-    """Return the tensor parameter whose device runs the kernel; None for the current device."""
+    """Return the tensor whose device runs the kernel; None if the current device runs it."""
     for parameter in signature.parameters:
         if _is_on_cuda(parameter) and not is_optional(parameter):
             return parameter

@@ -108,7 +108,7 @@ static int launch_is_open; /* 1 after `launch_driver` is filled in and the drive
 typedef struct {
   void* context;  /* primary context, never released */
   int device;     /* CUdevice */
-  int capability; /* compute capability, 90 for 9.0; 0 if the device is not initialized */
+  int capability; /* compute capability, 90 for 9.0; 0 until all other members are set */
 } launch_device;
 static launch_device launch_devices[LAUNCH_MAX_DEVICES];
 

@@ -121,7 +121,7 @@ class _Bindings:
 
 
 def _pairs(expected: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
-    """Yield pairs of a declared extent, except ``...``, and the input's extent of its axis."""
+    """Yield pairs of a declared extent, except ``...``, and the input's extent of this axis."""
     if ELLIPSIS not in expected:
         yield from zip(expected, given)
         return

@@ -117,7 +117,7 @@ class _CallChecker:
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
             explained = values.add_error_context(error, where, f"While checking {where}")
-            # the same exception, with the context as a note, if its class cannot be rebuilt
+            # `explained` is `error`, with the context as a note, if the class cannot be rebuilt.
             if explained is error:
                 raise
             raise explained from error

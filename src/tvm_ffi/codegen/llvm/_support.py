@@ -29,7 +29,7 @@ from ._code import (
 from ._support_function import cold, hot, shared
 
 COMPLEX = 5  # dtype code of complex numbers
-PAIR = ir.LiteralStructType([I64, I1])  # quotient or remainder, overflow flag
+PAIR = ir.LiteralStructType([I64, I1])  # result of a division, and overflow flag
 
 
 # ---- reading of values -----------------------------------------------------------------------
@@ -152,7 +152,7 @@ def find_nul(code: Code, text: Any, size: Any) -> None:
 
 @cold(PTR, PTR)
 def moved_tensor(code: Code, value: Any) -> None:
-    """Return the tensor in an rvalue reference, borrowed from it; NULL for another value."""
+    """Return the tensor in an rvalue reference, borrowed from the reference; else NULL."""
     is_tensor = code.is_any(type_index(code, value), [index_of("ffi.Tensor")])
     with code.if_then(is_tensor):
         code.ret(code.after_header(code.load(code.payload(value, PTR), typ=PTR)))

@@ -17,7 +17,7 @@ __all__ = ["cold", "hot", "shared"]
 
 
 class SupportFunction:
-    """A support function; a call of this object emits a call, and first the definition."""
+    """A support function; calling this object emits a call, and the definition if it is missing."""
 
     def __init__(
         self, body: Callable[..., None], result: Any, parameters: Sequence[Any], attribute: str
