@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dtype names, as `tvm_ffi.dtype` prints them: valid names, and dtypes of C number types."""
+"""Dtype names, as `tvm_ffi.dtype` prints them: tests for valid names and C number types."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SCALAR = re.compile(r"(?P<code>u?int)(?P<bits>8|16|32|64)|float(?:32|64)")
 
 
 def is_dtype_name(name: str) -> bool:
-    """Return True if a name is a dtype: ``float32``, ``float8_e4m3fn``, ``int8x4``."""
+    """Return True if a name is that of a dtype, such as ``float8_e4m3fn`` or ``int8x4``."""
     return _DTYPE.fullmatch(name) is not None
 
 
 def is_scalar_dtype(name: str) -> bool:
-    """Return True if a dtype is that of a C integer, ``float`` or ``double``; ``bool`` is not."""
+    """Return True for the dtype of a C integer, ``float`` or ``double``; False for ``bool``."""
     return _SCALAR.fullmatch(name) is not None
 
 

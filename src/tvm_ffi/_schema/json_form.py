@@ -21,7 +21,7 @@ SchemaT = TypeVar("SchemaT", bound=Schema)
 
 
 def schema_from_json(obj: Any, make: type[SchemaT]) -> SchemaT:
-    """Return the type that a JSON object describes, as an instance of `make`.
+    """Return the type that a JSON object describes, as an instance of the class `make`.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def schema_from_json(obj: Any, make: type[SchemaT]) -> SchemaT:
         )
     return make(
         ORIGIN_OF_JSON_NAME.get(name, name),
-        # Skip numbers and strings, which are C++ template arguments other than types.
+        # Skip numbers and strings: C++ template arguments that are not types.
         tuple(schema_from_json(arg, make) for arg in args if isinstance(arg, dict))
         if isinstance(args, (list, tuple))
         else None,
@@ -63,7 +63,7 @@ def _groups(named_args: Any, make: type[SchemaT]) -> dict[str, tuple[Schema, ...
 
 
 def schema_to_json(schema: Schema, name_of: Callable[[str], str] = str) -> dict[str, Any]:
-    """Return the JSON object of a schema; `schema_from_json` reads it.
+    """Return the JSON object of a schema; `schema_from_json` converts the object back.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def schema_to_json(schema: Schema, name_of: Callable[[str], str] = str) -> dict[
 
 
 def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
-    """Return the type in the metadata of a field or function; None if there is none.
+    """Return the declared type in the metadata of a field or function; None if it is absent.
 
-    The result is also None if the type is unreadable: the field or function remains usable.
+    The result is None for an unreadable type, too, because the field or function remains usable.
     ``type_schema`` is JSON text if native code registered it, and a dict if Python did.
     """
     try:
@@ -102,7 +102,7 @@ def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
 
 
 def declared_function(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
-    """Return the type in a function's metadata; None unless it declares at least the result."""
+    """Return the type in a function's metadata; None unless it is a function type with a result."""
     schema = declared_type(metadata, make)
     if schema is None or schema.origin != "Callable" or schema.named_args is None:
         return None

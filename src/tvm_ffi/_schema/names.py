@@ -23,7 +23,7 @@ __all__ = [
 
 ANY, UNION_LIKE, NO_TYPE = -1, -2, -3  # pseudo type indices, used in INDEX_OF_WORD
 
-# Pseudo type indices of the origins that are not a single native type.
+# Pseudo type index of each type name (origin) that does not denote exactly one native type.
 INDEX_OF_WORD = {
     "Any": ANY,
     "Optional": UNION_LIKE,
@@ -35,7 +35,7 @@ INDEX_OF_WORD = {
 # Number of type arguments of each container type; omitted type arguments are Any.
 NUM_ARGS = {"Array": 1, "List": 1, "list": 1, "Dict": 2, "Map": 2, "dict": 2}
 
-# Type keys by Python type name (origin); all other origins are type keys themselves.
+# Type key of each Python type name (origin); any other origin is itself a type key.
 _KEY_OF_ORIGIN = {
     "Array": "ffi.Array",
     "Callable": "ffi.Function",
@@ -60,7 +60,7 @@ ORIGIN_OF_KEY = {
     "ffi.SmallBytes": "bytes",
     "ffi.SmallStr": "str",
 }
-# Python names by type name in JSON, where types have C++ names.
+# Python name of each type name in JSON; JSON contains the C++ names of types.
 ORIGIN_OF_JSON_NAME = {
     **ORIGIN_OF_KEY,
     "Tuple": "tuple",
@@ -78,17 +78,17 @@ ORIGIN_OF_JSON_NAME = {
 
 
 def key_of_origin(origin: str) -> str:
-    """Return the type key of the native type that an origin names."""
+    """Return the type key of the native type that an origin (a type name) denotes."""
     return _KEY_OF_ORIGIN.get(origin, origin)
 
 
 def json_name(origin: str) -> str:
-    """Return the C++ name of an origin, which library metadata contains."""
+    """Return the C++ name of an origin (a type name), as library metadata contains it."""
     return {"tuple": "Tuple", "Union": "Variant"}.get(origin) or key_of_origin(origin)
 
 
 def is_known(origin: str, find_type: Callable[[str], object]) -> bool:
-    """Return True if an origin is a built-in name or the name of a registered type.
+    """Return True if an origin (a type name) is built in or is that of a registered type.
 
     Parameters
     ----------

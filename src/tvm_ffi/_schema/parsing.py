@@ -21,10 +21,10 @@ __all__ = ["Tokens", "TypeParser", "parse_type"]
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
-# Annotations contain ``Shape`` for the type key ``ffi.Shape``.
+# In annotations, ``Shape`` denotes the type with the type key ``ffi.Shape``.
 _ORIGIN_OF_NAME = {**ORIGIN_OF_JSON_NAME, "Shape": "ffi.Shape"}
 _MAX_DEPTH = 100  # largest number of nested brackets
-_MAX_SHOWN = 40  # characters of the parsed text that an error message quotes
+_MAX_SHOWN = 40  # largest number of characters of the text that a message quotes
 _SPACE = re.compile(r"\s*")
 
 
@@ -91,7 +91,7 @@ class Tokens:
 
 
 def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
-    """Return the type that a text describes, as an instance of `make`.
+    """Return the type that a text describes, as an instance of the class `make`.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
 
 
 class TypeParser(Generic[SchemaT]):
-    """Recursive-descent parser of types; it starts at the current token of a `Tokens`."""
+    """Recursive-descent parser of types; parsing starts at the current token of a `Tokens`."""
 
     def __init__(self, tokens: Tokens, make: type[SchemaT]) -> None:
         self._tokens, self._make = tokens, make

@@ -43,7 +43,7 @@ class TypePrinter:
         self._find_type, self._name_of, self._wider = find_type, name_of, wider
 
     def text(self, schema: Schema, seen: frozenset[str] = frozenset()) -> str:
-        """Return a type as an annotation; `seen` contains origins that are already widened."""
+        """Return a type as an annotation; origins in `seen` are not replaced by wider types."""
         if schema.fallback is not None and not is_known(schema.origin, self._find_type):
             return self.text(schema.fallback, seen)
         if self._wider is not None and schema.origin not in seen:
@@ -70,7 +70,7 @@ class TypePrinter:
         return f"[{listed}, {self.text(result, seen)}]"
 
     def signature(self, function: Schema) -> str:
-        """Return the parameters and the result of a function type that declares its result."""
+        """Return ``(parameters) -> result`` for a function type that declares a result type."""
         assert function.named_args is not None
         params, result = function.named_args.get("params"), function.named_args["return"][0]
         listed = "..." if params is None else self._list(params, frozenset())

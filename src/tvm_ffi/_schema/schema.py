@@ -63,7 +63,7 @@ class Schema:
             self.args = ()
 
     def _name_the_groups(self) -> None:
-        """Convert ``args`` of a function type, result first, to the groups in ``named_args``."""
+        """Convert ``args`` of a function type, result type first, to groups of ``named_args``."""
         if self.args and self.named_args is None:
             result, params = self.args[:1], self.args[1:]
             self.named_args = {"return": result, "params": params} if params else {"return": result}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated wrappers: from a C function and its signature to a checked, callable function.
+"""Generated wrappers: functions that check arguments by a signature and call a C function.
 
 >>> from tvm_ffi import codegen
 >>> source = codegen.c.wrapper("scale(x: float32*[n], y: out float32*[n], n: int32, a: float32)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extent names that the checks of a signature bind; the C and LLVM printers use them."""
+"""Extent names, such as ``n``, that the checks of a signature bind to a value in each call."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def extent_names(signature: Signature) -> list[str]:
 
 
 def may_be_unknown(signature: Signature, name: str) -> bool:
-    """Return True if a call may skip the first check that binds a name, and leave it unbound."""
+    """Return True if a name may have no value, because a call may skip the check that binds it."""
     first = next(check for check in checks(signature) if check.extent == name)
     return is_optional(first.parameter) or (first.kind == "integer" and is_unsigned(first))
 
 
 def is_unsigned(check: Check) -> bool:
-    """Return True if the parameter of a check is a uint64, which may exceed an int64."""
+    """Return True if the parameter of a check is a uint64; its values may not fit an int64."""
     return getattr(check.parameter.type, "dtype", "") == "uint64"
 
 
 def range_failure(signature: Signature, position: int) -> Failure:
-    """Return the failure of the range check of a parameter."""
+    """Return the `Failure` (error kind and message) of the range check of a parameter."""
     for check in checks(signature):
         if check.kind == "range" and check.position == position:
             return check.failures["range"]

@@ -35,7 +35,7 @@ _LOCAL = re.compile(
 
 
 class CallPrinter:
-    """Prints the code after the checks: allocations, the call of the callee, and the return."""
+    """Prints a wrapper's code after the checks: allocations, the callee's call, and the return."""
 
     def __init__(
         self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines, *, is_declared: bool
@@ -56,7 +56,7 @@ class CallPrinter:
         return next((result for result in results if not isinstance(result.type, TensorType)), None)
 
     def print(self) -> None:
-        """Print allocation, call and return."""
+        """Print the allocation of results, the call of the callee, and the return."""
         self._reject_nul()
         self.prepare()
         if any(argument.kind == "stream" for argument in self._wrapper.arguments):
@@ -88,7 +88,7 @@ class CallPrinter:
         return found
 
     def prototypes(self) -> dict[str, str]:
-        """Return the declarations of the callees by name."""
+        """Return the C declaration of each callee, by the name of the callee."""
         found = {}
         for callee in self._wrapper.callees.values():
             dtypes = self._wrapper.dtypes_of(callee)
@@ -105,14 +105,14 @@ class CallPrinter:
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # the callee also takes the size, so it can find NUL bytes
+                continue  # no check: the callee also takes the string's size
             local = self._checks.argument(name)
             position = f"wrapper_find_nul({local})"
             failure = fail(nul_in_text(self._wrapper, name), got=position)
             self._lines.add(f"if ({position} >= 0) {failure}")
 
     def _calculate(self, position: int, argument: Argument) -> None:
-        """Print the evaluation of a callee argument, and the check that its C type can hold it."""
+        """Print the evaluation of a callee argument, and the check that the C type can hold it."""
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:
             return
@@ -160,7 +160,7 @@ class CallPrinter:
         return {*self._wrapper.parameters, *self._tensors}
 
     def _tensor(self, name: str) -> str:
-        """Return the local variable of a tensor."""
+        """Return the name of the C local variable of a tensor."""
         if name in self._wrapper.parameters:
             return self._checks.argument(name)
         return self._tensors[name]
@@ -168,7 +168,8 @@ class CallPrinter:
     # ---- allocation of results -------------------------------------------------------------
 
     def _allocate(self) -> None:
-        # Evaluate all extents before the first allocation: a failure has no tensor to release.
+        # Evaluate all extents before the first allocation, so that a failure has no tensor to
+        # release.
         shapes = {name: self._shape(name) for name in self._tensors}
         earlier: list[str] = []
         for name, local in self._tensors.items():
@@ -186,7 +187,7 @@ class CallPrinter:
             earlier.append(f"{local}_handle")
 
     def _prototype(self, type_: TensorType, shape: list[str]) -> None:
-        """Print the DLTensor prototype of a result."""
+        """Print the DLTensor that describes a result to the tensor allocator."""
         self._lines.add(
             f"int64_t shape[] = {{{', '.join(shape) or '0'}}};",
             "DLTensor prototype;",

@@ -32,7 +32,8 @@ from ._wrapper import is_optional
 
 __all__ = ["CheckPrinter"]
 
-# Type index of each native type; strings and bytes have several, which the support code tests.
+# Type index of each native type except strings and bytes; the support code tests their several type
+# indices.
 _INDEX = {
     "None": "kTVMFFINone",
     "bool": "kTVMFFIBool",
@@ -40,7 +41,7 @@ _INDEX = {
     "float": "kTVMFFIFloat",
     "int": "kTVMFFIInt",
 }
-# C conditions that compute an operation into the last operand, and are true on overflow.
+# C condition of each operation: stores the result in the last operand, and is true on overflow.
 _OVERFLOWING = {
     "+": "__builtin_add_overflow({}, {}, &{})",
     "-": "__builtin_sub_overflow({}, {}, &{})",
@@ -61,25 +62,25 @@ class CheckPrinter:
 
     def __init__(self, signature: Signature, lines: Lines) -> None:
         self._signature, self._lines = signature, lines
-        self._bound: set[str] = set()  # extents and dtype variables that every path binds
+        self._bound: set[str] = set()  # extent names and dtype variables that every path binds
         self._temporaries = 0
 
     # ---- names of locals -------------------------------------------------------------------
 
     def argument(self, name: str) -> str:
-        """Return the local variable of an argument."""
+        """Return the name of the C local variable of an argument."""
         return local_name("arg", name, self._position(name))
 
     def given(self, name: str) -> str:
-        """Return the local flag that is true if an optional argument is not None."""
+        """Return the name of the C flag that is true if an optional argument is not None."""
         return local_name("has", name, self._position(name))
 
     def extent_name(self, name: str) -> str:
-        """Return the local variable of an extent."""
+        """Return the name of the C local variable with the value of an extent name."""
         return local_name("dim", name, extent_names(self._signature).index(name))
 
     def dtype_name(self, variable: str) -> str:
-        """Return the local variable with the index of a dtype variable's dtype."""
+        """Return the name of the C local variable with the index of a dtype variable's dtype."""
         return local_name("dtype", variable, list(self._signature.dtype_variables).index(variable))
 
     def _known(self, name: str) -> str:
@@ -195,7 +196,7 @@ class CheckPrinter:
         self._lines.add(f"{name} = {_taken(accepted[0], value, value_type(parameter.type))};")
 
     def _range_of(self, check: Check, value: str) -> None:
-        """Print the range check of a type whose values fit a signed 64-bit integer."""
+        """Print the range check for a C type whose values fit a signed 64-bit integer."""
         type_ = check.parameter.type
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
@@ -227,7 +228,7 @@ class CheckPrinter:
     # ---- checks of tensors -----------------------------------------------------------------
 
     def _guard(self, check: Check) -> str:
-        """Return the C text ``x != NULL &&`` for an optional tensor x; empty for a required one."""
+        """Return the C text ``x != NULL &&`` for an optional tensor x; "" for a required tensor."""
         name = self.argument(check.parameter.name)
         return f"{name} != NULL && " if is_optional(check.parameter) else ""
 
@@ -288,7 +289,10 @@ class CheckPrinter:
         self._require(check, test, fail_with("strides", check.failures["layout"], name))
 
     def _writable(self, check: Check) -> None:
-        """Print nothing: native tensors have no read-only flag; the Python caller checks it."""
+        """Print nothing, because native tensors have no read-only flag.
+
+        A caller in Python checks the read-only flag of Python arrays.
+        """
 
     def _extent(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
@@ -310,7 +314,7 @@ class CheckPrinter:
             self._lines.add(f"if ({got} != {expected}) {failure}")
 
     def _bind(self, check: Check, name: str, got: str, condition: str, axis: str = "") -> None:
-        """Print the binding of an extent name to a value, or the comparison with its value."""
+        """Print code that gives a value to an extent name, or compares it with the name's value."""
         known = self.extent_name(name)
         failure = fail(check.failures["differs"], axis=axis, expected=known, got=got)
         differs = f"{got} != {known}"
@@ -357,7 +361,7 @@ class CheckPrinter:
     # ---- extent expressions ----------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> str:
-        """Print the evaluation of an extent; return its variable or its constant."""
+        """Print the evaluation of an extent; return the name of its C variable, or its constant."""
         if isinstance(extent, int):
             return number(extent)
         if isinstance(extent, str):

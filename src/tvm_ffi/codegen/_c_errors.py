@@ -14,12 +14,12 @@ __all__ = ["fail", "fail_dtype", "fail_type", "fail_with", "failure_call"]
 
 
 def fail(failure: Failure, **holes: str) -> str:
-    """Return the statement that raises; `holes` are C expressions for numbers in the message."""
+    """Return a C statement that raises; `holes` are C expressions of numbers in the message."""
     return f"return {failure_call(failure, **holes)};"
 
 
 def failure_call(failure: Failure, **holes: str) -> str:
-    """Return the call that raises; `holes` are C expressions for the numbers in the message."""
+    """Return a C call that raises; `holes` are C expressions of the numbers in the message."""
     parts = failure.parts()
     used = [hole for _, hole in parts if hole is not None]
     texts = [literal(text) for text, _ in parts]
@@ -40,7 +40,7 @@ def _as_int64(expression: str) -> str:
 
 
 def fail_dtype(failure: Failure, expected: str, got: str) -> str:
-    """Return the statement that raises for a wrong dtype."""
+    """Return the C statement that raises the error for a wrong dtype."""
     parts = failure.parts()
     assert [hole for _, hole in parts] == ["expected", "got"][-len(parts) :]
     texts = [literal(text) for text, _ in parts] + ["NULL"] * (2 - len(parts))
@@ -49,14 +49,14 @@ def fail_dtype(failure: Failure, expected: str, got: str) -> str:
 
 
 def fail_type(failure: Failure, big: Failure, value: str) -> str:
-    """Return the statement that raises for an argument of a wrong type."""
+    """Return the C statement that raises the error for an argument of a wrong type."""
     assert big.template == failure.template
     errors = f"{literal(failure.error)}, {literal(big.error)}"
     return f"return wrapper_fail_type({errors}, {literal(_before_got(failure))}, &{value});"
 
 
 def fail_with(subject: str, failure: Failure, got: str) -> str:
-    """Return the statement that raises for a wrong device or wrong strides."""
+    """Return the C statement that raises the error for a wrong device or wrong strides."""
     texts = f"{literal(failure.error)}, {literal(_before_got(failure))}"
     return f"return wrapper_fail_{subject}({texts}, {got});"
 

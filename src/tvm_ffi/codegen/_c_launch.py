@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C functions that launch kernels: device images, selection of a launch variant, and the launch.
+"""C functions that launch kernels: device images, selection of a kernel, and the launch.
 
 `CheckPrinter` prints the checks of the arguments, as for any wrapper. The code printed here follows
 the checks and uses the support code in ``launch_support.h``.
@@ -44,7 +44,7 @@ class Images:
         self._images = list(dict.fromkeys(all_images))
 
     def index(self, image: DeviceImage) -> int:
-        """Return the index of an image."""
+        """Return the index of an image among the distinct images."""
         return self._images.index(image)
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Images:
 
 
 def _image_definition(index: int, image: DeviceImage) -> str:
-    """Return an image as an array of integers, which compiles faster than a string literal."""
+    """Return an image as a C array of integers; it compiles faster than a string literal."""
     # Pad with at least one NUL byte, because the driver expects PTX to end with NUL.
     content = image.content + b"\0" * (_BYTES_PER_WORD - len(image.content) % _BYTES_PER_WORD)
     numbers = [
@@ -103,7 +103,7 @@ class LaunchPrinter:
         return f"launch_kernels_of_{self._plan.name}_{index}"
 
     def print(self) -> None:
-        """Print the selection of a launch variant, and the launch of each variant."""
+        """Print code that selects a launch variant (a kernel and a condition) and launches it."""
         self._same_device()
         self._conditions()
         self._device()
@@ -132,13 +132,13 @@ class LaunchPrinter:
     # ---- selection of the launch variant -----------------------------------------------------
 
     def _conditions(self) -> None:
-        """Print the evaluation of the condition of each launch variant."""
+        """Print the evaluation of the condition under which each launch variant is selected."""
         names = []
         for index, launch in enumerate(self._plan.launches):
             self._lines.add(f"bool condition{index} = true;")
             names.append(f"condition{index}")
             for condition in launch.when:
-                # Conditions short-circuit: after a comparison fails, the next one is not evaluated.
+                # A condition is evaluated only up to the first comparison that fails.
                 with self._lines.block(f"if (condition{index})"):
                     left, right = map(self._value, (condition.left, condition.right))
                     self._lines.add(f"condition{index} = {left} {condition.operator} {right};")
@@ -162,7 +162,7 @@ class LaunchPrinter:
         self._lines.add("if (device == NULL) return -1;")
 
     def _select_kernel(self) -> None:
-        """Print the selection of the first variant whose condition holds and that has an image."""
+        """Print the selection of the first variant with a true condition and a usable image."""
         self._lines.add("launch_kernel* kernel = NULL;")
         if not self._is_single:
             self._lines.add("int selected = -1;")
@@ -184,7 +184,7 @@ class LaunchPrinter:
         self._lines.add(f"if (kernel == NULL) return launch_fail_image({', '.join(texts)});")
 
     def _offset(self, launch: Launch) -> str:
-        """Return the C expression of the table offset of the kernel that the dtypes select."""
+        """Return the C expression of the offset in the kernel table that the dtypes select."""
         index = ""
         for name, dtypes in self._plan.signature.dtype_variables.items():
             variable_index = self._checks.dtype_name(name)
@@ -193,7 +193,7 @@ class LaunchPrinter:
 
 
 class _VariantPrinter(CallPrinter):
-    """Prints the launch of one launch variant; memory is allocated on the launch device."""
+    """Prints the launch of one variant of a plan; memory is allocated on the launch device."""
 
     def __init__(
         self, plan: LaunchPlan, launch: Launch, checks: CheckPrinter, lines: Lines

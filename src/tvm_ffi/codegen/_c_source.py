@@ -16,7 +16,7 @@ from ..signature._types import Type
 __all__ = ["Lines", "char_array", "element_type", "literal", "local_name", "number", "value_type"]
 
 _NAME = re.compile(r"\w+", re.ASCII)
-_LONGEST_LITERAL = 4000  # C guarantees 4095 characters
+_LONGEST_LITERAL = 4000  # characters; every C compiler accepts 4095 characters
 _C_TYPE_OF_NAME = {
     "bool": "bool",
     "bytes": "const void*",
@@ -53,7 +53,7 @@ class Lines:
 
 
 def literal(text: str | bytes) -> str:
-    """Return a C string literal with octal escapes; the length of hexadecimal ones is not fixed."""
+    """Return a C string literal with octal escapes; hexadecimal escapes have no fixed length."""
     encoded = text.encode("utf-8") if isinstance(text, str) else text
     return '"' + "".join(map(_escaped, encoded)) + '"'
 
@@ -79,7 +79,7 @@ def number(value: Any, dtype: str = "int64") -> str:
         return _float(value)
     if dtype == "uint64":
         return f"UINT64_C({value})"
-    # C has no literal for INT64_MIN: it would negate a positive number that is too large.
+    # C has no literal for INT64_MIN, because 2^63 without the minus sign exceeds int64_t.
     return "INT64_MIN" if value == -(2**63) else f"INT64_C({value})"
 
 
@@ -92,7 +92,7 @@ def _float(value: float) -> str:
 
 
 def local_name(prefix: str, name: str, position: int) -> str:
-    """Return a local name: the name in the signature if it is ASCII, else its index."""
+    """Return the name of a C local: it ends with `name` if `name` is ASCII, else `position`."""
     return f"{prefix}_{name if _NAME.fullmatch(name) else position}"
 
 
@@ -106,7 +106,7 @@ def value_type(type_: Type) -> str:
 
 
 def element_type(dtype: str) -> str:
-    """Return the C type of a dtype; ``void`` if C does not have it."""
+    """Return the C type of a dtype; ``void`` if C has no such type."""
     if _ELEMENT.fullmatch(dtype):
         return f"{dtype}_t"
     return {"bool": "bool", "float32": "float", "float64": "double"}.get(dtype, "void")

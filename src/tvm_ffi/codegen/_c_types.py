@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C types of the callee of a wrapper: its arguments and its return value."""
+"""C types of the arguments and the return value of a wrapper's callee (a C function)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def argument_type(
 
 
 def type_of_source(wrapper: Wrapper, name: str) -> Type:
-    """Return the type of a parameter or result."""
+    """Return the declared type of the parameter or result that is called `name`."""
     parameter = wrapper.parameters.get(name)
     return wrapper.results[name].type if parameter is None else parameter.type
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that generated code raises after the checks; the same messages in all languages."""
+"""Errors that wrappers raise after the argument checks; C and LLVM IR have the same messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def nul_in_text(wrapper: Wrapper, name: str) -> Failure:
-    """Return the failure for a NUL in a C string; ``{got}`` is the index of the NUL."""
+    """Return the `Failure` for a NUL in a C string; ``{got}`` is the index of the NUL."""
     where = f"{wrapper.name}() argument '{name}': "
     return Failure(
         "ValueError", f"{where}expected a string without NUL bytes, got one at index {{got}}"
@@ -27,35 +27,35 @@ def nul_in_text(wrapper: Wrapper, name: str) -> Failure:
 
 
 def does_not_fit(function: str, argument: Argument) -> Failure:
-    """Return the failure for an argument that does not fit its integer type; ``{got}`` is it."""
+    """Return the `Failure` for a number that exceeds an integer type; ``{got}`` is the number."""
     template = f"{function}(): {argument} = {{got}} does not fit {argument.dtype}"
     return Failure("ValueError", template)
 
 
 def negative_workspace(function: str, argument: Argument) -> Failure:
-    """Return the failure for a workspace of negative size; ``{got}`` is the size in bytes."""
+    """Return the `Failure` for a workspace of negative size; ``{got}`` is the size in bytes."""
     return Failure("ValueError", f"{function}(): {argument} must have >= 0 bytes, got {{got}}")
 
 
 def result_prefix(function: str, name: str) -> str:
-    """Return the prefix of messages about a result."""
+    """Return the start of error messages about a result: the function and the result."""
     return f"{function}() result '{name}': "
 
 
 def negative_extent(where: str, axis: int) -> Failure:
-    """Return the failure for a result with a negative extent; ``{got}`` is the extent."""
+    """Return the `Failure` for a result with a negative extent; ``{got}`` is the extent."""
     return Failure("ValueError", f"{where}shape[{axis}] must be >= 0, got {{got}}")
 
 
 def failed_status(wrapper: Wrapper) -> Failure:
-    """Return the failure for a nonzero status of the callee; ``{got}`` is the status."""
+    """Return the `Failure` for a nonzero status of the callee; ``{got}`` is the status."""
     callees = dict.fromkeys(wrapper.callees.values())
     template = f"{wrapper.name}() failed: {' or '.join(callees)} returned {{got}}"
     return Failure("RuntimeError", template)
 
 
 def operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
-    """Return the failures of evaluating an extent, by the names that `Check` documents."""
+    """Return a dict of the failures in evaluating an extent; `Check` documents the keys."""
     failures = {}
     for operation in operations(extent):
         failures[f"zero {operation}"] = Failure(

@@ -75,7 +75,7 @@ _ARITHMETIC = {
     "min": "minimum",
     "max": "maximum",
 }
-# Comparison operator -> operation, and True if its operands are swapped.
+# Comparison operator -> name of the operation, and True if the operands must be swapped.
 _COMPARISONS = {
     "<": ("less", False),
     ">": ("less", True),
@@ -84,7 +84,7 @@ _COMPARISONS = {
     "==": ("equal", False),
     "!=": ("not_equal", False),
 }
-# Flags of the operations `integer` and `float`: accepted types of an argument.
+# Flag bits of the operations `integer` and `float`: the types that the argument may have.
 _ACCEPTED = {"int": 1, "bool": 2}
 # Kinds of kernel arguments, as in the runtime (ORDER launch-argument-kinds).
 _REGISTER, _FLOAT32, _TENSOR, _WORKSPACE = range(4)
@@ -106,7 +106,7 @@ def program_of(plan: LaunchPlan, images: Sequence[DeviceImage]) -> bytes:
 
 
 class _Label:
-    """A jump target whose address is not known yet."""
+    """A jump target; `bind` replaces the label by an address in all instructions that use it."""
 
     def __init__(self) -> None:
         self.uses: list[int] = []
@@ -122,20 +122,20 @@ class _Assembler:
         self._dtypes: dict[tuple[str, ...], int] = {}
 
     def register(self) -> int:
-        """Return a new register, which is initially 0."""
+        """Return the index of a new register; the initial value of registers is 0."""
         self.num_registers += 1
         return self.num_registers - 1
 
     def failure(self, failure: Failure) -> int:
-        """Return the index of a failure in the table of failures."""
+        """Return the index of a `Failure` in the table of failures; add new failures."""
         return self._failures.setdefault(failure, len(self._failures))
 
     def dtypes(self, names: tuple[str, ...]) -> int:
-        """Return the index of a set of dtypes in the table of dtype sets."""
+        """Return the index of a set of dtypes in the table of dtype sets; add new sets."""
         return self._dtypes.setdefault(names, len(self._dtypes))
 
     def emit(self, name: str, *operands: int | Failure | _Label) -> None:
-        """Append one instruction."""
+        """Append one instruction: the code of the operation, then the operands."""
         self.code.append(_CODE[name])
         for operand in operands:
             if isinstance(operand, _Label):
@@ -146,18 +146,18 @@ class _Assembler:
                 self.code.append(self.failure(operand) if is_failure else operand)  # type: ignore[arg-type]
 
     def bind(self, label: _Label) -> None:
-        """Bind a label to the current address."""
+        """Set the address of a label to the current end of the program."""
         for use in label.uses:
             self.code[use] = len(self.code)
 
     def constant(self, value: int) -> int:
-        """Return a register that holds a constant."""
+        """Emit the load of a constant into a new register; return the register."""
         register = self.register()
         self.emit("constant", register, _signed(value))
         return register
 
     def failure_table(self) -> bytes:
-        """Return the encoded table of failures."""
+        """Return the encoded table of failures: error kinds and message templates."""
         rows = [
             struct.pack("<I", _KINDS.index(failure.error)) + _string(failure.template)
             for failure in self._failures
@@ -173,7 +173,7 @@ class _Assembler:
 
 
 class _ResultRow(NamedTuple):
-    """A row of the result table: extent registers, dtypes, and the register of the dtype index."""
+    """A row of the result table: registers of extents, possible dtypes, register of dtype index."""
 
     extents: tuple[int, ...]
     dtypes: tuple[str, ...]
@@ -187,12 +187,13 @@ class _Writer:
         self._plan, self._images = plan, images
         self._signature = plan.signature
         self._out = _Assembler()
-        self._values: dict[str, int] = {}  # parameter (not a tensor) -> register
-        # extent name -> register of its value, register of the flag that it is bound
+        self._values: dict[str, int] = {}  # non-tensor parameter -> register of its value
+        # extent name -> register of its value, register of a flag that is 1 if the name has a value
         self._extents: dict[str, tuple[int, int]] = {}
-        # dtype variable -> register of the dtype's index plus 1, which is 0 if it is unbound
+        # dtype variable -> register with 1 plus the index of its dtype, or with 0 if it has no
+        # dtype
         self._variables: dict[str, int] = {}
-        self._bound: set[str] = set()  # extent names that every path has bound
+        self._bound: set[str] = set()  # extent names that have a value on every path
         self._known: dict[Extent, int] = {}  # extent -> register of its value
         self._results = [self._new_result(result) for result in plan.signature.results]
 
@@ -227,7 +228,7 @@ class _Writer:
             _NONE if no_variant is None else out.failure(no_variant),
             out.failure(no_image_failure(name, launches)),
         )
-        # Encode the results before the tables: a result may add a row to the table of dtype sets.
+        # Encode the results before the tables, because a result may add a set to the dtype table.
         results, code = self._result_table(), _counted(map(_int64, out.code))
         num_results = len(self._signature.results)
         head = struct.pack("<4I", _VERSION, count, num_results, out.num_registers)
@@ -303,7 +304,8 @@ class _Writer:
         name, label = check.parameter.name, _Label()
         is_unsigned = getattr(check.parameter.type, "dtype", "") == "uint64"
         if is_optional(check.parameter):
-            # An omitted argument binds the name if its default is an integer, not if it is None.
+            # An omitted argument binds the name if the default is an integer, but not if it is
+            # None.
             if check.parameter.default in (EMPTY, None):
                 self._out.emit("jump_if_missing", check.position, label)
             self._jump_if_given_none(check, label)
@@ -362,7 +364,10 @@ class _Writer:
         self._out.emit("layout", check.position, check.failures["layout"])
 
     def _writable(self, check: Check) -> None:
-        """Emit nothing: native tensors have no read-only flag; the Python caller checks it."""
+        """Emit nothing, because native tensors have no read-only flag.
+
+        A caller in Python checks the read-only flag of Python arrays.
+        """
 
     def _extent(self, check: Check) -> None:
         extent, failure = check.extent, check.failures["differs"]
@@ -388,7 +393,7 @@ class _Writer:
             "extent_equals", check.position, check.axis, value, check.failures["differs"]
         )
         self._out.bind(label)
-        self._known.clear()  # at the label, these values may be missing
+        self._known.clear()  # a jump to the label skips the evaluation of these extents
 
     def _alignment(self, check: Check) -> None:
         assert check.tensor.alignment is not None
@@ -402,7 +407,7 @@ class _Writer:
     # ---- extent expressions ------------------------------------------------------------------
 
     def _value(self, extent: Extent, failures: Mapping[str, Failure]) -> int:
-        """Emit the evaluation of an extent unless it is in `_known`; return its register."""
+        """Return the register of an extent's value; emit the evaluation unless `_known` has it."""
         if isinstance(extent, str):
             return self._extents[extent][0]
         if extent not in self._known:
@@ -429,7 +434,7 @@ class _Writer:
     # ---- launch variants ---------------------------------------------------------------------
 
     def _variant(self, launch: Launch) -> bytes:
-        """Emit the sizes and arguments of a launch variant; return its row in the variant table."""
+        """Emit the launch sizes and arguments of a launch variant; return its encoded table row."""
         condition, result = self._condition(launch.when)
         start = len(self._out.code)
         self._known.clear()
@@ -456,7 +461,7 @@ class _Writer:
         )
 
     def _condition(self, when: Iterable[Condition]) -> tuple[int, int]:
-        """Emit the condition of a launch variant; return its address and its result's register."""
+        """Emit the condition of a launch variant; return its code address and result register."""
         start, label, result = len(self._out.code), _Label(), self._out.register()
         when = tuple(when)
         if not when:
@@ -478,7 +483,10 @@ class _Writer:
         return register
 
     def _kernel_index(self) -> int:
-        """Emit the index of the kernel that the dtypes select; return its register, or `_NONE`."""
+        """Emit the index of the kernel for the dtypes; return the index's register, or `_NONE`.
+
+        The result is `_NONE` if the signature has no dtype variables, so there is only one kernel.
+        """
         index: int | None = None
         for name, dtypes in self._signature.dtype_variables.items():
             position = self._variable_index(name)
@@ -501,7 +509,7 @@ class _Writer:
         return register
 
     def _argument(self, argument: Argument, type_: str) -> tuple[int, int]:
-        """Emit the evaluation of a kernel argument; return its kind and its register or index."""
+        """Emit the evaluation of a kernel argument; return the kind, and the register or index."""
         kind = argument.kind
         if kind == "address":
             return _TENSOR, self._tensor_index(argument.source)
@@ -540,7 +548,7 @@ class _Writer:
     # ---- results -----------------------------------------------------------------------------
 
     def _result_extents(self) -> None:
-        """Emit the extents of all results, into registers that the launch variants share."""
+        """Emit the extents of all results into registers that all launch variants use."""
         for row, name, result in zip(
             self._results, result_names(self._signature), self._signature.results
         ):
@@ -589,7 +597,7 @@ def _int64(number: int) -> bytes:
 
 
 def _signed(value: int) -> int:
-    """Return the signed 64-bit integer with the bits of an unsigned one."""
+    """Return the signed 64-bit integer that has the same bits as an unsigned integer."""
     return value - 2**64 if value >= 2**63 else value
 
 

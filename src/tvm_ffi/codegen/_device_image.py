@@ -107,12 +107,12 @@ class DeviceImage:
 
     @property
     def kernels(self) -> Mapping[str, tuple[int, ...] | None] | None:
-        """Kernel names with their parameter sizes in bytes; None for unknown names or sizes."""
+        """Parameter sizes in bytes by kernel name; None for unknown names or unknown sizes."""
         return self._kernels
 
     @property
     def generation(self) -> tuple[int, str]:
-        """The architecture as number and suffix, ``(90, "a")``; ``(0, "")`` if unknown."""
+        """Number and suffix of the architecture: ``(90, "a")``; ``(0, "")`` if it is unknown."""
         found = _ARCHITECTURE.fullmatch(self.architecture or "")
         return (int(found[1]), found[2]) if found else (0, "")
 
@@ -122,12 +122,12 @@ class DeviceImage:
 
 
 def _number(architecture: str) -> str:
-    """Return an architecture without its suffix, which not every format records."""
+    """Return an architecture without its suffix; some formats do not record the suffix."""
     return architecture.rstrip("af")
 
 
 def _cubin_architecture(content: bytes) -> str | None:
-    """Return the architecture in the ELF header, with the suffix in the ptxas options if any."""
+    """Return the architecture in the ELF header, and the suffix in the ptxas options, if any."""
     architecture = cubin_arch(content[:64])
     command = _COMMAND.search(content)
     if architecture is None or command is None:

@@ -63,12 +63,14 @@ class LaunchPlan:
 
     @property
     def name(self) -> str:
-        """Name under which callers find the function."""
+        """Name by which callers find the function in a library or module."""
         return self.signature.name
 
     @staticmethod
     def first_of(plans: Iterable[LaunchPlan]) -> LaunchPlan:
-        """Return one plan with the launch variants of several plans, in order.
+        """Return one plan with the launch variants (kernels with conditions) of several plans.
+
+        The order of the launch variants is that of `plans`.
 
         Raises
         ------
@@ -84,7 +86,7 @@ class LaunchPlan:
         return LaunchPlan(plans[0].signature, tuple(launches))
 
     def wrapper_of(self, launch: Launch) -> Wrapper:
-        """Return a launch variant as a `Wrapper`, whose callee is the kernel."""
+        """Return a `Wrapper` whose callee is the kernel of a launch variant, not a C function."""
         return Wrapper(self.signature, launch.kernels, launch.arguments, "void")
 
 

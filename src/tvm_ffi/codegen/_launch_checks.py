@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of launch plans: members when a plan is created, and launch sizes in each call.
+"""Checks of launch plans: of members in the constructor, and of launch sizes in each call.
 
 Limits follow the CUDA programming guide for compute capability 5.0 to 12.1. The checks of a call
 are data, like the checks of a signature; C code and the check program run the same checks.
@@ -42,9 +42,9 @@ _INT32 = 2**31 - 1
 _AXES = "xyz"
 _MOST = {"grid": (_INT32, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
 _MAX_THREADS, _MAX_CLUSTER = 1024, 16
-# largest number of bytes per block on any device; the driver checks the device's own limit
+# Largest shared memory of a block on any device, in bytes; the driver checks the device's limit.
 _MAX_SHARED_MEMORY = 227 << 10
-# Types of the tensor fields that are numbers.
+# C type of each tensor field that is a number.
 _FIELD_TYPES = {"ndim": "int32", "device": "int32", "size": "int64"}
 
 
@@ -72,7 +72,7 @@ class Bound:
 
 
 def device_parameter(signature: Signature) -> Parameter | None:
-    """Return the parameter whose device runs the kernel; None if the current device does."""
+    """Return the tensor whose device runs the kernel; None if the current device runs it."""
     for parameter in signature.parameters:
         if _is_on_cuda(parameter) and not is_optional(parameter):
             return parameter
@@ -80,7 +80,7 @@ def device_parameter(signature: Signature) -> Parameter | None:
 
 
 def device_mismatches(signature: Signature) -> Iterator[tuple[Parameter, Failure]]:
-    """Yield the other parameters that must be on the launch device, with their failures."""
+    """Yield each other parameter that must be on the launch device, with its `Failure`."""
     first = device_parameter(signature)
     for parameter in signature.parameters:
         if first is not None and parameter is not first and _is_on_cuda(parameter):
@@ -97,7 +97,7 @@ def _is_on_cuda(parameter: Parameter) -> bool:
 
 
 def fields(launch: Launch) -> dict[str, Extent]:
-    """Return the sizes of a launch by name: ``grid.x`` ... ``shared_memory``.
+    """Return a dict of the sizes of a launch; the keys are ``grid.x`` ... ``shared_memory``.
 
     The order is that of the runtime (ORDER launch-fields).
     """
@@ -107,7 +107,7 @@ def fields(launch: Launch) -> dict[str, Extent]:
 
 
 def bounds(name: str, launch: Launch) -> list[Bound]:
-    """Return the limits on the launch sizes of a variant, in the order of their checks."""
+    """Return the limits on the launch sizes of a launch variant, in the order of the checks."""
     found = []
     for field, extent in fields(launch).items():
         group, _, axis = field.partition(".")
@@ -144,7 +144,7 @@ def _product(three: tuple[Extent, ...]) -> Extent:
 
 
 def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
-    """Return the failure if no condition holds; None if some variant is unconditional."""
+    """Return the `Failure` if no variant's condition holds; None if a variant has no condition."""
     if any(not launch.when for launch in launches):
         return None
     conditions = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
@@ -155,7 +155,10 @@ def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
 
 
 def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
-    """Return the failure if no image runs on a device; placeholders device, gpu, architecture."""
+    """Return the `Failure` if no device image runs on a GPU.
+
+    The placeholders of the message are ``device``, ``gpu`` and ``architecture``.
+    """
     images = dict.fromkeys(str(image) for launch in launches for image in launch.images)
     template = (
         f"{name}(): no device image runs on cuda:{{device}}, {{gpu}} ({{architecture}}); "
@@ -189,7 +192,7 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
 
 
 def _check_parts(launch: Launch) -> None:
-    """Raise ValueError unless each member of a launch variant is valid by itself."""
+    """Raise ValueError if a member of a launch variant is invalid, regardless of the others."""
     if not launch.images:
         raise ValueError("a launch variant needs at least one device image, got none")
     names = [str(image) for image in launch.images]

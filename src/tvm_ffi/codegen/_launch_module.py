@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of launch plans, which need no compiler."""
+"""Modules whose functions launch kernels by launch plans; creating them needs no compiler."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ __all__ = ["Condition", "Launch"]
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of two expressions over the names of a signature.
+    """A comparison of two expressions, which can contain parameter and extent names.
 
     Parameters
     ----------

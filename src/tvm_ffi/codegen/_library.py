@@ -31,7 +31,7 @@ def wrap_library(
     include_paths: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
 ) -> Module:
-    """Return a module with functions of a C library, which is not modified.
+    """Return a module with functions of a C library; the library is not modified.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def wrap_library(
     path = Path(library).absolute()
     wrappers = [f if isinstance(f, Wrapper) else make_wrapper(f) for f in functions]
     _check_symbols(path, wrappers)
-    # Link by file name: for a library without SONAME, the linker would record the path it gets.
+    # Link by file name, because the linker records the given path for a library without SONAME.
     link = [f"-L{path.parent}", f"-l:{path.name}", f"-Wl,-rpath,{path.parent}"]
     built = cpp.build_inline(
         f"{path.name.partition('.')[0]}_wrappers",
@@ -75,12 +75,12 @@ def wrap_library(
     if output is None:
         return load_module(built)
     shutil.copyfile(built, output)
-    # Load by an absolute path: the loader searches a bare file name in system folders.
+    # Load by an absolute path, because the loader searches a bare file name in system folders.
     return load_module(Path(output).absolute())
 
 
 def _check_symbols(path: Path, wrappers: Sequence[Wrapper]) -> None:
-    """Raise ValueError unless the library defines all callees."""
+    """Raise ValueError unless the C library defines all callees of the wrappers."""
     defined, _ = dynamic_symbols(path)
     for wrapper in wrappers:
         for callee in wrapper.callees.values():

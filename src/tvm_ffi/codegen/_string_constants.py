@@ -18,7 +18,7 @@ _NUM_DEVICE_TYPES = 32
 
 
 def embedded_strings(signature: Signature) -> dict[str, str]:
-    """Return the exported strings of a function by kind, see docs/design/export-rows.md."""
+    """Return the strings that a function exports, by kind; see docs/design/export-rows.md."""
     schema = json.dumps(schema_to_json(signature.to_type_schema(), json_name))
     metadata = {"type_schema": schema, "signature": str(signature)}
     texts = {"declaration": str(signature), "metadata": json.dumps(metadata)}
@@ -26,10 +26,10 @@ def embedded_strings(signature: Signature) -> dict[str, str]:
 
 
 def type_names_by_index() -> list[str | None]:
-    """Return the names of built-in types by type index; None for an unused index."""
+    """Return a list of the names of built-in types by type index; None at unused indices."""
     return [type_name_of_index(index) for index in range(_NUM_BUILTIN_INDICES)]
 
 
 def device_names() -> list[str | None]:
-    """Return the names of device types by number; None for an unused number."""
+    """Return a list of the names of device types by device type code; None at unused codes."""
     return [Device._DEVICE_TYPE_TO_NAME.get(code) for code in range(_NUM_DEVICE_TYPES)]

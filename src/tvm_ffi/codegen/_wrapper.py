@@ -71,7 +71,7 @@ _VALUES = ("bool", "bytes", "ctypes.c_void_p", "float", "int", "str")
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of the callee.
+    """One argument that a wrapper passes to the callee (the C function).
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Wrapper:
 
     @property
     def name(self) -> str:
-        """Name under which callers find the function."""
+        """Name by which callers find the function in a library or module."""
         return self.signature.name
 
     @property
@@ -148,14 +148,17 @@ class Wrapper:
         return dict(zip(result_names(self.signature), self.signature.results))
 
     def dtypes_of(self, callee: str) -> dict[str, str]:
-        """Return the dtypes of the variables that have only one dtype in all calls of a callee."""
+        """Return the dtype of each dtype variable that has only one dtype in calls of a callee."""
         choices = [choice for choice, name in self.callees.items() if name == callee]
         found = zip(self.signature.dtype_variables, zip(*choices))
         return {name: dtypes[0] for name, dtypes in found if len(set(dtypes)) == 1}
 
     @property
     def first_tensor(self) -> Parameter | None:
-        """The first required tensor, whose device is that of the call; None if there is none."""
+        """The first required tensor parameter; None if there is none.
+
+        The device of this tensor is the device of the call.
+        """
         for parameter in self.signature.parameters:
             if isinstance(parameter.type, TensorType) and not parameter.type.is_optional:
                 return parameter
@@ -295,7 +298,7 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
 
 
 def always_bound(signature: Signature) -> Iterator[str]:
-    """Yield the extent names that every valid call binds."""
+    """Yield the extent names that have a value in every valid call."""
     for parameter in signature.parameters:
         if isinstance(parameter.type, TensorType):
             if not parameter.type.is_optional:
@@ -364,7 +367,7 @@ def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
 
 
 def _argument(signature: Signature, text: str) -> Argument:
-    """Parse one argument of the callee."""
+    """Return the `Argument` that a text describes, such as ``x.shape[0]``."""
     match = _ARGUMENT.fullmatch(text.strip())
     assert match is not None
     dtype, text = match["dtype"], match["text"]
@@ -394,7 +397,7 @@ def _is_convertible(signature: Signature, found: Argument, *, is_integer: bool) 
 
 
 def _constant_argument(signature: Signature, dtype: str | None, text: str) -> Argument | None:
-    """Parse a constant, ``null`` or a workspace; return None for another argument."""
+    """Return the `Argument` for a constant, ``null`` or a workspace; None for other text."""
     workspace = _WORKSPACE.fullmatch(text)
     is_name = any(parameter.name == text for parameter in signature.parameters)
     if workspace is not None or (text == "null" and not is_name):
@@ -497,7 +500,7 @@ def _check_written(wrapper: Wrapper) -> None:
 
 
 def _refined(signature: Signature, arguments: Sequence[Argument], device: str | None) -> Signature:
-    """Return the signature with the conditions that follow from passing addresses."""
+    """Return the signature, with conditions added to the tensors whose address the callee gets."""
     addresses = {argument.source for argument in arguments if argument.kind == "address"}
     strided = {argument.source for argument in arguments if argument.kind == "strides"}
     parameters = []

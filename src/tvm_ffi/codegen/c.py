@@ -99,7 +99,7 @@ def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[s
 
 
 def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:
-    """Return the declarations of all callees, each once."""
+    """Return the C declarations of all callees; each callee is declared once."""
     found: dict[str, str] = {}
     for function in printed:
         for callee, prototype in function.prototypes.items():
@@ -111,7 +111,7 @@ def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:
 
 
 class _Printed:
-    """The C code of one function, and the declarations that it needs."""
+    """The C code of one function, and the declarations that the code needs."""
 
     def __init__(
         self, function: Wrapper | LaunchPlan, images: Images, *, is_declared: bool
@@ -166,7 +166,7 @@ def _rows(functions: Iterable[Wrapper | LaunchPlan]) -> str:
 
 @functools.cache
 def _support() -> str:
-    """Return the support code with its tables of names filled in."""
+    """Return the C support code, with the names of types and devices filled into the tables."""
     text = _file_text("wrapper_support.h").replace(
         "WRAPPER_TYPE_NAMES", _table(type_names_by_index())
     )

@@ -16,10 +16,10 @@
 
 enum {
   LAUNCH_MAX_DEVICES = 256,
-  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes; more needs a kernel attribute */
-  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks; larger clusters need a kernel attribute */
-  LAUNCH_LOG_BYTES = 4096,                 /* size of the PTX compiler's log */
-  LAUNCH_MESSAGE_BYTES = 1024              /* size of an error message */
+  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes of a block; more needs a kernel attribute */
+  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks of a cluster; more need a kernel attribute */
+  LAUNCH_LOG_BYTES = 4096,                 /* bytes of the buffer for the PTX compiler's log */
+  LAUNCH_MESSAGE_BYTES = 1024              /* bytes of the buffer for an error message */
 };
 /* Driver constants: device, kernel and launch attributes; options of the PTX compiler. */
 enum {
@@ -35,13 +35,13 @@ enum {
   LAUNCH_LOG_SIZE = 6,
   LAUNCH_CAPTURE_RELAXED = 2
 };
-/* Flags of `launch_run`. */
+/* Bits of the parameter `flags` of `launch_run`. */
 enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_IS_COOPERATIVE = 2, LAUNCH_IS_PROGRAMMATIC = 4 };
 
 /* Sizes of a launch, passed by value so that they stay in registers. */
 typedef struct {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x, cluster_y, cluster_z;
-  unsigned bytes; /* dynamic shared memory of a block */
+  unsigned bytes; /* size of a block's dynamic shared memory */
 } launch_numbers;
 
 /* `CUlaunchAttribute` of the driver. */
@@ -108,12 +108,13 @@ static int launch_is_open; /* 1 after `launch_driver` is filled in and the drive
 typedef struct {
   void* context;  /* primary context, never released */
   int device;     /* CUdevice */
-  int capability; /* compute capability, 90 for 9.0; 0 until the other members are set */
+  int capability; /* compute capability, 90 for 9.0; 0 until all other members are set */
 } launch_device;
 static launch_device launch_devices[LAUNCH_MAX_DEVICES];
 
 /* A device image.  `number` and `suffix` are 90 and 'a' for sm_90a, 0 if the architecture is
- * unknown.  `loaded` has the driver's module by device id, NULL until the image is loaded there. */
+ * unknown.  `loaded[i]` is the driver's module on device i, NULL until the image is loaded on
+ * device i. */
 typedef struct {
   const void* bytes;
   int is_ptx, number;
@@ -121,13 +122,13 @@ typedef struct {
   void* loaded[LAUNCH_MAX_DEVICES];
 } launch_image;
 
-/* A kernel in one image; the arrays have an element for each device id. */
+/* A kernel in one device image; element i of each array belongs to device i. */
 typedef struct {
   launch_image* image;
   const char* name;
   void* handles[LAUNCH_MAX_DEVICES];
-  unsigned allowed_bytes[LAUNCH_MAX_DEVICES]; /* bytes of dynamic shared memory */
-  bool has_clusters[LAUNCH_MAX_DEVICES];      /* clusters above 8 blocks are allowed */
+  unsigned allowed_bytes[LAUNCH_MAX_DEVICES]; /* bytes of dynamic shared memory allowed so far */
+  bool has_clusters[LAUNCH_MAX_DEVICES];      /* true if clusters above 8 blocks are allowed */
 } launch_kernel;
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -158,7 +159,7 @@ WRAPPER_COLD int launch_fail_kernel(const char* function, int status, const laun
   return launch_fail(function, status, where, "");
 }
 
-/* Raise an error: the driver is not available; `reason` and `symbol` are parts of the message. */
+/* Raise the error that the driver is not available; its message contains `reason` and `symbol`. */
 WRAPPER_COLD int launch_fail_unavailable(const char* reason, const char* symbol) {
   return wrapper_fail("RuntimeError", "the CUDA driver is not available: ", reason, symbol,
                       "; it comes with the NVIDIA driver of the machine", NULL, NULL, NULL);
@@ -235,7 +236,7 @@ WRAPPER_HOT const launch_device* launch_device_of(int device_id) {
   return &launch_devices[device_id];
 }
 
-/* Store the device of the current context; device 0 without a context. */
+/* Store the device of the current context; store device 0 if no context is current. */
 WRAPPER_HOT int launch_current_device(int* device_id) {
   void* context = NULL;
   int status, code = 0;
@@ -253,9 +254,10 @@ WRAPPER_HOT int launch_current_device(int* device_id) {
 
 /* ---- Selection of a device image ------------------------------------------------------------- */
 
-/* Return the rank of an image for a device; 0 if it cannot run there.  Machine code ranks above
- * PTX, which needs compilation, and newer code above older.  Code with the suffix `a` runs on
- * one architecture, with `f` on one family. */
+/* Return the rank of an image for a device; 0 if the image cannot run on the device.  Machine code
+ * ranks above PTX, because PTX must be compiled.  Code for a newer architecture ranks above code
+ * for an older one.  Code with the suffix `a` runs on one architecture, and code with the suffix
+ * `f` runs on one family of architectures. */
 WRAPPER_HOT int launch_image_rank(const launch_image* image, int capability) {
   int number = image->number, is_family = number / 10 == capability / 10;
   if (number == 0) return 1;
@@ -264,7 +266,7 @@ WRAPPER_HOT int launch_image_rank(const launch_image* image, int capability) {
   return (image->is_ptx ? 0 : 100000) + 10 * number + (image->suffix == 0 ? 0 : 1) + 1;
 }
 
-/* Return the kernel whose image has the highest rank; NULL if none can run. */
+/* Return the kernel whose image has the highest rank; NULL if no image can run. */
 WRAPPER_HOT launch_kernel* launch_select_kernel(launch_kernel* kernels, int count, int capability) {
   launch_kernel* best = NULL;
   int best_rank = 0;
@@ -362,7 +364,8 @@ WRAPPER_COLD int launch_allow_clusters_locked(launch_kernel* kernel, int device_
   return 0;
 }
 
-/* Allow a kernel more shared memory than the default, or large clusters if `bytes` is 0. */
+/* Allow a kernel `bytes` of dynamic shared memory; if `bytes` is 0, allow clusters above 8
+ * blocks. */
 WRAPPER_COLD int launch_allow(launch_kernel* kernel, int device_id, unsigned bytes) {
   int code;
   pthread_mutex_lock(&launch_mutex);
@@ -447,7 +450,7 @@ WRAPPER_HOT int launch_in_context(launch_kernel* kernel, int device_id, launch_n
   return launch_fail_launch("cuLaunchKernel", status, kernel, device_id, n);
 }
 
-/* Launch on the current stream of a device, and restore the previous context. */
+/* Launch a kernel on the current stream of a device, and restore the previous context. */
 WRAPPER_HOT int launch_run(launch_kernel* kernel, const launch_device* device, int device_id,
                            launch_numbers n, unsigned flags, void** arguments) {
   void* stream = TVMFFIEnvGetStream(kDLCUDA, device_id);

@@ -20,7 +20,7 @@
   WRAPPER_TEXT(TVM_FFI_VERSION_MAJOR) \
   "." WRAPPER_TEXT(TVM_FFI_VERSION_MINOR) "." WRAPPER_TEXT(TVM_FFI_VERSION_PATCH)
 
-/* Export row: three NUL-terminated strings, which tools read without running the library. */
+/* Export row: three NUL-terminated strings.  Tools read export rows without running the library. */
 typedef struct {
   const char* name;
   const char* kind;
@@ -97,7 +97,7 @@ WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, c
   return -1;
 }
 
-/* Raise an error whose message has `count` (at most three) numbers, each after a piece of text. */
+/* Raise an error whose message has `count` (at most three) numbers, each after a string. */
 WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* a, int64_t first,
                                       const char* b, int64_t second, const char* c, int64_t third,
                                       const char* d) {
@@ -125,7 +125,8 @@ WRAPPER_COLD int wrapper_fail_type(const char* error, const char* big_error, con
                       wrapper_type_name(value), NULL, NULL, NULL, NULL, NULL);
 }
 
-/* Raise an error for a tensor of a wrong dtype; the pieces `a`, `expected` and `b` precede it. */
+/* Raise an error for a tensor of a wrong dtype.  The message consists of `a`, `expected`, `b` and
+ * the dtype. */
 WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char* expected,
                                     const char* b, DLDataType dtype) {
   char buffer[2][WRAPPER_NUMBER_SIZE];
@@ -159,7 +160,7 @@ WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevi
                       NULL, NULL);
 }
 
-/* Raise an error for a tensor with gaps; the message shows the strides like a Python tuple. */
+/* Raise an error for a tensor with gaps; the message shows the strides as a Python tuple. */
 WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const DLTensor* tensor) {
   char buffer[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_SIZE];
   const char* parts[2 * WRAPPER_MAX_STRIDES + 4];
@@ -183,7 +184,7 @@ WRAPPER_COLD const DLTensor* wrapper_moved_tensor(const TVMFFIAny* value) {
   return TVMFFITensorGetDLTensorPtr(*(TVMFFIObjectHandle*)value->v_ptr);
 }
 
-/* Return the tensor in an argument, borrowed from it; NULL for a value that is not a tensor. */
+/* Return the tensor in an argument, borrowed from the argument; NULL for any other value. */
 WRAPPER_HOT const DLTensor* wrapper_tensor(const TVMFFIAny* value) {
   if (value->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(value->v_obj);
   if (value->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)value->v_ptr;
@@ -201,7 +202,8 @@ WRAPPER_HOT bool wrapper_is_empty(const DLTensor* tensor) {
   return false;
 }
 
-/* Return true if a tensor is row-major without gaps, or empty; strides of extents 1 are ignored. */
+/* Return true if a tensor is empty, or if the elements are in row-major order without gaps.  The
+ * strides of axes of extent 1 are ignored. */
 WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
   uint64_t step = 1; /* unsigned, because the product of extents may overflow */
   if (tensor->strides == NULL) return true;
@@ -214,7 +216,7 @@ WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
   return true;
 }
 
-/* Write the strides of a tensor to `out`; `tensor->strides` may be NULL if it is compact. */
+/* Write the strides of a tensor to `out`; compute them if `tensor->strides` is NULL. */
 WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* out) {
   uint64_t step = 1;
   for (int32_t i = ndim - 1; i >= 0; --i) {
@@ -229,7 +231,7 @@ WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
   return (int64_t)size;
 }
 
-/* Return the address of the first element. */
+/* Return the address of the first element of a tensor. */
 WRAPPER_HOT void* wrapper_address(const DLTensor* tensor) {
   return (void*)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset);
 }
@@ -267,7 +269,8 @@ WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > rig
 
 /* ---- Conversion of numbers and strings ------------------------------------------------------- */
 
-/* Read an unsigned 64-bit integer, which is a big integer from 2^63 on; return false for others. */
+/* Read an unsigned 64-bit integer; return false for any other value.  Integers of at least 2^63 are
+ * passed as big integers. */
 WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {
   TVMFFIByteArray digits;
   if (value->type_index == kTVMFFIInt) {
@@ -289,7 +292,7 @@ WRAPPER_HOT double wrapper_float(const TVMFFIAny* value) {
   return value->type_index == kTVMFFIFloat ? value->v_float64 : (double)value->v_int64;
 }
 
-/* Return the index of the first NUL in a string, or -1 without a NUL. */
+/* Return the index of the first NUL in a string; -1 if the string has no NUL. */
 WRAPPER_HOT int64_t wrapper_find_nul(TVMFFIByteArray text) {
   for (size_t i = 0; i < text.size; ++i) {
     if (text.data[i] == '\0') return (int64_t)i;
@@ -331,7 +334,7 @@ WRAPPER_HOT int wrapper_return_uint64(uint64_t value, TVMFFIAny* result) {
 
 /* ---- Workspaces ------------------------------------------------------------------------------ */
 
-/* Defined only in files that include c_env_api.h, because some wrapper has a workspace. */
+/* Only C files with workspaces include c_env_api.h; other files do not need these functions. */
 #ifdef TVM_FFI_EXTRA_C_ENV_API_H_
 
 enum { WRAPPER_WORKSPACE_ALIGNMENT = 256 };

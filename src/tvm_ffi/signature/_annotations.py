@@ -61,7 +61,7 @@ def signature_from_inspect(
     parameters = tuple(map(_parameter, signature.parameters.values()))
     annotation = signature.return_annotation
     _, result = _read(Any if annotation is inspect.Signature.empty else annotation)
-    # The name of a lambda is `<lambda>`, which a signature cannot have.
+    # Omit a name that a signature cannot have, such as `<lambda>`.
     return make(parameters, (Result(result),), name if name.isidentifier() else "")
 
 
@@ -83,7 +83,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
 
 
 def _read(annotation: Any) -> tuple[str | None, Type]:
-    """Return the direction (None if undeclared) and the type that an annotation declares."""
+    """Return a pair: the direction (None if undeclared) and the type in an annotation."""
     if isinstance(annotation, str):
         return parse_annotation(annotation)
     for text in getattr(annotation, "__metadata__", ()):  # of typing.Annotated

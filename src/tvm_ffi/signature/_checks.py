@@ -59,7 +59,7 @@ _ACCEPTED = {
 
 @dataclass(frozen=True)
 class Failure:
-    """The error that a failed check raises.
+    """The error of a failed check: the error kind and a message template.
 
     Parameters
     ----------
@@ -73,11 +73,11 @@ class Failure:
     template: str
 
     def message(self, **holes: object) -> str:
-        """Return the message with its placeholders filled in."""
+        """Return the error message: the template with the placeholders filled in."""
         return self.template.format(**holes)
 
     def parts(self) -> list[tuple[str, str | None]]:
-        """Return the pieces of the template, each with the placeholder after it, or None."""
+        """Return pairs: a piece of the template, and the placeholder after this piece or None."""
         found: list[tuple[str, str | None]] = []
         pending = ""
         for text, hole, _, _ in string.Formatter().parse(self.template):
@@ -90,7 +90,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Check:
-    """One condition on an argument.
+    """One condition that an argument must satisfy.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Check:
 
 
 def missing_arguments(signature: Declaration, given: int) -> Failure | None:
-    """Return the failure for a call with `given` arguments; None if no argument is missing."""
+    """Return the `Failure` of a call with `given` arguments; None if no argument is missing."""
     names = {parameter.name for parameter in signature.parameters[:given]}
     text = missing_arguments_message(signature, names)
     return (
@@ -155,7 +155,7 @@ def missing_arguments(signature: Declaration, given: int) -> Failure | None:
 
 
 def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
-    """Return the failure for a call with more arguments than parameters.
+    """Return the `Failure` of a call with more arguments than parameters.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
 
 
 def operations(extent: Extent) -> Iterator[Expression]:
-    """Yield the operations of an extent expression, each after its operands."""
+    """Yield the operations of an extent expression; operands come before the operation."""
     if isinstance(extent, Expression):
         for operand in extent.operands:
             yield from operations(operand)
@@ -235,7 +235,7 @@ def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
 
 
 def literal_template(text: str) -> str:
-    """Return a template whose message is `text`: braces are doubled."""
+    """Return the message template for a constant text: `text` with doubled braces."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

@@ -87,7 +87,7 @@ class Declaration:
 
 def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT, ...]:
     """Return `parts` as a tuple; raise TypeError unless all are instances of `cls`."""
-    if isinstance(parts, str):  # a str is iterable, too: its elements are characters
+    if isinstance(parts, str):  # reject a str, because its elements are characters
         raise TypeError(f"{name} must be a tuple of {cls.__name__}, got the text {parts!r}")
     found = tuple(map(builtin_value, parts))
     for part in found:
@@ -103,7 +103,7 @@ def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT,
 
 
 def _without_none(results: tuple[Result, ...]) -> tuple[Result, ...]:
-    """Return the results; a single unnamed None means no result."""
+    """Return the results of a function; a single unnamed result None means no result."""
     if len(results) == 1 and results[0].name is None:
         type_ = results[0].type
         if isinstance(type_, ValueType) and type_.schema.origin == "None":
@@ -183,7 +183,7 @@ def _check_variables(declaration: Declaration) -> None:
 
 
 def undeclared_variable(name: str) -> str:
-    """Return the message for a dtype that is neither known nor a declared variable."""
+    """Return the error message for a name that is neither a dtype nor a declared dtype variable."""
     return unknown_dtype(name, f" (a dtype variable needs 'where {name} in (...)')")
 
 

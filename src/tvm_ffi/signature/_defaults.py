@@ -50,12 +50,12 @@ def checked_default(name: str, type_: Type, default: Any) -> Any:
 
 
 def same_default(left: Any, right: Any) -> bool:
-    """Return True if two defaults have the same class and value; NaN equals itself."""
+    """Return True if two defaults have the same class and value; NaN and NaN are the same."""
     if type(left) is not type(right):
         return False
     if isinstance(left, tuple):
         return len(left) == len(right) and all(map(same_default, left, right))
-    # Compare floats by `repr`, which distinguishes 0.0 from -0.0 and is the same for all NaN.
+    # Compare floats by `repr`, because `repr` distinguishes 0.0 from -0.0 but not NaN from NaN.
     return repr(left) == repr(right) if isinstance(left, float) else bool(left == right)
 
 
@@ -81,7 +81,7 @@ class _DefaultConverter:
     def __init__(self, where: str) -> None:
         self._where = where
         self._remaining = _MAX_COMPARISONS
-        self._counted: set[int] = set()  # ids of lists whose elements are included in `_remaining`
+        self._counted: set[int] = set()  # ids of lists that have been added to `_remaining`
 
     def value(self, schema: Schema, default: Any, depth: int) -> Any:
         """Return a default converted to a type; `_NO_MATCH` if the type does not accept it."""

@@ -34,7 +34,7 @@ _LIMITS = (-(2**63), 2**63 - 1)
 
 
 class ExtentError(ValueError):
-    """Division by zero or 64-bit overflow in an extent expression.
+    """Error for a division by zero or a 64-bit overflow in an extent expression.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def apply(operator: str, left: Any, right: Any) -> Any:
 
 
 def extent_text(extent: Extent, precedence: int = 0) -> str:
-    """Return the text of an extent, in brackets if its operator is below `precedence`."""
+    """Return the text of an extent; with brackets for an operator below `precedence`."""
     if not isinstance(extent, Expression):
         return str(extent)
     own = _PRECEDENCE.get(extent.operator)
@@ -148,6 +148,6 @@ def extent_text(extent: Extent, precedence: int = 0) -> str:
         return f"{extent.operator}({', '.join(map(extent_text, extent.operands))})"
     left, right = extent.operands
     sign = extent.operator if own == 2 else f" {extent.operator} "
-    # Operators associate to the left, so a right operand of equal precedence needs brackets.
+    # Operators associate to the left, so a right operand with the same precedence needs brackets.
     text = f"{extent_text(left, own)}{sign}{extent_text(right, own + 1)}"
     return f"({text})" if own < precedence else text

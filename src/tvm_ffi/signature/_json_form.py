@@ -30,7 +30,7 @@ VERSION = 1
 
 
 def signature_to_json(signature: Declaration) -> dict[str, Any]:
-    """Return the JSON object of a signature; `signature_from_json` reads it."""
+    """Return the JSON object of a signature; `signature_from_json` converts the object back."""
     return {
         "version": VERSION,
         "name": signature.name,
@@ -49,7 +49,7 @@ def signature_to_json(signature: Declaration) -> dict[str, Any]:
 
 
 def _without_defaults(**members: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the members whose value differs from the default."""
+    """Return the JSON members with a value other than the default, from (value, default) pairs."""
     return {name: value for name, (value, default) in members.items() if value != default}
 
 
@@ -90,13 +90,13 @@ def _extent_to_json(extent: Extent) -> int | str:
 
 
 def _constant_to_json(value: Any) -> Any:
-    """Return a constant as JSON; bytes and floats become objects, which keep them exact."""
+    """Return a constant as JSON; bytes and floats become objects that keep the exact value."""
     if isinstance(value, tuple):
         return [_constant_to_json(part) for part in value]
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     if isinstance(value, float):
-        # Floats are written as text: a JSON reader might parse 1.0 as an int, or round it.
+        # Write floats as text, because a JSON reader might parse 1.0 as an int or round a float.
         return {"float": repr(value)}
     return value
 

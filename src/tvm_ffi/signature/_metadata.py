@@ -26,12 +26,12 @@ __all__ = [
     "warn_damaged",
 ]
 
-_MAX_WARNED = 10_000  # functions in `_warned`, which is then cleared
+_MAX_WARNED = 10_000  # largest number of functions in `_warned` before it is cleared
 _warned: set[tuple[str, str]] = set()
 
 
 def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> Signature | None:
-    """Return the signature in a function's metadata; None if there is none.
+    """Return the signature in a function's metadata; None if the metadata has no signature.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> 
     """
     try:
         metadata = parsed_metadata(get_metadata())
-    except MemoryError:  # not damage: the metadata may be valid
+    except MemoryError:  # do not report damage: the metadata may be valid
         raise
     except Exception as error:
         warn_damaged(name, library, error)
@@ -65,7 +65,7 @@ def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> 
 
 
 def named_signature(metadata: Mapping[str, Any], name: str, library: str) -> Signature | None:
-    """Return the signature in the member ``signature``; None, with a warning, if it is damaged."""
+    """Return the signature in ``signature``; None if absent, or (with a warning) if damaged."""
     if metadata.get("signature") is None:
         return None
     try:
@@ -76,7 +76,7 @@ def named_signature(metadata: Mapping[str, Any], name: str, library: str) -> Sig
 
 
 def signature_in(metadata: Mapping[str, Any], name: str) -> Signature | None:
-    """Return the signature in metadata; None if there is none.
+    """Return the signature in metadata; None if the metadata has no signature.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def signature_in(metadata: Mapping[str, Any], name: str) -> Signature | None:
 
 
 def parsed_metadata(text: Any) -> dict[str, Any]:
-    """Return the JSON object in the text of a function's metadata; empty for no text.
+    """Return the JSON object in the text of a function's metadata; an empty dict for no text.
 
     Raises
     ------

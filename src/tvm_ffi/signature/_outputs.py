@@ -24,11 +24,11 @@ class TensorSpec(NamedTuple):
 
 
 class OutputError(ValueError):
-    """The signature does not determine an output, or the inputs contradict the signature."""
+    """Error if a signature does not determine an output, or if inputs contradict a signature."""
 
 
 def outputs_of(signature: Declaration, inputs: Mapping[str, TensorSpec]) -> Iterator[TensorSpec]:
-    """Yield shape and dtype of each tensor that a function writes or returns.
+    """Yield the shape and dtype of each tensor that a function writes or returns.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ def outputs_of(signature: Declaration, inputs: Mapping[str, TensorSpec]) -> Iter
 
 
 class _Bindings:
-    """Values of the extent and dtype variables of a signature in one call."""
+    """The values that the extent names and dtype variables of a signature have in one call."""
 
     def __init__(self) -> None:
         self._extents: dict[str, Any] = {}
         self._dtypes: dict[str, str] = {}
 
     def bind(self, where: str, type_: TensorType, given: TensorSpec) -> None:
-        """Bind the extent names and the dtype variable of a tensor type to those of an input."""
+        """Bind the extent names and dtype variable of a type to an input's extents and dtype."""
         self._bind_dtype(where, type_, given.dtype)
         if type_.shape is None:
             return
@@ -121,7 +121,7 @@ class _Bindings:
 
 
 def _pairs(expected: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
-    """Yield each declared extent, except ``...``, with the input's extent of that dimension."""
+    """Yield pairs of a declared extent, except ``...``, and the input's extent of this axis."""
     if ELLIPSIS not in expected:
         yield from zip(expected, given)
         return

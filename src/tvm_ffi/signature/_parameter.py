@@ -25,11 +25,11 @@ class _Empty:
         return "EMPTY"
 
     def __reduce__(self) -> str:
-        return "EMPTY"  # copies and unpickled values are `EMPTY` itself
+        return "EMPTY"  # copying and unpickling return `EMPTY` itself
 
 
 EMPTY: Any = _Empty()
-UNKNOWN = "unknown"  # unknown whether the function writes into the argument
+UNKNOWN = "unknown"  # the function may or may not write into the argument
 DIRECTIONS = ("in", "out", "inout", UNKNOWN)
 # Kinds of parameters, in the order in which a signature must list them.
 KINDS = {
@@ -145,7 +145,8 @@ class Result:
 
     def __post_init__(self) -> None:
         if isinstance(self.type, TensorType) and self.type.alignment is not None:
-            # No check uses the alignment of a result: the function or its allocator decides it.
+            # No check uses the alignment of a result, because the function or an allocator chooses
+            # it.
             raise ValueError("'align' is only for parameters, not for results")
         if self.name is not None:
             object.__setattr__(self, "name", checked_name(self.name, "result"))

@@ -45,7 +45,7 @@ _CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
 
 
 class _SignatureTokens(Tokens):
-    """Tokenizer of signatures, which also have fractions, strings, operators and ``float32*``."""
+    """Tokenizer of signatures; adds fractions, strings, operators and ``float32*`` to `Tokens`."""
 
     _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
     # The star in `float32*[n]` belongs to the name, the star in `n*2` is an operator. A star
@@ -62,7 +62,7 @@ class _SignatureTokens(Tokens):
 
 
 def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
-    """Return the signature that a text describes, as an instance of `make`.
+    """Return the signature that a text describes, as an instance of the class `make`.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
 
 
 def parse_annotation(text: str) -> tuple[str, Type]:
-    """Return the direction and the type in the text of an annotation."""
+    """Return the direction ("in" if absent) and the type in the text of an annotation."""
     tokens = _SignatureTokens(text)
     parser = _SignatureParser(tokens)
     direction = parser.direction() or "in"
@@ -95,15 +95,15 @@ def parse_extent(text: str) -> Extent:
 
 
 class _SignatureParser:
-    """Recursive-descent parser of signatures; it starts at the current token."""
+    """Recursive-descent parser of signatures; parsing starts at the current token of `tokens`."""
 
     def __init__(self, tokens: _SignatureTokens) -> None:
         self._tokens = tokens
         self._depth = 0
-        self._variables_at: dict[str, int] = {}  # offset of the first use of each dtype variable
+        self._variables_at: dict[str, int] = {}  # dtype variable -> offset of its first use
 
     def _located(self, position: int, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Return the result of `make`; report its errors at a position of the text."""
+        """Call `make` and return the result; add the offset `position` to error messages."""
         try:
             return make(*args, **kwargs)
         except (TypeError, ValueError) as error:
@@ -189,7 +189,7 @@ class _SignatureParser:
                         "'/' must follow the positional-only parameters and may occur once",
                     )
                 found = [_as_positional_only(parameter) for parameter in found]
-                kind = "positional "  # the space makes a second '/' an error
+                kind = "positional "  # with the space, a second '/' fails the test above
             elif tokens.accept("*") and tokens.token in (",", ")"):
                 if kind == "keyword-only" or tokens.token == ")":
                     raise tokens.fault(
@@ -216,7 +216,7 @@ class _SignatureParser:
         return made
 
     def direction(self) -> str | None:
-        """Read a direction; return None unless the current token is one and a type follows."""
+        """Read a direction; return None unless the current token is a direction before a type."""
         if self._tokens.token in DIRECTIONS and self._tokens.peek() not in ("[", ",", ")", ""):
             return self._tokens.advance()
         return None

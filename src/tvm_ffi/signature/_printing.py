@@ -18,7 +18,7 @@ _PRINTER = TypePrinter(name_of=lambda origin: "Shape" if origin == "ffi.Shape" e
 
 
 def signature_text(signature: Declaration) -> str:
-    """Return the text of a signature; `parse_signature` returns an equal signature."""
+    """Return the text of a signature; `parse_signature` converts the text to an equal signature."""
     text = f"{signature.name}({', '.join(_parameters(signature))})"
     if signature.results:
         text += f" -> {result_text(signature.results)}"
@@ -55,7 +55,7 @@ def _parameter_text(parameter: Parameter) -> str:
 
 
 def result_text(results: tuple[Result, ...]) -> str:
-    """Return the text of the results, which follows ``->`` in a signature."""
+    """Return the text of the results, for use after ``->`` in a signature."""
     if not results:
         return "None"
     if len(results) == 1 and results[0].name is None:

@@ -44,7 +44,7 @@ def _raise(failure: Failure, **holes: object) -> None:
 def bind_arguments(
     signature: Declaration, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the argument of each parameter, defaults included; a tuple for ``*name``.
+    """Return a dict with the argument or default of each parameter; a tuple for ``*name``.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def bind_arguments(
 
 
 class _CallChecker:
-    """Runs the checks of one call; stores the extents and dtypes that names are bound to."""
+    """Runs the checks of one call; stores the values of extent names and dtype variables."""
 
     def __init__(self, signature: Declaration, arguments: Mapping[str, Any]) -> None:
         self._signature, self._arguments = signature, arguments
@@ -85,7 +85,7 @@ class _CallChecker:
         elif check.kind in ("range", "integer"):
             for number in self._integers.get(check.parameter.name, ()):
                 getattr(self, f"_{check.kind}")(check, number)
-        elif check.parameter.name in self._tensors:  # an optional tensor that is None is not
+        elif check.parameter.name in self._tensors:  # false for optional tensors that are None
             getattr(self, f"_{check.kind}")(check, self._tensors[check.parameter.name])
 
     def _type(self, check: Check) -> None:
@@ -102,7 +102,7 @@ class _CallChecker:
                 self._memory(parameter, value)
 
     def _memory(self, parameter: Parameter, value: Any) -> None:
-        """Raise BufferError for read-only memory, where the signature has no check `writable`."""
+        """Raise BufferError for read-only memory if the signature has no check `writable`."""
         try:
             values.check_memory(value, parameter.direction)
         except BufferError as error:
@@ -117,7 +117,7 @@ class _CallChecker:
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
             explained = values.add_error_context(error, where, f"While checking {where}")
-            # this exception class cannot be rebuilt; the context has been added to it as a note
+            # `explained` is `error`, with the context as a note, if the class cannot be rebuilt.
             if explained is error:
                 raise
             raise explained from error
@@ -172,7 +172,7 @@ class _CallChecker:
             self._bind(check, check.extent, got, axis)
             return
         if not self._extents.keys() >= set(names_in(check.extent)):
-            return  # only an optional tensor that is None binds a name in the extent
+            return  # a name in the extent has no value: an optional tensor is None
         try:
             expected = evaluate(check.extent, self._extents)
         except ExtentError as error:

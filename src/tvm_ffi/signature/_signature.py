@@ -117,7 +117,7 @@ class Signature(Declaration):
 
     @staticmethod
     def from_type_schema(schema: Schema, name: str = "") -> Signature:
-        """Return the signature of a function type, which has no parameter names.
+        """Return the signature of a function type; function types have no parameter names.
 
         Parameters are positional-only, are called ``_0``, ``_1`` ..., and have the direction
         ``unknown``.
@@ -135,7 +135,7 @@ class Signature(Declaration):
 
     @staticmethod
     def from_metadata(metadata: Mapping[str, Any], name: str = "") -> Signature | None:
-        """Return the signature in the metadata of a library function; None if there is none.
+        """Return the signature in a library function's metadata; None if it has no signature.
 
         Parameters
         ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion between signatures and function types (schemas), which have no parameter names."""
+"""Conversion between signatures and function types; function types have no parameter names."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def type_of_schema(schema: Schema) -> Type:
 def signature_from_metadata(
     metadata: Mapping[str, Any], name: str, make: type[DeclarationT]
 ) -> DeclarationT | None:
-    """Return the signature in a function's metadata; None if there is none."""
+    """Return the signature in a function's metadata; None if the metadata has no signature."""
     text = metadata.get("signature")
     if text is None:
         schema = declared_function(metadata, Schema)

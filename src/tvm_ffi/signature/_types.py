@@ -28,7 +28,7 @@ __all__ = [
 
 ELLIPSIS = "..."  # in a shape: any number of dimensions
 ANY_EXTENT = "_"  # in a shape: one dimension of any extent
-_LARGEST_ALIGNMENT = 4096  # bytes in a memory page; no vector load or copy engine needs more
+_LARGEST_ALIGNMENT = 4096  # bytes, a memory page; no vector load or copy engine needs more
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
@@ -117,7 +117,7 @@ class TensorType:
 
     @property
     def ndim(self) -> int | None:
-        """Number of dimensions; None if any number is allowed."""
+        """Number of dimensions; None if the type allows any number of dimensions."""
         if self.shape is None or ELLIPSIS in self.shape:
             return None
         return len(self.shape)
@@ -177,7 +177,7 @@ Type = Union[TensorType, ScalarType, ValueType]
 
 
 def checked_alignment(size: int) -> int:
-    """Return an alignment in bytes after checking it.
+    """Return an alignment in bytes; raise an error if the alignment is invalid.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def checked_alignment(size: int) -> int:
 
 
 def unknown_dtype(name: str, remark: str = "") -> str:
-    """Return the message for a name that is not a dtype; it suggests the nearest dtype."""
+    """Return the error message for a name that is not a dtype; suggest the nearest dtype."""
     return f"'{name}' is not a dtype{remark}{did_you_mean(name, COMMON_DTYPES)}"
 
 
@@ -204,7 +204,7 @@ _IMMUTABLE = {"None", "bool", "bytes", "dtype", "Device", "float", "int", "str",
 
 
 def is_writable(type_: Type) -> bool:
-    """Return True if a function could write into values of a type: tensors, containers, Any."""
+    """Return True if functions can write into values of a type: tensor, container or Any."""
     if isinstance(type_, ValueType):
         parts = type_.schema.args if type_.schema.origin in ("Optional", "Union") else None
         return any(part.origin not in _IMMUTABLE for part in parts or (type_.schema,))

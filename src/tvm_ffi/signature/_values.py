@@ -38,7 +38,7 @@ _TYPE_NAME_OF_KEY = {
     "ffi.BigInt": BIG_INT,
     "ffi.OpaquePyObject": "Python object",
 }
-_MAX_SHOWN = 8  # most strides that a message shows
+_MAX_SHOWN = 8  # largest number of strides that a message shows
 _COMPLEX = 5  # dtype code of complex numbers
 
 
@@ -49,7 +49,7 @@ def type_name_of_index(type_index: int) -> str | None:
 
 
 def native_value(value: Any, accepted: Sequence[str]) -> tuple[str, Any]:
-    """Return the type name of the native value that a call passes, and the value read back.
+    """Return the name of an argument's native type, and the native value as a Python value.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def fits(number: int, dtype: str) -> bool:
 
 
 def check_value(value: Any, schema: Schema, failure: Failure) -> None:
-    """Raise TypeError, which names the declared type, unless a value converts to it."""
-    # A TypeSchema can look up registered types, a plain Schema cannot.
+    """Raise TypeError, with the declared type in the message, unless a value converts to it."""
+    # Convert to a TypeSchema, because a plain Schema cannot look up registered types.
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     try:
         known.check_value(value)
@@ -103,7 +103,7 @@ def dtype_of(tensor: Any) -> Any:
 
 
 def is_one_of(dtype: Any, names: Iterable[str]) -> bool:
-    """Return True if a dtype is one of the named dtypes."""
+    """Return True if a dtype is one of the dtypes with the given names."""
     return any(type(dtype)(name) == dtype for name in names if dtype is not None)
 
 

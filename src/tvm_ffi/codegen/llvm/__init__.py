@@ -136,7 +136,7 @@ def export_library(
     features: str = "",
     **options: Any,
 ) -> Path:
-    """Write modules that `jit` returned to one library, which needs neither LLVM nor Python.
+    """Write modules that `jit` returned to one library; using it needs neither LLVM nor Python.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def object_code(
 def _linked_text(
     module: Any, others: Sequence[Any], optimization: int, triple: str | None = None
 ) -> str:
-    """Return the IR of a module linked with others."""
+    """Return the IR of a module linked with other modules."""
     if optimization not in range(4):
         raise ValueError(f"optimization must be 0, 1, 2 or 3, got {optimization!r}")
     text = str(module)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM IR of a generated wrapper after its checks, like `_c_call`: allocations and the call."""
+"""LLVM IR of a wrapper after the argument checks: allocations, the call, and the return."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def type_of_callee(wrapper: Wrapper, callee: str) -> tuple[Any, list[str | None]
 
 
 class CallPrinter:
-    """Emits the code after the checks: allocations, the call of the callee, and the return."""
+    """Emits a wrapper's code after the checks: allocations, the callee's call, and the return."""
 
     def __init__(self, wrapper: Wrapper, checks: CheckPrinter, code: Code) -> None:
         self._wrapper, self._checks, self._code = wrapper, checks, code
@@ -74,10 +74,10 @@ class CallPrinter:
         self._descriptions: dict[str, Any] = {}  # result -> address of its DLTensor
         # position of a workspace argument -> object handle, aligned address
         self._workspaces: dict[int, tuple[Local, Local]] = {}
-        self._number: Local | None = None  # local for a number that the callee writes
+        self._number: Local | None = None  # variable for a number that the callee writes
 
     def print(self) -> None:
-        """Emit allocation, call and return."""
+        """Emit the allocation of results, the call of the callee, and the return."""
         self._reject_nul()
         self._strides(self._wrapper.parameters)
         calculated = [self._calculate(argument) for argument in self._wrapper.arguments]
@@ -97,14 +97,14 @@ class CallPrinter:
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # the callee also takes the size, so it can find NUL bytes
+                continue  # no check: the callee also takes the string's size
             text = self._checks.arguments[name]
             position = support.find_nul(code, text.data.value, text.size.value)
             with code.if_then(code.icmp_signed(">=", position, I64(0)), likely=False):
                 fail(code, nul_in_text(self._wrapper, name), got=position)
 
     def _calculate(self, argument: Argument) -> Any:
-        """Emit the evaluation of a callee argument, and the check that its C type can hold it."""
+        """Emit the evaluation of a callee argument, and the check that the C type can hold it."""
         code = self._code
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:
@@ -144,7 +144,7 @@ class CallPrinter:
         return type_
 
     def _tensor(self, name: str) -> Any:
-        """Return the address of a DLTensor."""
+        """Return the address of the DLTensor of a parameter or result."""
         if name in self._wrapper.parameters:
             return self._checks.arguments[name].value
         return self._descriptions[name]
@@ -158,7 +158,8 @@ class CallPrinter:
             for name, result in self._wrapper.results.items()
             if isinstance(result.type, TensorType)
         ]
-        # Evaluate all extents before the first allocation: a failure has no tensor to release.
+        # Evaluate all extents before the first allocation, so that a failure has no tensor to
+        # release.
         shapes = {name: self._shape(name) for name in names}
         for name in names:
             handle = Local(code, PTR, null())
@@ -169,7 +170,7 @@ class CallPrinter:
             self._descriptions[name] = code.after_header(handle.value)
 
     def _return_unless_allocated(self, status: Any) -> None:
-        """Emit the return after a failed allocation, which releases earlier allocations."""
+        """Emit, for a failed allocation, the release of earlier allocations and the return."""
         code = self._code
         with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
             self._release()
@@ -177,7 +178,7 @@ class CallPrinter:
             code.ret(I32(-1))
 
     def _prototype(self, type_: TensorType, shape: list[Any]) -> Any:
-        """Emit the DLTensor prototype of a result; return its address."""
+        """Emit the DLTensor that describes a result to the tensor allocator; return its address."""
         code = self._code
         prototype = Local(code, TENSOR.type, None).address
         device_type, device_id = self._device_of(type_)
@@ -208,7 +209,7 @@ class CallPrinter:
         return values
 
     def _dtype_of(self, type_: TensorType) -> Any:
-        """Return the dtype of a result as an integer, the form of the field in `TENSOR`."""
+        """Return the dtype of a result as an integer, for the field `dtype` of `TENSOR`."""
         names = self._wrapper.signature.dtypes_of(type_)
         numbers = [I32(t.type_code | t.bits << 8 | t.lanes << 16) for t in map(dtype, names)]
         value = numbers[-1]
@@ -255,7 +256,7 @@ class CallPrinter:
     # ---- call of the callee ----------------------------------------------------------------
 
     def _call(self, calculated: Sequence[Any]) -> Local | None:
-        """Emit the call; return the local with the returned number, or None."""
+        """Emit the call; return the variable with the returned number, None if there is none."""
         code, wrapper = self._code, self._wrapper
         returned = return_type(wrapper)
         value = None

@@ -49,7 +49,7 @@ from ._types import memory_type
 
 __all__ = ["CheckPrinter", "Text"]
 
-# Type key of each native type; strings and bytes have several, which the support code tests.
+# Type key of each native type except strings and bytes; the support code tests their several types.
 _KEY = {"bool": "bool", "ctypes.c_void_p": "void*", "float": "float", "int": "int"}
 # Emitters of operations whose value is a pair of the result and an overflow flag.
 _OVERFLOWING = {
@@ -62,7 +62,7 @@ _OVERFLOWING = {
 
 
 class Text:
-    """Locals of a string or bytes argument: data and size."""
+    """Local variables of a string or bytes argument: address of the data, and size in bytes."""
 
     def __init__(self, code: Code, content: bytes) -> None:
         self.data = Local(code, PTR, code.string(content))
@@ -75,9 +75,9 @@ class CheckPrinter:
     def __init__(self, signature: Signature, code: Code) -> None:
         self._signature, self._code = signature, code
         self._args, self._num_args = code.function.args[1:3]
-        self._bound: set[str] = set()  # extents and dtype variables that every path binds
-        self.arguments: dict[str, Any] = {}  # parameter -> `Local` or `Text`
-        self.given: dict[str, Local] = {}  # optional parameter -> flag: not None
+        self._bound: set[str] = set()  # extent names and dtype variables that every path binds
+        self.arguments: dict[str, Any] = {}  # parameter -> its `Local` or `Text`
+        self.given: dict[str, Local] = {}  # optional parameter -> flag that is false for None
         self.extents: dict[str, Local] = {}
         self.dtypes: dict[str, Local] = {}
         self._known: dict[str, Local] = {}
@@ -145,7 +145,7 @@ class CheckPrinter:
         return bool({"str", "bytes"} & {*(accepted_type_names(parameter.type) or ())})
 
     def _value_at(self, check: Check) -> Any:
-        """Return the address of an argument."""
+        """Return the address of the `TVMFFIAny` of an argument."""
         return self._code.element_at(ANY.type, self._args, check.position)
 
     def _read(self, check: Check) -> None:
@@ -202,7 +202,7 @@ class CheckPrinter:
         return number if type_ == I64 else code.trunc(number, type_)
 
     def _range_of(self, check: Check, value: Any) -> None:
-        """Emit the range check of a type whose values fit a signed 64-bit integer."""
+        """Emit the range check for a C type whose values fit a signed 64-bit integer."""
         code, type_ = self._code, check.parameter.type
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
@@ -247,11 +247,11 @@ class CheckPrinter:
     # ---- checks of tensors -----------------------------------------------------------------
 
     def _tensor(self, check: Check) -> Any:
-        """Return the address of a DLTensor."""
+        """Return the address of the DLTensor of a parameter."""
         return self.arguments[check.parameter.name].value
 
     def _is_given(self, check: Check) -> Any | None:
-        """Return whether an optional tensor is not None; None for a required tensor."""
+        """Return an i1 that is true if an optional tensor is given; None for a required tensor."""
         if not is_optional(check.parameter):
             return None
         return self._code.icmp_unsigned("!=", self._tensor(check), null())
@@ -321,7 +321,10 @@ class CheckPrinter:
                 fail_with(code, "strides", check.failures["layout"], tensor)
 
     def _writable(self, check: Check) -> None:
-        """Emit nothing: native tensors have no read-only flag; the Python caller checks it."""
+        """Emit nothing, because native tensors have no read-only flag.
+
+        A caller in Python checks the read-only flag of Python arrays.
+        """
 
     def _extent(self, check: Check) -> None:
         code = self._code
@@ -340,7 +343,7 @@ class CheckPrinter:
                 fail(code, failure, axis=axis, expected=expected, got=got)
 
     def _axis(self, check: Check) -> tuple[Any, Any]:
-        """Return the axis of a check, counted from the front, and the tensor's extent there."""
+        """Return the axis of a check as a number >= 0, and the extent of the tensor's axis."""
         code, tensor = self._code, self._tensor(check)
         axis = I32(check.axis)
         if check.axis < 0:
@@ -358,7 +361,7 @@ class CheckPrinter:
             self._bind_here(check, name, got, axis)
 
     def _bind(self, check: Check, name: str, got: Any, condition: Any, axis: Any = None) -> None:
-        """Emit the binding of an extent name to a value, or the comparison with its value."""
+        """Emit code that gives a value to an extent name, or compares it with the name's value."""
         with self._code.where(condition):
             self._bind_here(check, name, got, axis)
         if condition is None:
@@ -437,6 +440,6 @@ class CheckPrinter:
 
 
 def _dtype_number(name: str) -> int:
-    """Return a dtype as an integer, the form of the field in `TENSOR`."""
+    """Return a dtype as an integer, for the field `dtype` of `TENSOR`."""
     wanted = dtype(name)
     return wanted.type_code | wanted.bits << 8 | wanted.lanes << 16

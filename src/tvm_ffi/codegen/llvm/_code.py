@@ -77,7 +77,7 @@ TENSOR = _layout(
     byte_offset=I64,
 )
 CELL = _layout(data=PTR, size=I64)  # TVMFFIByteArray in memory
-OBJECT_SIZE = 24  # bytes of the header at the start of an object
+OBJECT_SIZE = 24  # size in bytes of the header of an object
 
 SAFE_CALL = ir.FunctionType(I32, [PTR, PTR, I32, PTR])
 # Runtime functions that generated code calls.
@@ -110,7 +110,7 @@ def constant(type_: Any, value: Any) -> Any:
     if type_ in (FLOAT, DOUBLE):
         value = ctypes.c_float(value).value if type_ == FLOAT else float(value)
         return ir.Constant(type_, value)
-    # Convert to the signed range: LLVM IR prints integer constants as signed numbers.
+    # Convert to the signed range, because LLVM IR prints integer constants as signed numbers.
     value = int(value) % 2**type_.width
     return ir.Constant(type_, value - 2**type_.width if value >= 2 ** (type_.width - 1) else value)
 
@@ -207,7 +207,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return self.load(self.field_at(value, ANY, "payload", index), typ=type_)
 
     def after_header(self, handle: Any) -> Any:
-        """Return the address of an object's data, which follows its header."""
+        """Return the address of an object's data, directly after the object header."""
         return self.element_at(I8, handle, OBJECT_SIZE)
 
     def array(self, type_: Any, values: Sequence[Any]) -> Any:
@@ -220,7 +220,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
     # ---- numbers ---------------------------------------------------------------------------
 
     def is_any(self, value: Any, numbers: Sequence[int]) -> Any:
-        """Return an i1: whether a value equals one of several numbers."""
+        """Return an i1 that is true if a value equals one of several numbers."""
         found = I1(0)
         for number in numbers:
             is_it = self.icmp_signed("==", value, value.type(number))
@@ -228,7 +228,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return found
 
     def all_of(self, conditions: Sequence[Any]) -> Any:
-        """Return an i1: whether all conditions hold; None without conditions."""
+        """Return an i1 that is true if all conditions hold; None if there are no conditions."""
         found = None
         for condition in conditions:
             found = condition if found is None else self.and_(found, condition)
@@ -291,7 +291,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
     # ---- result of the call ----------------------------------------------------------------
 
     def return_any(self, result: Any, type_index: int, payload: Any) -> None:
-        """Emit the assignment of the call's result, and ``return 0``."""
+        """Emit the store of the emitted function's result, and ``return 0``."""
         self.store(I32(type_index), self.field_at(result, ANY, "type_index"))
         self.store(I32(0), self.field_at(result, ANY, "small_size"))
         self.store(payload, self.field_at(result, ANY, "payload"))

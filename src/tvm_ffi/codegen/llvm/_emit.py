@@ -22,7 +22,7 @@ _SECTION = "tvm_ffi_exports"
 
 
 def emit(module: Any, wrapper: Wrapper) -> Any:
-    """Add a wrapper to a module; return its function."""
+    """Add a wrapper to a module; return the LLVM function of the wrapper."""
     if not isinstance(module, ir.Module):
         raise TypeError(f"expected a module of llvmlite.ir, got {type(module).__name__}")
     triple = target.triple_of("", module.triple)
@@ -72,7 +72,7 @@ def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
 
 
 def _type_text(type_: Any) -> str:
-    """Return the text of a function type; all pointer types are ``ptr``."""
+    """Return the text of a function type; the text contains ``ptr`` for all pointer types."""
     parts = ["ptr" if isinstance(t, ir.PointerType) else str(t) for t in type_.args]
     parts += ["..."] if type_.var_arg else []
     result = type_.return_type
@@ -123,5 +123,5 @@ def _write_rows(
     type_ = ir.ArrayType(_ROW, len(rows))
     found = ir.GlobalVariable(module, type_, name)
     found.initializer = ir.Constant(type_, constants)
-    # Hidden linkage: not exported, but LLVM keeps the variable although no code refers to it.
+    # A hidden variable is not exported, but LLVM keeps the variable although no code uses it.
     found.linkage, found.section, found.align = f"{linkage}hidden", _SECTION, 8

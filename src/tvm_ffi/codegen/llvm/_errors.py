@@ -18,7 +18,7 @@ _MAX_NUMBERS = 3
 
 
 def fail(code: Code, failure: Failure, **holes: Any) -> None:
-    """Emit code that raises; `holes` are the numbers in the message."""
+    """Emit code that raises an error; `holes` are the numbers in the message."""
     parts = failure.parts()
     used = [hole for _, hole in parts if hole is not None]
     error = code.string(failure.error)
@@ -37,7 +37,7 @@ def fail(code: Code, failure: Failure, **holes: Any) -> None:
 
 
 def fail_dtype(code: Code, failure: Failure, expected: Any, got: Any) -> None:
-    """Emit code that raises for a wrong dtype; `expected` is a string, or NULL."""
+    """Emit code that raises the error for a wrong dtype; `expected` is a string, or NULL."""
     parts = failure.parts()
     assert [hole for _, hole in parts] == ["expected", "got"][-len(parts) :]
     texts = [code.string(text) for text, _ in parts] + [null()] * (2 - len(parts))
@@ -46,14 +46,14 @@ def fail_dtype(code: Code, failure: Failure, expected: Any, got: Any) -> None:
 
 
 def fail_type(code: Code, failure: Failure, big: Failure, value: Any) -> None:
-    """Emit code that raises for an argument of a wrong type."""
+    """Emit code that raises the error for an argument of a wrong type."""
     assert big.template == failure.template
     errors = (code.string(failure.error), code.string(big.error))
     code.ret(support.fail_type(code, *errors, code.string(_before_got(failure)), value))
 
 
 def fail_with(code: Code, subject: str, failure: Failure, *got: Any) -> None:
-    """Emit code that raises for a wrong device or wrong strides."""
+    """Emit code that raises the error for a wrong device or wrong strides."""
     texts = (code.string(failure.error), code.string(_before_got(failure)))
     code.ret(getattr(support, f"fail_{subject}")(code, *texts, *got))
 

@@ -24,7 +24,7 @@ __all__ = ["JitModule", "export", "is_exported"]
 
 _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
-_engine: Any = None  # LLVM engine of the process; it releases a library with its last reference
+_engine: Any = None  # LLVM JIT of the process; releases a library after the last reference
 _numbers = itertools.count()
 _kept_alive: list[Any] = []  # machine code that is never unloaded
 
@@ -34,7 +34,7 @@ class JitModule(
     kind="llvm",
     properties=ModulePropertyMask.RUNNABLE | ModulePropertyMask.COMPILATION_EXPORTABLE,
 ):
-    """Functions that LLVM has compiled in this process, and their IR.
+    """Module of functions that LLVM has compiled in this process; it also stores the IR.
 
     Created by `tvm_ffi.codegen.llvm.jit`.  Functions keep the code alive.  `export_library` writes
     the module to a library, compiled again for the baseline of the architecture.  `write_to_file`
@@ -47,7 +47,7 @@ class JitModule(
     def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
         self._triple = target.triple_of(text)
         target.check_is_here(self._triple)
-        # Make callees internal: other libraries may define symbols with the same names.
+        # Make callees internal, because other libraries may define symbols with the same names.
         text = target.linked([text], is_exported, self._triple)
         self._text, self._level = text, level
         names = [name for name in target.exported_functions(text) if name.startswith(_PREFIX)]
@@ -146,7 +146,7 @@ def is_exported(name: str) -> bool:
 
 
 class _Code:
-    """Machine code in memory, which is released with this object."""
+    """Machine code in memory; deleting this object releases the machine code."""
 
     def __init__(self, tracker: Any, names: list[str]) -> None:
         self._tracker = tracker
@@ -168,7 +168,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         code = target.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-            _engine._owned = True  # not released at exit, when functions may still be called
+            _engine._owned = True  # do not release it at exit: functions may be called later
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in symbols.items():
             library.import_symbol(name, address)
@@ -186,7 +186,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
 
 
 def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
-    """Return True if values that these functions return never need their machine code.
+    """Return True if results of these functions never need the functions' machine code.
 
     Wrappers return numbers, and tensors from other allocators.  Other functions, and functions that
     create objects, may return objects whose deleters are in the code.
@@ -196,6 +196,6 @@ def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
 
 
 def _is_description(name: str, names: list[str]) -> bool:
-    """Return True if a symbol is not for callers: metadata, documentation, or module loading."""
+    """Return True if a symbol is for metadata, documentation or module loading, not for calls."""
     described = (name.removeprefix(f"_{kind}_") for kind in ("metadata", "doc"))
     return name in _LIBRARY_NAMES or any(other != name and other in names for other in described)

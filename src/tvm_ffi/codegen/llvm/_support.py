@@ -29,7 +29,7 @@ from ._code import (
 from ._support_function import cold, hot, shared
 
 COMPLEX = 5  # dtype code of complex numbers
-PAIR = ir.LiteralStructType([I64, I1])  # result of a division, overflow flag
+PAIR = ir.LiteralStructType([I64, I1])  # result of a division, and overflow flag
 
 
 # ---- reading of values -----------------------------------------------------------------------
@@ -53,14 +53,14 @@ def type_index(code: Code, value: Any) -> None:
 
 @hot(I1, PTR)
 def is_str(code: Code, value: Any) -> None:
-    """Return whether a value is a string of any representation."""
+    """Return true if a value is a string in any of its native representations."""
     keys = ("ffi.SmallStr", "ffi.String", "const char*")
     code.ret(code.is_any(type_index(code, value), [index_of(key) for key in keys]))
 
 
 @hot(I1, PTR)
 def is_bytes(code: Code, value: Any) -> None:
-    """Return whether a value is bytes of any representation."""
+    """Return true if a value is bytes in any of their native representations."""
     keys = ("ffi.SmallBytes", "ffi.Bytes", "TVMFFIByteArray*")
     code.ret(code.is_any(type_index(code, value), [index_of(key) for key in keys]))
 
@@ -114,7 +114,7 @@ def as_float(code: Code, value: Any) -> None:
 
 @cold(I1, PTR, PTR)
 def big_uint64(code: Code, value: Any, out: Any) -> None:
-    """Read an integer of at least 2^63; return whether it fits an unsigned 64-bit integer."""
+    """Read an integer of at least 2^63; return true if it fits an unsigned 64-bit integer."""
     is_big = code.is_any(code.field(value, ANY, "type_index"), [index_of("ffi.BigInt")])
     with code.if_then(code.not_(is_big)):
         code.ret(I1(0))
@@ -129,7 +129,7 @@ def big_uint64(code: Code, value: Any, out: Any) -> None:
 
 @hot(I1, PTR, PTR)
 def as_uint64(code: Code, value: Any, out: Any) -> None:
-    """Read an unsigned 64-bit integer; return whether the value is one."""
+    """Read an unsigned 64-bit integer; return false for any other value."""
     is_int = code.is_any(code.field(value, ANY, "type_index"), [index_of("int")])
     with code.if_then(is_int, likely=True):
         code.store(code.payload(value, I64), out)
@@ -139,7 +139,7 @@ def as_uint64(code: Code, value: Any, out: Any) -> None:
 
 @shared(I64, PTR, I64)
 def find_nul(code: Code, text: Any, size: Any) -> None:
-    """Return the index of the first NUL in a string, or -1 without a NUL."""
+    """Return the index of the first NUL in a string; -1 if the string has no NUL."""
     with code.each(size) as position:
         is_end = code.icmp_unsigned("==", code.element(I8, text, position), I8(0))
         with code.if_then(is_end):
@@ -152,7 +152,7 @@ def find_nul(code: Code, text: Any, size: Any) -> None:
 
 @cold(PTR, PTR)
 def moved_tensor(code: Code, value: Any) -> None:
-    """Return the tensor that an rvalue reference moves, borrowed; NULL for another value."""
+    """Return the tensor in an rvalue reference, borrowed from the reference; else NULL."""
     is_tensor = code.is_any(type_index(code, value), [index_of("ffi.Tensor")])
     with code.if_then(is_tensor):
         code.ret(code.after_header(code.load(code.payload(value, PTR), typ=PTR)))
@@ -161,7 +161,7 @@ def moved_tensor(code: Code, value: Any) -> None:
 
 @hot(PTR, PTR)
 def tensor_in(code: Code, value: Any) -> None:
-    """Return the tensor in an argument, borrowed from it; NULL if it is not a tensor."""
+    """Return the tensor in an argument, borrowed from the argument; NULL for other values."""
     index, address = code.field(value, ANY, "type_index"), code.payload(value, PTR)
     with code.if_then(code.is_any(index, [index_of("ffi.Tensor")]), likely=True):
         code.ret(code.after_header(address))
@@ -172,7 +172,7 @@ def tensor_in(code: Code, value: Any) -> None:
 
 @cold(I1, PTR)
 def is_empty(code: Code, tensor: Any) -> None:
-    """Return whether a tensor has no elements, because an extent is 0."""
+    """Return true if a tensor has no elements, because an extent is 0."""
     shape = code.field(tensor, TENSOR, "shape")
     with code.each(code.field(tensor, TENSOR, "ndim")) as axis:
         is_nothing = code.icmp_signed("==", code.element(I64, shape, axis), I64(0))
@@ -183,7 +183,7 @@ def is_empty(code: Code, tensor: Any) -> None:
 
 @hot(I1, PTR, I32)
 def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
-    """Return whether elements are in row-major order without gaps.
+    """Return true if the elements of a tensor are in row-major order without gaps.
 
     The stride of a dimension with extent 1 is ignored.
     """
@@ -204,7 +204,7 @@ def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
 
 @hot(ir.VoidType(), PTR, I32, PTR)
 def write_strides(code: Code, tensor: Any, ndim: Any, out: Any) -> None:
-    """Write the strides of a tensor; its `strides` may be NULL if it is compact."""
+    """Write the strides of a tensor; compute them if the field `strides` is NULL."""
     strides, shape = (code.field(tensor, TENSOR, name) for name in ("strides", "shape"))
     is_missing = code.icmp_unsigned("==", strides, null())
     given = code.select(is_missing, out, strides)
@@ -221,7 +221,7 @@ def write_strides(code: Code, tensor: Any, ndim: Any, out: Any) -> None:
 
 @hot(I64, PTR)
 def size_of(code: Code, tensor: Any) -> None:
-    """Return the number of elements."""
+    """Return the number of elements of a tensor."""
     size, shape = Local(code, I64, I64(1)), code.field(tensor, TENSOR, "shape")
     with code.each(code.field(tensor, TENSOR, "ndim")) as axis:
         size.set(code.mul(size.value, code.element(I64, shape, axis)))
@@ -230,9 +230,9 @@ def size_of(code: Code, tensor: Any) -> None:
 
 @hot(PTR, PTR)
 def address_of(code: Code, tensor: Any) -> None:
-    """Return the address of the first element."""
+    """Return the address of the first element of a tensor."""
     data, offset = (code.field(tensor, TENSOR, name) for name in ("data", "byte_offset"))
-    # Not an inbounds gep: the address has not been checked.
+    # Do not mark the address as inbounds, because no check has tested it.
     code.ret(code.gep(data, [offset], source_etype=I8))
 
 
@@ -274,13 +274,13 @@ def _rounded(code: Code, left: Any, right: Any, correction: int, signs: str) -> 
 
 @hot(PAIR, I64, I64)
 def divide(code: Code, left: Any, right: Any) -> None:
-    """Return the quotient rounded down, and whether it overflows; undefined for divisor 0."""
+    """Return the quotient rounded down, and an overflow flag; undefined for divisor 0."""
     _rounded(code, left, right, -1, "!=")
 
 
 @hot(PAIR, I64, I64)
 def divide_up(code: Code, left: Any, right: Any) -> None:
-    """Return the quotient rounded up, and whether it overflows; undefined for divisor 0."""
+    """Return the quotient rounded up, and an overflow flag; undefined for divisor 0."""
     _rounded(code, left, right, 1, "==")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decorators for LLVM IR support functions, which the first call in a module adds to it.
+"""Decorators for LLVM IR support functions; the first call in a module adds the definition.
 
 The decorated Python function takes a `Code` and the parameters, and emits the body.
 """
@@ -17,7 +17,7 @@ __all__ = ["cold", "hot", "shared"]
 
 
 class SupportFunction:
-    """A support function; calling it emits a call, and its definition on first use."""
+    """A support function; calling this object emits a call, and the definition if it is missing."""
 
     def __init__(
         self, body: Callable[..., None], result: Any, parameters: Sequence[Any], attribute: str

@@ -12,14 +12,14 @@ from ._support_function import cold
 __all__ = ["allocate_workspace"]
 
 ALIGNMENT = 256  # bytes
-_UINT8 = 1 | 8 << 8 | 1 << 16  # dtype as an integer, the form of the field in `TENSOR`
+_UINT8 = 1 | 8 << 8 | 1 << 16  # dtype as the integer in the field `dtype` of `TENSOR`
 
 
 @cold(I32, I64, I32, I32, PTR, PTR)
 def allocate_workspace(
     code: Code, size_bytes: Any, device_type: Any, device_id: Any, handle: Any, address: Any
 ) -> None:
-    """Allocate device memory for one call; the caller releases the handle after it.
+    """Allocate device memory for one call; the caller releases the handle after the call.
 
     Size 0 leaves handle and address NULL.
     """

@@ -14,7 +14,7 @@ from ._support import COMPLEX, content, parts_of_dtype, type_index
 from ._support_function import cold
 
 _NUMBER_SIZE = 24  # bytes of a buffer for the text of a number
-_MAX_STRIDES = 8  # most strides that a message shows
+_MAX_STRIDES = 8  # largest number of strides that a message shows
 _FAILURE = I32(-1)
 
 
@@ -47,7 +47,7 @@ def number_text(code: Code, number: Any, buffer: Any) -> None:
 
 
 def _number_string(code: Code, number: Any) -> Any:
-    """Return the address of a number's text, which is in the emitted function's stack frame."""
+    """Return the address of a number's decimal text in the emitted function's stack frame."""
     buffer = Local(code, ir.ArrayType(I8, _NUMBER_SIZE), None).address
     return number_text(code, code.as_int64(number), buffer)
 
@@ -68,7 +68,7 @@ def fail_with_text(code: Code, error: Any, text: Any) -> None:
 
 @cold(I32, PTR, I32, PTR, I64, PTR, I64, PTR, I64, PTR)
 def fail_with_numbers(code: Code, error: Any, count: Any, *pieces: Any) -> None:
-    """Raise an error whose message has `count` (at most three) numbers, each after a text."""
+    """Raise an error whose message has `count` (at most three) numbers, each after a string."""
     parts = [pieces[0]]
     for index, (number, text) in enumerate(zip(pieces[1::2], pieces[2::2])):
         is_there = code.icmp_signed(">", count, I32(index))
@@ -78,7 +78,7 @@ def fail_with_numbers(code: Code, error: Any, count: Any, *pieces: Any) -> None:
 
 @cold(PTR, PTR)
 def type_name(code: Code, value: Any) -> None:
-    """Return the name of a value's type for messages."""
+    """Return the name of a value's type, for error messages."""
     type_names = type_names_by_index()
     index = type_index(code, value)
     is_tensor = code.icmp_signed("==", index, I32(index_of("DLTensor*")))
@@ -147,11 +147,11 @@ def fail_device(code: Code, error: Any, text: Any, device_type: Any, device_id: 
 
 @cold(I32, PTR, PTR, PTR)
 def fail_strides(code: Code, error: Any, text: Any, tensor: Any) -> None:
-    """Raise an error for a tensor with gaps; the message shows strides like a Python tuple."""
+    """Raise an error for a tensor with gaps; the message shows the strides as a Python tuple."""
     ndim, strides = code.field(tensor, TENSOR, "ndim"), code.field(tensor, TENSOR, "strides")
     parts = [text]
     for axis in range(_MAX_STRIDES):
-        # Do not read beyond the end: axis 0 replaces axes that do not exist.
+        # Read axis 0 instead of axes that do not exist, to stay inside the array of strides.
         is_there = code.icmp_signed("<", I32(axis), ndim)
         stride = code.element(I64, strides, code.select(is_there, I32(axis), I32(0)))
         before = code.string("(" if axis == 0 else ", ")

@@ -74,7 +74,7 @@ def check_is_here(triple: str) -> None:
 
 
 def has_sections(triple: str) -> bool:
-    """Return True if object files of a target are ELF, which has sections for export rows."""
+    """Return True if object files of a target are ELF: they can have sections for export rows."""
     with LOCK:
         _prepare()
         return bool(llvm.get_object_format(triple) == "ELF")
@@ -133,7 +133,7 @@ def parameter_types(text: str, name: str) -> list[str]:
 
 
 def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
-    """Return several modules linked into one; definitions become internal unless `is_kept`."""
+    """Return modules linked into one module; definitions that `is_kept` rejects become internal."""
     with LOCK:
         header = _header_of(_machine(triple))
         first, *others = [_parsed(header + _HEADER.sub("", text)) for text in modules]
@@ -150,7 +150,7 @@ def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) 
 
 
 def _can_be_internal(definition: Any) -> bool:
-    """Return True if a definition can be internal to the module."""
+    """Return True if a definition can become internal, so other modules cannot refer to it."""
     kinds = (llvm.Linkage.appending, llvm.Linkage.available_externally)
     if (
         definition.is_declaration

@@ -32,7 +32,7 @@ def memory_type(name: str) -> Any:
 
 
 def extension_of(name: str) -> str | None:
-    """Return the extension attribute of an integer below 64 bits in a call; None for others."""
+    """Return the extension attribute of integers below 64 bits in calls; None for other types."""
     type_ = type_of_c(name)
     if type_ not in (I1, I8, I16, I32) or name.endswith("*"):
         return None
