@@ -39,7 +39,7 @@ def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) 
     recipe : Recipe
         The recipe to build.
     entry : CacheEntry
-        Entry of the recipe in the build cache.
+        The recipe's artifacts and lock in the build cache.
     is_verbose : bool
         True to print the build log to the standard error stream.
 
@@ -49,7 +49,7 @@ def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) 
         Path of the product in the cache.
     """
     with build_log(is_verbose), progress_line(f"building {recipe.name}"), entry.lock():
-        product = entry.find()  # may exist now: this process waited for the lock
+        product = entry.find()  # another process may have just built it
         if product is None:
             headers = wanted_headers(recipe.precompiled, entry.cache)
             if headers is not None and headers.product is None:
@@ -65,7 +65,7 @@ def _build_headers(headers: PrecompiledHeaders) -> None:
             if not headers.find():
                 _build_and_publish(headers.recipe, headers.entry, None)
                 headers.find()
-    except PermissionError:  # another user may write to the cache
+    except PermissionError:  # raised if another user may write to the cache
         raise
     except (RuntimeError, OSError) as error:
         headers.disable(error)
@@ -135,7 +135,7 @@ def _build_once(recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
             return collect_dependencies(recipe, folder, headers.manifest.dependencies)
         except DamagedHeadersError:
             headers.remove_damaged()
-        except RuntimeError:  # the build without precompiled headers reports the error
+        except RuntimeError:  # the build below reports errors in the source
             has_failed = True
     _run_steps(recipe.steps, folder)
     if has_failed and headers is not None:

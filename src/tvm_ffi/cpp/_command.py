@@ -26,7 +26,7 @@ READABLE_UMASK = 0o022  # for commands in a build_directory
 
 _LOG = "tvm_ffi.cpp"
 
-_TERMINATE_SECONDS = 5.0  # between SIGTERM and SIGKILL
+_TERMINATE_SECONDS = 5.0  # wait after SIGTERM before sending SIGKILL
 
 
 def run_command(
@@ -88,7 +88,7 @@ def _interrupts_deferred() -> Iterator[None]:
     try:
         if callable(handler):
             signal.signal(signal.SIGINT, lambda *details: received.append(details))
-    except ValueError:  # raised outside of the main thread, which alone receives interrupts
+    except ValueError:  # not the main thread, which alone receives interrupts
         handler = None
     try:
         yield

@@ -107,7 +107,7 @@ def _hip_toolkit() -> Toolkit:
 
 
 def _home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) -> Path:
-    """Return the toolkit's folder: from a variable, else the first folder with the compiler."""
+    """Return the toolkit's folder: the value of a variable, else the first with the compiler."""
     for variable in variables:
         value = os.environ.get(variable)
         if value:

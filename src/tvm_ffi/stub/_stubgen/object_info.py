@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(init=False)
 class NamedTypeSchema(TypeSchema):
-    """The name and type of a function or field; for a field also its memory layout.
+    """The name and type of a function or field, and the memory layout of a field.
 
     Parameters
     ----------

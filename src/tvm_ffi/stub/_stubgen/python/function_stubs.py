@@ -124,7 +124,7 @@ class _Annotations:
         return f"{name}[{', '.join(self._arguments(schema, is_input)) or '()'}]"
 
     def _arguments(self, schema: Schema, is_input: bool) -> Iterator[str]:
-        """Yield the type arguments of a container; key types are invariant, so not widened."""
+        """Yield the annotations of a container's type arguments; key types are not widened."""
         for number, arg in enumerate(schema.args or ()):
             is_key = number == 0 and schema.origin in _MAPPINGS
             yield self._text(arg, is_input and not is_key)

@@ -68,7 +68,7 @@ class RustImports:
         return use.leaf
 
     def record_builtin_base(self, chain: list[str]) -> str:
-        """Declare header-only structs for crate types, each derived from the previous one.
+        """Declare a struct for each crate type that contains only the struct of the previous type.
 
         Returns
         -------
