@@ -106,8 +106,9 @@ def _build_consistently(
     """Build again until no header changes during a build; return the dependencies.
 
     Headers are hashed after a build, so a header that is saved during a build may be compiled in
-    its old form and hashed in its new form.  The headers to compare are known after the first
-    build: it is checked by their change times, and each later build by their identities.
+    its old form and hashed in its new form.  The headers are known only after the first build.  The
+    first build is therefore checked by the headers' change times, and each later build by their
+    identities (inode, size and change time).
     """
     start = _file_system_time()
     dependencies = _build_once(recipe, folder, headers)
@@ -161,8 +162,8 @@ def _run_steps(
 ) -> None:
     """Run the steps of a build in a build folder.
 
-    `while_compiling` is called while the compiler runs if there is one source only.  It is not
-    called for several sources.
+    `while_compiling` is a function that is called while the compiler runs, if there is only one
+    source.  For several sources it is not called.
     """
     if only_compiler(steps) is None and _run_by_ninja(steps, folder):
         return

@@ -262,8 +262,8 @@ class CacheEntry(NamedTuple):
     def find(self, is_whole: Callable[[Manifest, Path], bool] = Manifest.is_whole) -> Path | None:
         """Return the product's path in an artifact with unchanged inputs; None if there is none.
 
-        A caller that passes a weaker check than `Manifest.is_whole` must compare the digest of the
-        product itself, before it publishes an output that was built with the product.
+        `is_whole` checks the product.  A caller that passes a check without a digest must compare
+        the product's digest before it publishes an output that was built with the product.
         """
         index = self._index
         marks = _names_by_age(index) if check_entry(index) else []
@@ -349,8 +349,8 @@ class CacheEntry(NamedTuple):
     def staging(self) -> Iterator[Path]:
         """Create a private folder to build in, and remove it at the end of the block.
 
-        The caller must hold the lock.  Folders that dead processes left for this recipe are removed
-        first.
+        The caller must hold the recipe's lock.  Folders that dead processes left for this recipe
+        are removed before the new folder is created.
         """
         staging_root = self.cache.staging_root
         make_private_folder(staging_root)

@@ -48,7 +48,6 @@ def run_command(
         Mode bits that new files must not have, in addition to the umask of this process.  Changing
         modes after the command has ended would be too late: a user who has opened a file can write
         to it under any later mode.
-        be too late: a user who has opened a file can write to it whatever its mode becomes.
     while_running : function, optional
         Function that is called while the command runs; its exception stops the command.
     """

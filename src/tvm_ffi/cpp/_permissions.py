@@ -159,8 +159,8 @@ def _make(folder: Path, mode: int, alternative: str) -> None:
 def _resolve_checked(path: Path, alternative: str) -> Path | None:
     """Resolve a path and check every folder and link on it; return None if an entry is missing.
 
-    The check starts at ``/``.  The last component is checked like a parent folder, less strictly
-    than `check_cache_root` checks the root of a cache.
+    The check starts at ``/``.  The last component of the path is checked like its parent folders.
+    This check is less strict than that of a cache's root in `check_cache_root`.
     """
     resolved = Path("/")
     remaining = [*reversed(path.absolute().parts)]

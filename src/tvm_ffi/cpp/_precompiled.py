@@ -93,7 +93,7 @@ class PrecompiledHeaders:
         return (compiling._replace(command=command), *others)
 
     def check_content(self) -> None:
-        """Raise DamagedHeadersError if the precompiled file's digest differs from its manifest's.
+        """Compare the precompiled file's digest with its manifest's, while the compiler runs.
 
         Hashing the file takes as long as all other work of this package for a small kernel, so it
         runs in parallel with the compiler.  A compiler that reads a damaged file may never end, so
@@ -133,7 +133,7 @@ class PrecompiledHeaders:
         self.entry.add_note(_UNUSABLE)
 
     def give_up(self) -> None:
-        """Remove the file, because a valid source did not compile with it; disable it for a day."""
+        """Disable the headers for a day and remove their file: a valid source failed with it."""
         assert self.product is not None
         self.disable("a source compiles only without precompiled headers")
         product, self.product = self.product, None
@@ -150,9 +150,10 @@ class PrecompiledHeaders:
 def wanted_headers(recipe: Recipe | None, cache: BuildCache) -> PrecompiledHeaders | None:
     """Return the precompiled headers of a recipe, or None to compile without them.
 
-    The file may not be built yet.  A build compiles without it if it is the first one to ask for
-    it, and for a day after a failure.  ``TVM_FFI_CPP_EXTENSION_PRECOMPILE`` disables the file (0)
-    or lets the first build create it (1).
+    The precompiled file may not be built yet.  The first build that asks for the file compiles
+    without it, and so does every build for a day after a failure.  The environment variable
+    ``TVM_FFI_CPP_EXTENSION_PRECOMPILE`` disables the file (0) or lets the first build create it
+    (1).
     """
     setting = os.environ.get("TVM_FFI_CPP_EXTENSION_PRECOMPILE")
     if recipe is None or setting == "0":

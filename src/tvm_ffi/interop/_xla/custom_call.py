@@ -31,10 +31,10 @@ class CustomCall:
     def __init__(self, jax: Any, where: str) -> None:
         self.jax, self.where = jax, where
         self.operands: list[Any] = []
-        self.arguments: list[tuple[str, Any]] = []  # names with constants or with a `Buffer`
-        self.outputs: list[Any] = []  # objects with shape and dtype
+        self.arguments: list[tuple[str, Any]] = []  # pairs of a name and a constant or `Buffer`
+        self.outputs: list[Any] = []  # objects with attributes `shape` and `dtype`
         self.num_outputs = 0
-        self.aliases: dict[int, int] = {}  # operand index -> output index, in the same memory
+        self.aliases: dict[int, int] = {}  # output index by operand index, for shared memory
         self.is_sequence = False
 
     def add(self, name: str, value: Any) -> None:

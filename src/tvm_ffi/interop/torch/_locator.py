@@ -70,7 +70,7 @@ def locate(function: Function) -> FunctionLocator | None:
     """Return the locator of a function, or None if the function cannot be pickled."""
     try:
         reconstruct, args = function.__reduce__()
-        if reconstruct is function_of_class:  # the function has a subclass of Function
+        if reconstruct is function_of_class:  # an instance of a subclass of `Function`
             reconstruct, args = args[1].__reduce__()
     except TypeError:
         return None

@@ -23,7 +23,7 @@ from ..._internal.regular_file import read_regular
 __all__ = ["Line", "TextFile"]
 
 _MAX_BYTES = 1 << 26
-# Line ends that compilers and editors agree on; str.splitlines also splits at other characters.
+# A line and its line end.  Unlike `str.splitlines`, compilers and editors split lines only here.
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 
 

@@ -108,8 +108,8 @@ def render_object_init(
 ) -> list[str]:
     """Return the ``__init__`` that `tvm_ffi.register_object` creates; empty without a constructor.
 
-    Its parameters are the fields, unless the native constructor has another number of parameters;
-    then they are those of the native constructor.
+    Its parameters are the fields.  If the native constructor has another number of parameters than
+    there are fields, they are the parameters of the native constructor.
     """
     if not info.has_init:
         return []

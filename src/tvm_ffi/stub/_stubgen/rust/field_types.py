@@ -128,7 +128,7 @@ class FieldTypes:
         return _PRELUDE[name] if name in self.imports.reserved else name
 
     def reference_name(self, type_key: str) -> str | None:
-        """Return the name of a type's reference type (smart pointer); None if the crate has none."""
+        """Return the name of a type's reference type (smart pointer); None if there is none."""
         if type_key in self._ty_map:
             return self.imports.record(self._ty_map[type_key])
         if is_crate_type_key(type_key):
