@@ -408,7 +408,7 @@ def _checked_manifest(folder: Path) -> Manifest | None:
 
 
 def warn_of_damage(product: Path, remedy: str) -> None:
-    """Log a warning that a product has changed since its build; `remedy` is what follows."""
+    """Log a warning that a product was changed after its build; it is removed or built again."""
     import logging
 
     text = "%s was %s: its content differs from the digest in its manifest"

@@ -180,7 +180,8 @@ def _resolve_checked(path: Path, alternative: str) -> Path | None:
             links += 1
             if links > _MAX_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-            remaining += reversed(current.readlink().parts)  # "/" comes first if absolute
+            # The first part of an absolute target is "/", so the resolution restarts there.
+            remaining += reversed(current.readlink().parts)
         else:
             resolved = current
     return resolved

@@ -36,7 +36,9 @@ _INCLUDED_FILE = ".precompiled_headers.hpp"
 # the headers; "unusable": building or using the headers has failed.
 _ASKED = "asked"
 _UNUSABLE = "unusable"
-_UNUSABLE_SECONDS = 86400.0  # a lack of memory, for example, is temporary
+# Time after a failure until a build may use precompiled headers again.  The cause of the failure
+# may have been temporary, such as a lack of memory.
+_UNUSABLE_SECONDS = 86400.0
 
 # Limit of the total size of all precompiled files.  Each set of compiler options has a file of
 # about 30 MB; the least recently used files are removed.

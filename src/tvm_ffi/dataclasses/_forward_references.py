@@ -137,7 +137,7 @@ def _allocate(type_key: str, base_index: int) -> int:
 
 
 def _try_complete(cls: type) -> bool:
-    """Add the fields of a class and of its base; return False if a name in them is undefined."""
+    """Add the fields of a class and of its base; return False if an annotation is not evaluable."""
     pending = _pending.get(cls)
     if pending is None:
         return True

@@ -133,7 +133,7 @@ def _with_ancestors(keys: Iterable[str]) -> dict[str, TypeInfo]:
 class _Header:
     def __init__(self, infos: list[TypeInfo]) -> None:
         self._infos = infos
-        self._opaque: dict[str, TypeInfo] = {}  # by name, types of fields that are not in `infos`
+        self._opaque: dict[str, TypeInfo] = {}  # types of fields, by type key, if not in `infos`
 
     def text(self) -> str:
         structs = [line for info in self._infos for line in self._struct(info)]

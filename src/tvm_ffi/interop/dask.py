@@ -214,7 +214,8 @@ def _call(
         if parameter.is_written and isinstance(parameter.type, TensorType):
             shape, dtype = next(output_specs)
             array = _aligned(shape, np.dtype(dtype), parameter.type.alignment or 1)
-            if parameter.direction == "inout":  # copy: other tasks may read the block
+            # The function gets a copy of an inout block, because other tasks may read the block.
+            if parameter.direction == "inout":
                 array[...] = bound[parameter.name]
             written.append(array)
             arguments.append(array)

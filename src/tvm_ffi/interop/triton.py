@@ -506,6 +506,6 @@ def _is_multiple(value: Extent | float) -> bool:
 
 
 def _architecture(compiled: Any) -> str:
-    """Return the architecture in the PTX text, such as sm_90a: devices of the version 9.0 only."""
+    """Return the architecture in the PTX text, such as sm_90a (code for sm_90 devices only)."""
     match = re.search(r"^\.target\s+(sm_\d+[af]?)", compiled.asm["ptx"], re.MULTILINE)
     return match[1] if match else f"sm_{compiled.metadata.target.arch}"

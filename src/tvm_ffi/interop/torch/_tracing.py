@@ -2,9 +2,9 @@
 """Tracing of function calls by torch.compile: each call becomes a call of a torch operator.
 
 Dynamo, the tracer of torch.compile, cannot trace native calls.
-`torch.compiler.substitute_in_graph` makes Dynamo trace `traced_call` instead.  That function looks the operator
-up during tracing.  A guard on the identity of the function keeps the compiled program valid.  Eager
-programs do not use this module.
+`torch.compiler.substitute_in_graph` makes Dynamo trace `traced_call` instead.  `traced_call` looks
+the operator up during tracing.  A compiled program is valid only for the same function object, and
+a guard of Dynamo checks that.  Eager programs do not use this module.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def _call_of(operator: Operator) -> Callable[..., Any]:
     call_text = f"{_OPERATOR}({_call_arguments(signature)})"
     text = f"def {name}({_parameters(signature)}):\n    return {call_text}\n"
     namespace: dict[str, Any] = {_OPERATOR: operator.overload}
-    exec(compile(text, f"<signature of {name}>", "exec"), namespace)  # `text` has identifiers only
+    # Safe to execute: the only text in `text` that comes from the signature is identifiers.
+    exec(compile(text, f"<signature of {name}>", "exec"), namespace)
     call: Any = namespace[name]
     call.__defaults__ = tuple(
         _default_of(parameter)
@@ -182,7 +183,8 @@ def _missing_message(module: Module, name: str, query_imports: bool) -> str:
         module.get_function(name, query_imports)
     except AttributeError as error:
         return str(error)
-    return f"Module has no function '{name}'"  # another thread has just added it
+    # Another thread has just added the function to the module.
+    return f"Module has no function '{name}'"
 
 
 def traced_address(self: CObject) -> int:
