@@ -49,7 +49,8 @@ def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) 
         Path of the product in the cache.
     """
     with build_log(is_verbose), progress_line(f"building {recipe.name}"), entry.lock():
-        product = entry.find()  # another process may have just built it
+        # Another process may have built the product while this process waited for the lock.
+        product = entry.find()
         if product is None:
             headers = wanted_headers(recipe.precompiled, entry.cache)
             if headers is not None and headers.product is None:
@@ -65,7 +66,8 @@ def _build_headers(headers: PrecompiledHeaders) -> None:
             if not headers.find():
                 _build_and_publish(headers.recipe, headers.entry, None)
                 headers.find()
-    except PermissionError:  # raised if another user may write to the cache
+    except PermissionError:
+        # Another user may write to the cache.  The whole build must then fail.
         raise
     except (RuntimeError, OSError) as error:
         headers.disable(error)

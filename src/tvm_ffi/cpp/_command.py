@@ -21,8 +21,8 @@ __all__ = [
     "run_command",
 ]
 
-PRIVATE_UMASK = 0o077  # for commands that write into the build cache
-READABLE_UMASK = 0o022  # for commands in a build_directory
+PRIVATE_UMASK = 0o077  # umask of commands that write into the build cache
+READABLE_UMASK = 0o022  # umask of commands in a build_directory
 
 _LOG = "tvm_ffi.cpp"
 

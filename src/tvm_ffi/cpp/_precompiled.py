@@ -90,7 +90,8 @@ class PrecompiledHeaders:
         link.symlink_to(self.product)
         compiling, *others = steps
         index = compiling.command.index("-MD")
-        options = ("-include", _INCLUDED_FILE, "-pipe")  # -pipe: compile and assemble in parallel
+        # The option -pipe makes the compiler and the assembler run in parallel.
+        options = ("-include", _INCLUDED_FILE, "-pipe")
         command = (*compiling.command[:index], *options, *compiling.command[index:])
         return (compiling._replace(command=command), *others)
 

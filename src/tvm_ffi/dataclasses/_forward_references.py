@@ -240,5 +240,6 @@ def _unregister(cls: type) -> None:
         del cls.__ffi_is_dataclass__  # type: ignore[attr-defined]
     info = pending.info
     unregister_class(info)
-    if type_metadata(info.type_index)["total_size"] == 0:  # 0: no fields
+    # The size is 0 if no field was registered, so another class can use the type index.
+    if type_metadata(info.type_index)["total_size"] == 0:
         _free_indices[info.type_key] = info.type_index

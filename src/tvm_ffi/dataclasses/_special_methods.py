@@ -54,7 +54,8 @@ def add_special_methods(
         positional = tuple(entry.name for entry in parameters if not entry.c_kw_only)
         setattr(cls, "__match_args__", positional)  # noqa: B010  (type checkers refuse to assign it)
     for name, function in _methods(_Copying):
-        if not hasattr(cls, name):  # methods of base classes have priority
+        # Keep a copy method that the class or a base class defines.
+        if not hasattr(cls, name):
             setattr(cls, name, function)
     requested = {_Equality: eq, _Order: order, _Hash: unsafe_hash}
     for methods, is_requested in requested.items():
@@ -95,7 +96,8 @@ class _Copying:
         copied = _as_class(type(self), _deep_copy(self))
         if hasattr(copied, "__dict__"):
             memo = {} if memo is None else memo
-            memo[id(self)] = copied  # for attributes that refer to the object itself
+            # An attribute of the object may refer to the object itself.
+            memo[id(self)] = copied
             vars(copied).update(copy.deepcopy(getattr(self, "__dict__", {}), memo))
         relink(copied)
         return copied

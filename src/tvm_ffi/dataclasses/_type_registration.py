@@ -207,7 +207,8 @@ def _complete_class(
 ) -> None:
     cls: Any = info.type_cls
     for spec in fields:
-        if spec.name in vars(cls):  # the default value, now in the type table
+        # The class attribute is the field's default value, which the type table contains now.
+        if spec.name in vars(cls):
             delattr(cls, str(spec.name))
     add_registered_fields(info)
     for entry, spec in zip(info.fields, fields):

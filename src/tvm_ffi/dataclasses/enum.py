@@ -309,7 +309,8 @@ def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> Non
     named, entries = declared_entries(cls, cls._payload)
     is_new = type_key_to_index(type_key) is None or is_defined_in_python(type_key)
     for ordinal, (name, declared) in enumerate(entries.items()):
-        _indices(cls, ordinal, name, declared)  # raises an error before the type is registered
+        # Check the indices of the variant before the type is registered.
+        _indices(cls, ordinal, name, declared)
     if is_new:
         register_class(cls, type_key, options, scope)
         complete_now(cls)

@@ -332,7 +332,8 @@ class _KernelCompilation:
         """Return the argument expression of a kernel parameter that `arguments` leaves out."""
         parameter = self._parameters.get(name)
         if parameter is None:
-            return f"int32 {name}"  # an extent, or unknown: make_wrapper raises an error
+            # The name is that of an extent; for an unknown name, make_wrapper raises an error.
+            return f"int32 {name}"
         if not isinstance(parameter.type, ValueType):
             return name
         return {"int": f"int32 {name}", "float": f"float32 {name}"}.get(

@@ -45,7 +45,8 @@ class CapturedLaunch:
         self.kernel = launch.kernel
         self.constants: dict[str, Any] = {}
         self.arguments: dict[str, str] = {}
-        self.element_types: dict[str, str] = {}  # dtype of the elements, by pointer parameter
+        # The dtype of the memory that a pointer parameter addresses, by parameter name.
+        self.element_types: dict[str, str] = {}
         self._tensors: list[Any] = list(call.tensors.values())
         self._memory = {_storage(tensor): name for name, tensor in call.tensors.items()}
         self._results = self._results_of(call.host_run.returned)

@@ -47,7 +47,8 @@ class HostCall:
         self.arguments: dict[str, Any] = {}
         self.numbers: dict[str, type] = {}
         self._simplify = environment.shape_env.simplify
-        self._run_symbols: dict[str, Any] = {}  # this run's symbol by Helion's symbol
+        # The symbol of an extent or a number in this run, by the symbol of Helion's compiler.
+        self._run_symbols: dict[str, Any] = {}
         self._unequal: list[tuple[Any, int]] = []
         self._used_names = set(declared)
         self._check_examples(declared, examples)
@@ -84,7 +85,8 @@ class HostCall:
                 )
             address = 0 if isinstance(example, FakeTensor) else example.data_ptr()
             other = seen.setdefault(address, name)
-            if other != name and address != 0:  # 0: a fake or empty tensor
+            # Fake tensors and empty tensors have address 0; this does not mean that they share memory.
+            if other != name and address != 0:
                 raise ValueError(
                     f"{where}: expected separate memory, got the memory of '{other}'; pass a copy"
                 )
@@ -97,7 +99,8 @@ class HostCall:
             return self.host_run.tensor(shape, example)
         is_symbol = isinstance(symbolic, (torch.SymInt, torch.SymFloat, torch.SymBool))
         if not is_symbol or self._simplify(symbolic.node.expr).is_number:
-            return example  # Helion has compiled this value into the kernel
+            # Helion has compiled the parameter's value into the kernel, so it needs no symbol.
+            return example
         self.numbers[name] = type(example)
         number = self._run_symbols[str(symbolic.node.expr)] = self.host_run.number(name, example)
         return number

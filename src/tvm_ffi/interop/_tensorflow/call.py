@@ -61,7 +61,8 @@ class NodeCall:
         self.inputs: list[Any] = []
         self.outputs: list[_OutputSpec] = []
         self.num_buffers = 0
-        self.variables: dict[int, Any] = {}  # by output index: tf.Variable that gets its value
+        # The `tf.Variable` to which an output is assigned, by the index of the output.
+        self.variables: dict[int, Any] = {}
         self.is_sequence = False
         self._arguments: list[int] = []
         self._values: list[Any] = []
@@ -234,7 +235,8 @@ def add_arguments_by_signature(
     inputs: dict[str, Any] = {}
     for parameter in signature.parameters:
         if is_output(parameter):
-            call.add_output(_OutputSpec(None, None))  # replaced below, when all inputs are known
+            # This placeholder is replaced below, when all inputs are known.
+            call.add_output(_OutputSpec(None, None))
         elif parameter.kind == "variadic":
             for index, value in enumerate(bound[parameter.name]):
                 _add(call, f"{parameter.name}[{index}]", parameter, value)

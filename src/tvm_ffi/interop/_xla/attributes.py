@@ -58,7 +58,8 @@ def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[s
         sources.append((source, name))
         if source != NONE:
             attributes[name] = attribute
-    order = sorted([_FUNCTION, _ARGUMENTS, *attributes])  # XLA passes attributes sorted by name
+    # An attribute's index is its position here, because XLA passes attributes sorted by name.
+    order = sorted([_FUNCTION, _ARGUMENTS, *attributes])
     indices = {name: index for index, name in enumerate(order)}
     codes = [
         16 * (key if isinstance(key, int) else indices.get(key, 0)) + source
@@ -121,4 +122,5 @@ def _checksum_of(function: str, attributes: dict[str, Any]) -> int:
         else f"{name}:{type(value).__name__}"
         for name, value in attributes.items()
     ]
-    return zlib.crc32("\n".join([function, *text]).encode()) >> 1  # 31 bits fit an int32
+    # The shift leaves 31 bits, so the checksum is a non-negative int32.
+    return zlib.crc32("\n".join([function, *text]).encode()) >> 1

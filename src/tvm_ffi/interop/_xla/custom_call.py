@@ -34,7 +34,8 @@ class CustomCall:
         self.arguments: list[tuple[str, Any]] = []  # pairs of a name and a constant or `Buffer`
         self.outputs: list[Any] = []  # objects with attributes `shape` and `dtype`
         self.num_outputs = 0
-        self.aliases: dict[int, int] = {}  # output index by operand index, for shared memory
+        # The index of the output that shares memory with an operand, by the operand's index.
+        self.aliases: dict[int, int] = {}
         self.is_sequence = False
 
     def add(self, name: str, value: Any) -> None:

@@ -70,7 +70,8 @@ def locate(function: Function) -> FunctionLocator | None:
     """Return the locator of a function, or None if the function cannot be pickled."""
     try:
         reconstruct, args = function.__reduce__()
-        if reconstruct is function_of_class:  # an instance of a subclass of `Function`
+        # An instance of a subclass of `Function` contains the `Function` that has a locator.
+        if reconstruct is function_of_class:
             reconstruct, args = args[1].__reduce__()
     except TypeError:
         return None

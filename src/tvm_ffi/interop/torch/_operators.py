@@ -279,7 +279,8 @@ def define(
         call = kernel or kernel_of(function, signature)
         if devices:
             for device in devices:
-                library.impl(short_name, call, device.upper())  # the device's dispatch key
+                # torch's dispatch key of a device is the upper-case name of the device type.
+                library.impl(short_name, call, device.upper())
         else:
             library.impl(short_name, call, "CompositeExplicitAutograd")
         torch.library.register_fake(name, fake or fake_kernel_of(signature), lib=library)

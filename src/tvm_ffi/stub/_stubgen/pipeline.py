@@ -122,7 +122,8 @@ class Run:
 
     def _apply_directive(self, block: CodeBlock, draft: _Draft) -> None:
         name, payload = tuple(block.param)
-        if name in {"prefix", "skip"}:  # `add_and_remove_blocks` applies these
+        # The function `add_and_remove_blocks` has applied these directives already.
+        if name in {"prefix", "skip"}:
             return
         if name != "ty-map":
             self.generator.add_directive(draft.imports, name, payload, block.lineno_start)

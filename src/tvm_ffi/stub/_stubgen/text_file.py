@@ -87,7 +87,8 @@ class TextFile:
         target = self.path.resolve()
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(target))
-        if target.exists() and not target.is_file():  # such as a terminal or a pipe
+        # A terminal or a pipe is written directly, because it cannot be replaced by a new file.
+        if target.exists() and not target.is_file():
             self.path.write_bytes(content)
             return
         target.parent.mkdir(parents=True, exist_ok=True)

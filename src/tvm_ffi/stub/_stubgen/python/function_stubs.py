@@ -119,7 +119,8 @@ class _Annotations:
         if not (args or origin == "tuple"):
             return self._plain(origin, is_input)
         name = self._names.for_parameters(origin) if is_input else self._names(origin)
-        if schema.args is None:  # a tuple with any number of elements
+        # A tuple type without arguments allows any number of elements.
+        if schema.args is None:
             return f"{name}[{self._names('Any')}, ...]"
         return f"{name}[{', '.join(self._arguments(schema, is_input)) or '()'}]"
 
