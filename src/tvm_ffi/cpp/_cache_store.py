@@ -101,7 +101,7 @@ class Manifest(NamedTuple):
     product: str
     """File name of the library or object file."""
     size_bytes: int
-    """Size of the product."""
+    """Size of the product in bytes."""
     content: str
     """SHA-256 of the product, see `content_digest`."""
     base: str

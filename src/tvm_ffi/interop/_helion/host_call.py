@@ -85,7 +85,7 @@ class HostCall:
                 )
             address = 0 if isinstance(example, FakeTensor) else example.data_ptr()
             other = seen.setdefault(address, name)
-            # Fake tensors and empty tensors have address 0; this does not mean that they share memory.
+            # Fake tensors and empty tensors have address 0 although they do not share memory.
             if other != name and address != 0:
                 raise ValueError(
                     f"{where}: expected separate memory, got the memory of '{other}'; pass a copy"

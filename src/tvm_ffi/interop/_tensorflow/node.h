@@ -23,8 +23,8 @@ struct Node {
   std::string name;                       // global name of the called function
   std::vector<int64_t> arguments;         // 4 * index + source for each argument, in order
   std::vector<int64_t> updated;           // by output: index of its inout input, or kNewBuffer
-  int64_t num_buffers = 0;                // number of outputs, the first ones, that are arguments
-  int num_inputs = 0;                     // number of inputs that are arguments; then shapes
+  int64_t num_buffers = 0;                // number of leading outputs that are arguments
+  int num_inputs = 0;                     // number of leading inputs that are arguments
   tvm::ffi::Array<tvm::ffi::Any> values;  // the arguments that are constants of the graph
 
   // Reads and validates the attributes.  Throws ffi::Error if the JSON in `values` is corrupt.

@@ -70,7 +70,7 @@ def locate(function: Function) -> FunctionLocator | None:
     """Return the locator of a function, or None if the function cannot be pickled."""
     try:
         reconstruct, args = function.__reduce__()
-        # An instance of a subclass of `Function` contains the `Function` that has a locator.
+        # The pickle of an instance of a subclass of `Function` contains the plain `Function`.
         if reconstruct is function_of_class:
             reconstruct, args = args[1].__reduce__()
     except TypeError:
