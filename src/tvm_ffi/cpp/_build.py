@@ -39,7 +39,7 @@ def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) 
     recipe : Recipe
         The recipe to build.
     entry : CacheEntry
-        Entry of the recipe in the build cache.
+        The recipe's artifacts and lock in the build cache.
     is_verbose : bool
         True to print the build log to the standard error stream.
 
@@ -49,7 +49,8 @@ def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) 
         Path of the product in the cache.
     """
     with build_log(is_verbose), progress_line(f"building {recipe.name}"), entry.lock():
-        product = entry.find()  # may exist now: this process waited for the lock
+        # Another process may have built the product while this process waited for the lock.
+        product = entry.find()
         if product is None:
             headers = wanted_headers(recipe.precompiled, entry.cache)
             if headers is not None and headers.product is None:
@@ -65,7 +66,8 @@ def _build_headers(headers: PrecompiledHeaders) -> None:
             if not headers.find():
                 _build_and_publish(headers.recipe, headers.entry, None)
                 headers.find()
-    except PermissionError:  # another user may write to the cache
+    except PermissionError:
+        # Another user may write to the cache.  The whole build must then fail.
         raise
     except (RuntimeError, OSError) as error:
         headers.disable(error)
@@ -106,8 +108,9 @@ def _build_consistently(
     """Build again until no header changes during a build; return the dependencies.
 
     Headers are hashed after a build, so a header that is saved during a build may be compiled in
-    its old form and hashed in its new form.  The headers to compare are known after the first
-    build: it is checked by their change times, and each later build by their identities.
+    its old form and hashed in its new form.  The headers are known only after the first build.  The
+    first build is therefore checked by the headers' change times, and each later build by their
+    identities (inode, size and change time).
     """
     start = _file_system_time()
     dependencies = _build_once(recipe, folder, headers)
@@ -135,7 +138,7 @@ def _build_once(recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
             return collect_dependencies(recipe, folder, headers.manifest.dependencies)
         except DamagedHeadersError:
             headers.remove_damaged()
-        except RuntimeError:  # the build without precompiled headers reports the error
+        except RuntimeError:  # the build below reports errors in the source
             has_failed = True
     _run_steps(recipe.steps, folder)
     if has_failed and headers is not None:
@@ -161,8 +164,8 @@ def _run_steps(
 ) -> None:
     """Run the steps of a build in a build folder.
 
-    `while_compiling` is called while the compiler runs if there is one source only.  It is not
-    called for several sources.
+    `while_compiling` is a function that is called while the compiler runs, if there is only one
+    source.  For several sources it is not called.
     """
     if only_compiler(steps) is None and _run_by_ninja(steps, folder):
         return

@@ -48,19 +48,20 @@ __all__ = [
     "warn_of_damage",
 ]
 
-_FORMAT = 2  # version of the manifest's JSON object
-_MAX_MANIFEST_BYTES = 1 << 26  # the size of a manifest that lists about 500,000 files
+_FORMAT = 2  # format version of the JSON object in a manifest file
+_MAX_MANIFEST_BYTES = 1 << 26  # size limit: room for a list of about 500,000 files
 _MAX_NUMBER = 1 << 62
-_MAX_NAME_BYTES = 255  # file name limit of common file systems
+_MAX_NAME_BYTES = 255  # length limit of file names in common file systems
 _FOLDER_NAME = re.compile(r"(.+)_[0-9a-f]{16}", re.DOTALL)
 _KEY = re.compile(r"[0-9a-f]{64}")
 
 _CHECKED_FOLDERS = (".index", ".staging", ".locks", ".compilers")
 _DAY_SECONDS = 86400.0
-# A file that changed more recently may change again without getting a new change time.
+# A file that changed less than this time ago may change again without getting a new change time.
 _SETTLED_SECONDS = 2.0
 _UNSETTLED = "0" * 16
-# Marks of artifacts per recipe: each edited header adds one, and a lookup examines all of them.
+# Limit of the marks per recipe.  A mark is an empty file whose name identifies an artifact (a
+# finished build); each edited header adds a mark, and a lookup examines all marks.
 _MAX_MARKS = 32
 
 
@@ -100,7 +101,7 @@ class Manifest(NamedTuple):
     product: str
     """File name of the library or object file."""
     size_bytes: int
-    """Size of the product."""
+    """Size of the product in bytes."""
     content: str
     """SHA-256 of the product, see `content_digest`."""
     base: str
@@ -140,7 +141,7 @@ class Manifest(NamedTuple):
             return None
 
     def is_whole(self, folder: Path) -> bool:
-        """Return True if the product exists and its digest is the recorded one."""
+        """Return True if the product exists and its digest equals the digest in this manifest."""
         try:
             is_same_size = self.has_recorded_size(folder)
             return is_same_size and content_digest(folder / self.product) == self.content
@@ -148,7 +149,7 @@ class Manifest(NamedTuple):
             return False
 
     def has_recorded_size(self, folder: Path) -> bool:
-        """Return True if the product exists and its size is the recorded one."""
+        """Return True if the product exists and its size equals the size in this manifest."""
         try:
             return (folder / self.product).stat().st_size == self.size_bytes
         except OSError:
@@ -156,7 +157,7 @@ class Manifest(NamedTuple):
 
 
 def _is_valid(manifest: Manifest) -> bool:
-    """Return True if every value has its declared type; a damaged JSON file may have others."""
+    """Return True if every value has its declared type; values in a damaged file may not."""
     files = manifest.dependencies
     return (
         all(map(_is_text, (manifest.name, manifest.product, manifest.content, manifest.base)))
@@ -182,7 +183,7 @@ def _is_list_of_text(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and 0 <= value < _MAX_NUMBER  # False for NaN, too
+    return isinstance(value, (int, float)) and 0 <= value < _MAX_NUMBER  # excludes NaN
 
 
 def _is_file_name(text: str) -> bool:
@@ -212,7 +213,7 @@ class BuildCache:
             check_folder(self.root / name)
 
     def newest(self, name: str, limit: int) -> Iterator[Manifest]:
-        """Return the manifests of the last artifacts of a name, newest first, at most `limit`."""
+        """Return the manifests of the `limit` newest artifacts of a name, newest first."""
         folders = _names_by_age(self.root, f"{name}_")
         manifests = (Manifest.read(self.root / folder) for folder in folders)
         named = (manifest for manifest in manifests if manifest and manifest.name == name)
@@ -227,7 +228,7 @@ class BuildCache:
         remove_private(trash)
 
     def abandoned_folders(self) -> Iterator[Path]:
-        """Yield the staging folders of dead processes; their recipe is locked during the yield."""
+        """Yield the staging folders of dead processes, each while the recipe's lock is held."""
         with contextlib.suppress(FileNotFoundError):
             for folder in sorted(self.staging_root.iterdir()):
                 stem = folder.name.rsplit(".", 2)[0]
@@ -240,7 +241,7 @@ class BuildCache:
 
 
 class CacheEntry(NamedTuple):
-    """The artifacts, the index folder and the lock of one recipe."""
+    """The part of the build cache for one recipe: its artifacts, index folder and lock file."""
 
     cache: BuildCache
     name: str
@@ -259,10 +260,10 @@ class CacheEntry(NamedTuple):
     # ---- Lookup of artifacts -----------------------------------------------------------------
 
     def find(self, is_whole: Callable[[Manifest, Path], bool] = Manifest.is_whole) -> Path | None:
-        """Return the product of an artifact whose inputs are unchanged, or None without one.
+        """Return the product's path in an artifact with unchanged inputs; None if there is none.
 
-        A caller that passes a weaker check than `Manifest.is_whole` must compare the digest of the
-        product itself, before it publishes an output that was built with the product.
+        `is_whole` checks the product.  A caller that passes a check without a digest must compare
+        the product's digest before it publishes an output that was built with the product.
         """
         index = self._index
         marks = _names_by_age(index) if check_entry(index) else []
@@ -295,7 +296,7 @@ class CacheEntry(NamedTuple):
             if changed_files(known.installed):
                 return False
         except (OSError, ValueError):
-            # A header is a folder now, or a damaged manifest contains an impossible path.
+            # A header was replaced by a folder, or a damaged manifest contains an invalid path.
             return False
         self._add_mark(digest, known.installed)
         return True
@@ -303,7 +304,11 @@ class CacheEntry(NamedTuple):
     # ---- Index of a recipe -------------------------------------------------------------------
 
     def _add_mark(self, digest: str, installed: dict[str, str]) -> None:
-        """Add an artifact to the recipe's index, with the identity of its installed files."""
+        """Record in the recipe's index that an artifact is fresh with these installed files.
+
+        The record is an empty file.  Its name contains a hash of the inodes and change times of the
+        installed files, so that a later lookup need not read unchanged files.
+        """
         identity = combined_identity(installed) if _are_settled(installed) else _UNSETTLED
         index = self._index
         with contextlib.suppress(OSError):  # the cache may be read-only
@@ -313,7 +318,7 @@ class CacheEntry(NamedTuple):
                 (index / mark).unlink()
 
     def forget(self, digest: str) -> None:
-        """Remove an artifact from the recipe's index."""
+        """Remove all records of an artifact from the recipe's index folder."""
         with contextlib.suppress(OSError):
             for mark in self._index.iterdir():
                 if mark.name.startswith(digest):
@@ -332,7 +337,7 @@ class CacheEntry(NamedTuple):
             recorded = (self._index / note).stat().st_mtime
         except OSError:
             return False
-        return abs(time.time() - recorded) <= max_age_s  # abs(): the clock may be set back
+        return abs(time.time() - recorded) <= max_age_s  # abs(): the clock may have been set back
 
     # ---- Lock, staging folder and publication ------------------------------------------------
 
@@ -344,8 +349,8 @@ class CacheEntry(NamedTuple):
     def staging(self) -> Iterator[Path]:
         """Create a private folder to build in, and remove it at the end of the block.
 
-        The caller must hold the lock.  Folders that dead processes left for this recipe are removed
-        first.
+        The caller must hold the recipe's lock.  Folders that dead processes left for this recipe
+        are removed before the new folder is created.
         """
         staging_root = self.cache.staging_root
         make_private_folder(staging_root)
@@ -369,13 +374,13 @@ class CacheEntry(NamedTuple):
         target = self._artifact(digest)
         (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
         for path in staging.iterdir():
-            path.chmod(0o600)  # enough for a library, which is mapped, not executed
+            path.chmod(0o600)  # a library needs no execute permission to be loaded
         self._rename(staging, target, manifest.dependencies)
         self._add_mark(digest, manifest.dependencies.installed)
         return target / manifest.product
 
     def _rename(self, staging: Path, target: Path, dependencies: Dependencies) -> None:
-        """Rename a staging folder; keep an existing artifact that is intact and equal."""
+        """Rename a staging folder to `target`, unless an intact, equal artifact exists there."""
         try:
             staging.rename(target)
             return
@@ -403,7 +408,7 @@ def _checked_manifest(folder: Path) -> Manifest | None:
 
 
 def warn_of_damage(product: Path, remedy: str) -> None:
-    """Log a warning that a product has changed since its build, and the action that follows."""
+    """Log a warning that a product was changed after its build; it is removed or built again."""
     import logging
 
     text = "%s was %s: its content differs from the digest in its manifest"
@@ -430,7 +435,7 @@ def _private_lock(path: Path) -> FileLock:
 
 
 def _make_index(index: Path) -> None:
-    """Create the index folder of a recipe; remove a file that has its path."""
+    """Create the index folder of a recipe; first remove a file that exists at this path."""
     if index.is_file():
         index.unlink()
     make_private_folder(index)

@@ -21,12 +21,12 @@ __all__ = [
     "run_command",
 ]
 
-PRIVATE_UMASK = 0o077  # for commands that write into the build cache
-READABLE_UMASK = 0o022  # for commands in a build_directory
+PRIVATE_UMASK = 0o077  # umask of commands that write into the build cache
+READABLE_UMASK = 0o022  # umask of commands in a build_directory
 
 _LOG = "tvm_ffi.cpp"
 
-_TERMINATE_SECONDS = 5.0  # between SIGTERM and SIGKILL
+_TERMINATE_SECONDS = 5.0  # wait after SIGTERM before sending SIGKILL
 
 
 def run_command(
@@ -48,7 +48,6 @@ def run_command(
         Mode bits that new files must not have, in addition to the umask of this process.  Changing
         modes after the command has ended would be too late: a user who has opened a file can write
         to it under any later mode.
-        be too late: a user who has opened a file can write to it whatever its mode becomes.
     while_running : function, optional
         Function that is called while the command runs; its exception stops the command.
     """
@@ -88,7 +87,7 @@ def _interrupts_deferred() -> Iterator[None]:
     try:
         if callable(handler):
             signal.signal(signal.SIGINT, lambda *details: received.append(details))
-    except ValueError:  # raised outside of the main thread, which alone receives interrupts
+    except ValueError:  # not the main thread, which alone receives interrupts
         handler = None
     try:
         yield

@@ -27,9 +27,9 @@ from ._gpu import Toolkit, find_toolkit
 
 __all__ = ["Toolchain", "compiler_command", "describe_compiler", "find_toolchain"]
 
-# Characters that a shell may interpret; a command without them is one word.
+# Characters that separate or quote words; a command without these characters is a single word.
 _SHELL_CHARACTERS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
-_MAX_FILE_BYTES = 1 << 20  # size limit of a file with a cached version
+_MAX_FILE_BYTES = 1 << 20  # size limit of a cache file with the version of a compiler
 _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 
@@ -62,7 +62,7 @@ def find_toolchain(
     commands = {}
     if "c" in languages:
         commands["c"] = compiler_command("CC", "cc")
-    if {*languages} != {"c"}:  # object files may need the C++ standard library
+    if {*languages} != {"c"}:  # linked object files may need the C++ standard library
         commands["cpp"] = compiler_command("CXX", "c++")
     if toolkit is not None:
         commands["cuda"] = toolkit.compiler
@@ -83,7 +83,7 @@ def compiler_command(variable: str, default: str) -> tuple[str, ...]:
     """
     value = os.environ.get(variable, "").strip() or default
     if not _SHELL_CHARACTERS.search(value) or shutil.which(value):
-        return (value,)  # the path of a program may contain spaces
+        return (value,)  # the command may be a single path that contains spaces
     try:
         return tuple(shlex.split(value))
     except ValueError as error:
@@ -128,7 +128,7 @@ def _is_launcher(path: Path) -> bool:
 def _cached_version(
     command: tuple[str, ...], files: list[Path], identity: str, folder: Path
 ) -> str:
-    """Return the compiler version from its file in the cache; on a miss, query and cache it."""
+    """Return a compiler's version from the cache; if missing, ask the compiler and cache it."""
     digest = hashlib.sha256(repr((command, identity)).encode()).hexdigest()
     cache_file = folder / f"{digest[:32]}.json"
     try:
@@ -157,7 +157,7 @@ def _query_version(command: tuple[str, ...], identity: str) -> str:
         done = subprocess.run(
             [*command, "--version"],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C"},  # the same text in every locale
+            env={**os.environ, "LC_ALL": "C"},  # makes the version text the same in every locale
             capture_output=True,
             text=True,
             errors="replace",

@@ -51,7 +51,7 @@ def exports_of(functions: Functions) -> dict[str, Export]:
 def _export(name: str, value: str | Signature) -> Export:
     if isinstance(value, str) and not value.lstrip().startswith(f"{name}("):
         return Export(value)
-    from ..signature import Signature  # imported late: most builds have no signature
+    from ..signature import Signature  # imported only here, because most builds have no signature
     from ..signature._type_schema import check_name
 
     if isinstance(value, str):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests, identities, locks and atomic writes of files, for the build cache."""
+"""Files of the build cache: digests, identities (inode and change time), locks, atomic writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _MISSING = "missing"
-_BLOCK_BYTES = 1 << 16  # small blocks: allocating the whole file takes as long as hashing
+_BLOCK_BYTES = 1 << 16  # small, because a buffer for a whole file takes long to allocate
 
 
 def text_digest(text: str) -> str:
@@ -68,7 +68,7 @@ def file_identity(path: str | os.PathLike[str]) -> str:
 
 
 def existing_files(paths: Iterable[str]) -> list[str]:
-    """Return the paths that are files, without duplicates."""
+    """Return those of the paths at which a file exists, without duplicates."""
     return [path for path in dict.fromkeys(paths) if os.path.isfile(path)]  # noqa: PTH113
 
 

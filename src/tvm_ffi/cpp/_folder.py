@@ -22,7 +22,7 @@ _LOCK_FILE = "lock"
 
 
 def build_in_folder(recipe: Recipe, folder: Path, is_verbose: bool = False) -> Path:
-    """Build what is out of date in a folder, under its lock; return the path of the product."""
+    """Build the outdated files in a folder while holding its lock; return the product's path."""
     make_build_folder(folder)
     names = {_LOCK_FILE, NINJA_FILE, *_NINJA_STATE, *recipe.files}
     for step in recipe.steps:

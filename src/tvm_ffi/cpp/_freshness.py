@@ -31,7 +31,7 @@ __all__ = [
     "shadowing_files",
 ]
 
-# Above this size, hashing a file takes longer than loading a library.
+# Files above this size are not hashed in each lookup: hashing would take longer than loading.
 _LARGE_BYTES = 1 << 24
 # Parents of folders into which package managers install headers and libraries.
 _INSTALLED = ("/usr/", "/opt/", "/lib/", "/nix/store/", "/gnu/store/")
@@ -52,7 +52,7 @@ class Dependencies(NamedTuple):
     """Existing files in `folders` that the compiler could read instead of one of these files."""
 
     def digest(self, key: str) -> str:
-        """Return the hash of the dependencies together with a cache key."""
+        """Return a hash, in hexadecimal, of a cache key and of these dependencies."""
         known = sorted(self.own.items()), sorted(self.installed.items())
         text = repr((key, known, self.shadows))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -153,7 +153,7 @@ def shadowing_files(paths: Iterable[str], folders: Sequence[str]) -> list[str]:
 
 
 def combined_identity(paths: Iterable[str]) -> str:
-    """Return a short hash of the identities of files, valid on this machine only."""
+    """Return a short hash of the inodes, sizes and change times of files on this machine."""
     text = "\n".join(f"{path} {file_identity(path)}" for path in sorted(paths))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 

@@ -107,7 +107,11 @@ def _hip_toolkit() -> Toolkit:
 
 
 def _home(variables: tuple[str, ...], compiler: str, defaults: tuple[str, ...]) -> Path:
-    """Return the toolkit's folder: from a variable, else the first folder with the compiler."""
+    """Return the folder of the toolkit.
+
+    The folder is the value of the first environment variable that is set, else the first of the
+    usual folders that contains the compiler.
+    """
     for variable in variables:
         value = os.environ.get(variable)
         if value:

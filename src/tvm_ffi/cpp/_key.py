@@ -41,7 +41,7 @@ class CacheKey(NamedTuple):
 
 
 def cache_key(recipe: Recipe) -> CacheKey:
-    """Return the cache key of a recipe; this reads the source files that the recipe names."""
+    """Return the cache key of a recipe; the function reads the source files in the recipe."""
     inputs: dict[str, Input] = {
         "package": __version__,
         "platform": f"{sys.platform} {os.uname().machine}",

@@ -24,7 +24,8 @@ def ninja_text(steps: Sequence[Step]) -> str:
     for number, step in enumerate(steps):
         lines += [f"rule step_{number}", f"  command = {_escaped(shlex.join(step.command))}"]
         if step.depfile:
-            lines.append(f"  depfile = {_escaped(step.depfile)}")  # the build cache also reads it
+            # Without "deps = gcc", ninja keeps the depfile, which the build cache also reads.
+            lines.append(f"  depfile = {_escaped(step.depfile)}")
         inputs = " ".join(map(_escaped_path, step.inputs))
         lines += [f"build {_escaped_path(step.output)}: step_{number} {inputs}", ""]
     lines += [f"default {_escaped_path(steps[-1].output)}", ""]
@@ -54,7 +55,7 @@ def find_ninja() -> str | None:
         program = Path(ninja.BIN_DIR, "ninja")
         if program.is_file():
             return str(program)
-    beside = Path(sys.executable).parent  # not in PATH if the environment is not activated
+    beside = Path(sys.executable).parent  # not in PATH unless the Python environment is activated
     return shutil.which("ninja") or shutil.which("ninja", path=str(beside))
 
 

@@ -28,12 +28,12 @@ __all__ = [
 ]
 
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_MAX_LINKS = 40  # symbolic links per path, the limit of the Linux kernel
-_OVERFLOW_UID = 65534  # shown in a user namespace for owners that it does not map
+_MAX_LINKS = 40  # limit of symbolic links in one path, as in the Linux kernel
+_OVERFLOW_UID = 65534  # the owner of files that a user namespace does not map
 _ACL = "system.posix_acl_access"
 _DEFAULT_ACL = "system.posix_acl_default"
-# Layout of an access control list, from linux/posix_acl_xattr.h: version u32, then entries of
-# tag u16, rights u16, id u32.
+# An entry of an access control list: tag u16, rights u16, id u32.  The list begins with its
+# version, u32.  The layout is from linux/posix_acl_xattr.h.
 _ACL_ENTRY = struct.Struct("<HHI")
 _ACL_OWNER, _ACL_MASK, _ACL_OTHERS, _ACL_WRITE = 0x01, 0x10, 0x20, 2
 _OTHER_CACHE = "set TVM_FFI_CACHE_DIR to a folder that only you can write to"
@@ -55,17 +55,17 @@ def check_cache_root(root: Path) -> None:
 
 
 def check_entry(path: Path) -> bool:
-    """Check the owner, type and mode of an entry in a folder that was checked before.
+    """Check the owner, type and mode of a file or folder whose parent folder is checked already.
 
     Returns
     -------
     bool
-        True if the entry exists.
+        True if the file or folder exists.
 
     Raises
     ------
     PermissionError
-        If another user owns the entry or may write to it, or if it is neither a file nor a folder.
+        If another user owns the path or may write to it, or if it is neither a file nor a folder.
     """
     try:
         status = os.lstat(path)
@@ -80,7 +80,7 @@ def check_entry(path: Path) -> bool:
 
 
 def check_folder(path: Path) -> None:
-    """Check an entry like `check_entry`; raise NotADirectoryError if it is not a folder."""
+    """Check a path like `check_entry`; raise NotADirectoryError if it is no folder but exists."""
     if check_entry(path) and not path.is_dir():
         raise _not_a_folder(path, f"remove it with {_rm_command(path)}; it will be created again")
 
@@ -127,7 +127,7 @@ def make_build_folder(folder: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
     status = os.lstat(real)
     _check_owner(real, status, _OTHER_BUILD_FOLDER)
-    if _others_may_write(real, status):  # even with the sticky bit, others could add files
+    if _others_may_write(real, status):  # the sticky bit does not stop others from adding files
         remedy = (
             f"{_chmod_command(real)} and remove the files of other users, or {_OTHER_BUILD_FOLDER}"
         )
@@ -159,8 +159,8 @@ def _make(folder: Path, mode: int, alternative: str) -> None:
 def _resolve_checked(path: Path, alternative: str) -> Path | None:
     """Resolve a path and check every folder and link on it; return None if an entry is missing.
 
-    The check starts at ``/``.  The last component is checked like a parent folder, less strictly
-    than `check_cache_root` checks the root of a cache.
+    The check starts at ``/``.  The last component of the path is checked like its parent folders.
+    This check is less strict than that of a cache's root in `check_cache_root`.
     """
     resolved = Path("/")
     remaining = [*reversed(path.absolute().parts)]
@@ -173,14 +173,15 @@ def _resolve_checked(path: Path, alternative: str) -> Path | None:
             status = os.lstat(current)
         except FileNotFoundError:
             return None
-        except NotADirectoryError:  # the system's error names the entry below, not the file
+        except NotADirectoryError:  # the system's error names `current`, not the file above it
             raise _not_a_folder(resolved, alternative) from None
         _check_component(current, status, alternative)
         if stat.S_ISLNK(status.st_mode):
             links += 1
             if links > _MAX_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-            remaining += reversed(current.readlink().parts)  # an absolute target restarts at "/"
+            # The first part of an absolute target is "/", so the resolution restarts there.
+            remaining += reversed(current.readlink().parts)
         else:
             resolved = current
     return resolved
@@ -235,7 +236,7 @@ def _is_private_group(group_id: int) -> bool:
 
 
 def _has_acl(path: Path) -> bool:
-    """Return True if the entry may have an access control list, whose mask the group bits show."""
+    """Return True if a file may have an access control list; its group bits are the list's mask."""
     if not hasattr(os, "getxattr"):
         return True
     try:

@@ -32,14 +32,16 @@ __all__ = ["DamagedHeadersError", "PrecompiledHeaders", "wanted_headers"]
 # of the build folder, so the name must not be one that a user's header has.
 _INCLUDED_FILE = ".precompiled_headers.hpp"
 
-# Notes in the index of the headers' recipe: a build has asked for the headers; building or using
-# them has failed.
+# Notes (empty files) in the index folder of the headers' recipe.  "asked": a build has asked for
+# the headers; "unusable": building or using the headers has failed.
 _ASKED = "asked"
 _UNUSABLE = "unusable"
-_UNUSABLE_SECONDS = 86400.0  # then try again: the failure may have been a lack of memory
+# Time after a failure until a build may use precompiled headers again.  The cause of the failure
+# may have been temporary, such as a lack of memory.
+_UNUSABLE_SECONDS = 86400.0
 
-# Total size limit.  Each set of options has a file of about 30 MB; the least recently used ones are
-# removed.
+# Limit of the total size of all precompiled files.  Each set of compiler options has a file of
+# about 30 MB; the least recently used files are removed.
 _MAX_BYTES = 1 << 28
 
 
@@ -67,7 +69,10 @@ class PrecompiledHeaders:
         self.manifest: Manifest | None = None
 
     def find(self) -> bool:
-        """Look the file up in the cache by size; `check_content` compares its digest later."""
+        """Look the precompiled file up in the cache; return True if it exists and is whole.
+
+        Whole means that the file has its recorded size; `check_content` checks its digest later.
+        """
         product = self.entry.find(Manifest.has_recorded_size)
         manifest = None if product is None else Manifest.read(product.parent)
         if manifest is not None:
@@ -80,17 +85,18 @@ class PrecompiledHeaders:
         (folder / _INCLUDED_FILE).write_text(CPP_INCLUDES, encoding="utf-8")
         link = folder / f"{_INCLUDED_FILE}.gch"
         link.unlink(missing_ok=True)
-        # If another process prunes the file now, the link dangles and the compiler reads the
-        # headers instead.
+        # If another process removes the precompiled file now, the link has no target, and the
+        # compiler reads the headers instead.
         link.symlink_to(self.product)
         compiling, *others = steps
         index = compiling.command.index("-MD")
-        options = ("-include", _INCLUDED_FILE, "-pipe")  # -pipe: compile and assemble in parallel
+        # The option -pipe makes the compiler and the assembler run in parallel.
+        options = ("-include", _INCLUDED_FILE, "-pipe")
         command = (*compiling.command[:index], *options, *compiling.command[index:])
         return (compiling._replace(command=command), *others)
 
     def check_content(self) -> None:
-        """Compare the file with its digest; called while the compiler reads the file.
+        """Compare the precompiled file's digest with its manifest's, while the compiler runs.
 
         Hashing the file takes as long as all other work of this package for a small kernel, so it
         runs in parallel with the compiler.  A compiler that reads a damaged file may never end, so
@@ -107,10 +113,11 @@ class PrecompiledHeaders:
             raise DamagedHeadersError
 
     def remove_damaged(self) -> None:
-        """Remove the file if its digest still differs; a later build creates the file again.
+        """Remove the precompiled file if its content is damaged; a later build creates a new one.
 
-        The digest is compared again, because a file that could not be read may be intact, and
-        because another process may have replaced the file in the meantime.
+        The file is damaged if its digest differs from the digest in its manifest.  This method
+        computes the digest itself, because a file that could not be read earlier may be intact, and
+        because another process may have replaced the file since the failed check.
         """
         assert self.product is not None
         product, self.product = self.product, None
@@ -129,7 +136,7 @@ class PrecompiledHeaders:
         self.entry.add_note(_UNUSABLE)
 
     def give_up(self) -> None:
-        """Remove a file with which a valid source did not compile, and disable it for a day."""
+        """Disable the headers for a day and remove their file: a valid source failed with it."""
         assert self.product is not None
         self.disable("a source compiles only without precompiled headers")
         product, self.product = self.product, None
@@ -146,9 +153,10 @@ class PrecompiledHeaders:
 def wanted_headers(recipe: Recipe | None, cache: BuildCache) -> PrecompiledHeaders | None:
     """Return the precompiled headers of a recipe, or None to compile without them.
 
-    The file may not be built yet.  A build compiles without it if it is the first one to ask for
-    it, and for a day after a failure.  ``TVM_FFI_CPP_EXTENSION_PRECOMPILE`` disables the file (0)
-    or lets the first build create it (1).
+    The precompiled file may not be built yet.  The first build that asks for the file compiles
+    without it, and so does every build for a day after a failure.  The environment variable
+    ``TVM_FFI_CPP_EXTENSION_PRECOMPILE`` disables the file (0) or lets the first build create it
+    (1).
     """
     setting = os.environ.get("TVM_FFI_CPP_EXTENSION_PRECOMPILE")
     if recipe is None or setting == "0":

@@ -156,7 +156,8 @@ def _unneeded(
     kept: list[tuple[Artifact, Manifest]] = []
     now = time.time()
     for pair in sorted(found, key=lambda pair: pair[0].last_used):
-        unused = max(now - pair[0].last_used, 0)  # a file server's clock may be ahead
+        # The time of last use may come from a file server, whose clock may be ahead.
+        unused = max(now - pair[0].last_used, 0)
         is_old = unused_days is not None and unused >= unused_days * _DAY_SECONDS
         (chosen if is_old else kept).append(pair)
     total = sum(artifact.size_bytes for artifact, _ in kept)

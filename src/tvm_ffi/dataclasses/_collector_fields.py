@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields that may own Python values, whose assignment updates the garbage collector's links."""
+"""Fields that may own Python values; an assignment updates the garbage collector's links."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class CollectorProperty(FFIProperty):
 def track_python_fields(info: TypeInfo) -> tuple[Any, ...] | None:
     """Let assignments to fields that may own Python values update the collector's links.
 
-    Return the getters of these fields.  If the type has none, return None; the garbage collector
-    then does not track its objects.
+    Return the getters of these fields.  If the type has no such field, return None; the garbage
+    collector then does not track objects of the type.
     """
     cls: Any = info.type_cls
     tracked = [x for x in info.all_fields() if x.ty is not None and _may_own_python_value(x.ty)]

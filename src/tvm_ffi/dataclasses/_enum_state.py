@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`EnumState`: the type attribute that contains the variants of an enumeration.
 
-Native code and Python share it.
+Native code and Python share this object.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class EnumState(Object):
 
 
 def state_of(type_index: int) -> Any:
-    """Return the `EnumState` of an enumeration; register an empty one if it has none."""
+    """Return the `EnumState` of an enumeration; register a new one if the type has none."""
     state = find_state(type_index)
     if state is None:
         state = EnumState()
@@ -126,6 +126,6 @@ class EnumAttrMap:
         return isinstance(variant, self._cls) and column is not None and variant in column
 
     def get(self, variant: object, default: Any = None) -> Any:
-        """Return the value of a variant, or `default` if the column has none for it."""
+        """Return the value of a variant in this column, or `default` if the variant has none."""
         variant, column = self._variant(variant), self._column()
         return default if column is None else column.get(variant, default)

@@ -23,7 +23,7 @@ _KEYWORDS_FOLLOW = re.compile(r"(\w+\.)*KW_ONLY")
 
 
 class UnresolvedError(Exception):
-    """Annotations contain names that are not defined yet; the message lists these names."""
+    """Annotations of fields contain undefined names; the error message lists these names."""
 
 
 def registered_base(cls: type) -> type | None:
@@ -117,14 +117,14 @@ class _Reader:
                 self.fields[name] = self._field(name, evaluated, admitted, kw_only)
 
     def _value_in_class(self, name: str) -> Any:
-        """Return the class attribute of a field: its default value, its Field, or MISSING."""
+        """Return a field's class attribute: a default value or a `Field`; MISSING without one."""
         owner = next((x for x in self._owners if name in vars(x)), None)
         if owner is None:
             return MISSING
         value = vars(owner)[name]
         if owner is self._cls or not isinstance(value, FFIProperty):
             return value
-        # A mixin that is a native type defines properties for its fields, not default values.
+        # The class attributes of a mixin that is a native type are properties, not default values.
         info = getattr(owner, "__tvm_ffi_type_info__", None)
         reflected = [] if info is None else info.fields
         return next((field_of_reflected(x, owner) for x in reflected if x.name == name), value)

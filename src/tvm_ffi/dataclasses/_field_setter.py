@@ -32,7 +32,7 @@ def setter_of(spec: Field) -> int | Function:
 
 
 def conversion_to(schema: TypeSchema) -> Callable[[Any], Any]:
-    """Return a function that converts to a declared type; it returns a `Refusal` on failure."""
+    """Return a function that converts a value to a declared type, or returns a `Refusal`."""
     conversion.require_known_origins(schema)
 
     def convert(value: Any) -> Any:
@@ -49,10 +49,10 @@ def _composed(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Callab
 
 
 def _accepted(schema: TypeSchema) -> tuple[str, int, int, bool]:
-    """Return the arguments of `rule_setter` for the values that are stored without conversion.
+    """Return arguments of `rule_setter`: which values are stored without conversion.
 
-    In a union, only values of the first type need none: the first type may convert a value that a
-    later type would accept unchanged.
+    In a union, only values of the first type are stored without conversion, because the first type
+    may convert a value that a later type would accept unchanged.
     """
     origin, args = schema.origin, schema.args or ()
     if origin == "Optional":

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 _allocate_type = get_global_func("pytvmffi.TypeAllocate")
 
-# Guards the tables below, and the runtime's type table during a registration.
+# Lock of the dicts and the set below, and of the runtime's type table during a registration.
 _lock = threading.RLock()
 _classes: dict[str, dict[str, type]] = {}  # registered classes by module and name
-_pending: dict[type, _Pending] = {}  # classes that wait for their fields, in order of definition
+_pending: dict[type, _Pending] = {}  # classes whose fields are not registered yet
 _python_keys: set[str] = set()  # type keys of all classes that were registered here
 _free_indices: dict[str, int] = {}  # indices of unregistered types without fields, by type key
 
 
-# Local and global names where a class is defined, for classes in functions or without a module.
+# The local and the global variables of the code that defines a class.
 Scope = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
@@ -51,11 +51,11 @@ def scope_of(frame: FrameType | None) -> Scope:
 class _Pending:
     info: TypeInfo
     options: Options
-    body_init: Any  # __init__ that the class body defines, or None
-    scope: Scope  # names where the class is defined
+    body_init: Any  # `__init__` that the class body defines, or None
+    scope: Scope  # variables of the code that defines the class
 
     def find(self, module: str, name: str) -> Any:
-        """Return the value of a name that the class's module lacks, or None if it is unknown."""
+        """Return the value of a name that the class's module lacks, or None for an unknown name."""
         for names in self.scope:
             if name in names:
                 return names[name]
@@ -63,7 +63,7 @@ class _Pending:
 
 
 def find_class(module: str, name: str) -> type | None:
-    """Return a registered class by name: from the given module, else from any other module."""
+    """Return the registered class of a name: in the given module, else in any other; or None."""
     same_module = _classes.get(module, {}).get(name)
     if same_module is not None:
         return same_module
@@ -71,7 +71,7 @@ def find_class(module: str, name: str) -> type | None:
 
 
 def is_defined_in_python(type_key: str) -> bool:
-    """Return True if a Python class of this process has or had the type key."""
+    """Return True if `register_class` has registered a class with the type key."""
     return type_key in _python_keys
 
 
@@ -137,7 +137,7 @@ def _allocate(type_key: str, base_index: int) -> int:
 
 
 def _try_complete(cls: type) -> bool:
-    """Add the fields of a class, after those of its base; return False if a name is undefined."""
+    """Add the fields of a class and of its base; return False if an annotation is not evaluable."""
     pending = _pending.get(cls)
     if pending is None:
         return True
@@ -157,7 +157,7 @@ def _try_complete(cls: type) -> bool:
 
 
 def _complete_others() -> None:
-    """Try to add the fields of all waiting classes; a call of a class raises its error."""
+    """Try to add the fields of all waiting classes; defer an error to the first call of a class."""
     for cls in list(_pending):
         try:
             _try_complete(cls)
@@ -166,7 +166,7 @@ def _complete_others() -> None:
 
 
 def complete_now(cls: type) -> None:
-    """Add the fields of a class, after those of its bases.
+    """Add the fields of a class, after the fields of its bases.
 
     If an annotation cannot be evaluated, the class is unregistered and TypeError is raised.
     """
@@ -183,7 +183,7 @@ def complete_now(cls: type) -> None:
 
 
 def complete_with(info: TypeInfo, fields: list[Field]) -> None:
-    """Add the given fields to a class that waits for its fields."""
+    """Add the given fields to a class whose annotations could not be evaluated."""
     with _lock:
         pending = _pending.get(info.type_cls) if info.type_cls is not None else None
         if pending is None or pending.info is not info:
@@ -240,5 +240,6 @@ def _unregister(cls: type) -> None:
         del cls.__ffi_is_dataclass__  # type: ignore[attr-defined]
     info = pending.info
     unregister_class(info)
-    if type_metadata(info.type_index)["total_size"] == 0:  # no field was registered
+    # The size is 0 if no field was registered, so another class can use the type index.
+    if type_metadata(info.type_index)["total_size"] == 0:
         _free_indices[info.type_key] = info.type_index

@@ -21,14 +21,14 @@ _ANY, _INT, _BOOL, _FLOAT, _POINTER, _DTYPE, _DEVICE, _OBJECT = -1, 1, 2, 3, 4, 
 
 
 class Layout(NamedTuple):
-    """Size, alignment and getter of a field of one type."""
+    """Size and alignment of a field, and the native getter that reads it."""
 
     size: int
-    """Size in bytes."""
+    """Size of the field in bytes."""
     alignment: int
-    """Alignment in bytes."""
+    """Alignment of the field in bytes."""
     static_type_index: int
-    """Type index that selects the native getter: -1 for a tagged value, 64 for an object."""
+    """Type index that selects the getter, such as -1 for a tagged value and 64 for an object."""
 
 
 _VALUE = Layout(16, 8, _ANY)

@@ -19,9 +19,10 @@ __all__ = ["fill_from_legacy_attributes"]
 
 
 def fill_from_legacy_attributes(state: Any, type_index: int) -> None:
-    """Fill an empty `EnumState` from the three attributes of a type, if the type has them.
+    """Fill an empty `EnumState` from the older type attributes of an enumeration, if it has them.
 
-    Raises TypeError if an attribute is not a dictionary.
+    Libraries of the ABI levels 0.1.11 and 0.1.12 store variants in these attributes, the names of
+    which contain ``__ffi_enum_``.  Raises TypeError if an attribute is not a dictionary.
     """
     by_name = _dict_of(type_index, "__ffi_enum_entries__")
     variants = sorted(by_name.values(), key=lambda variant: variant._int_index)

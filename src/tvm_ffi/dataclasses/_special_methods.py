@@ -54,7 +54,8 @@ def add_special_methods(
         positional = tuple(entry.name for entry in parameters if not entry.c_kw_only)
         setattr(cls, "__match_args__", positional)  # noqa: B010  (type checkers refuse to assign it)
     for name, function in _methods(_Copying):
-        if not hasattr(cls, name):  # keep a method that a base class defines
+        # Keep a copy method that the class or a base class defines.
+        if not hasattr(cls, name):
             setattr(cls, name, function)
     requested = {_Equality: eq, _Order: order, _Hash: unsafe_hash}
     for methods, is_requested in requested.items():
@@ -64,7 +65,7 @@ def add_special_methods(
 
 def _add_missing(cls: type, methods: type) -> None:
     for name, function in _methods(methods):
-        # Python sets `__hash__ = None` in a class body that defines only __eq__.
+        # None counts as missing: Python sets `__hash__ = None` if a class body defines only __eq__.
         if vars(cls).get(name) is None:
             setattr(cls, name, function)
 
@@ -78,7 +79,7 @@ def _methods(methods: type) -> list[tuple[str, FunctionType]]:
 
 class _Copying:
     def __copy__(self: Any) -> Any:
-        # The native type of the object may be derived from the native type of the class.
+        # Look up the object's native type, which may be derived from the native type of the class.
         shallow_copy = lookup_type_attr(type_index_of(self), "__ffi_shallow_copy__")
         if shallow_copy is None:
             raise TypeError(
@@ -95,7 +96,8 @@ class _Copying:
         copied = _as_class(type(self), _deep_copy(self))
         if hasattr(copied, "__dict__"):
             memo = {} if memo is None else memo
-            memo[id(self)] = copied  # attributes may refer to the original object
+            # An attribute of the object may refer to the object itself.
+            memo[id(self)] = copied
             vars(copied).update(copy.deepcopy(getattr(self, "__dict__", {}), memo))
         relink(copied)
         return copied

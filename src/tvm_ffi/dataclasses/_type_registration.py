@@ -207,7 +207,8 @@ def _complete_class(
 ) -> None:
     cls: Any = info.type_cls
     for spec in fields:
-        if spec.name in vars(cls):  # the default value, which the type table contains now
+        # The class attribute is the field's default value, which the type table contains now.
+        if spec.name in vars(cls):
             delattr(cls, str(spec.name))
     add_registered_fields(info)
     for entry, spec in zip(info.fields, fields):
@@ -249,7 +250,7 @@ def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
 
 
 def _finisher(cls: Any) -> Callable[[Any], None] | None:
-    """Return the function that runs after ``__init__`` has set all fields, or None without one."""
+    """Return the function to call after ``__init__`` has set all fields; None if not needed."""
     computed = [
         (_property_of(cls, name), compute)
         for name, compute in getattr(cls, "__ffi_computed_fields__", {}).items()

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Callable, TypeVar, Union
 
-Arguments = Mapping[Any, Any]  # type arguments by type variable
+Arguments = Mapping[Any, Any]  # type argument by type variable
 
 
 def substitute(annotation: Any, arguments: Arguments) -> Any:
@@ -30,7 +30,8 @@ def without_type_variables(annotation: Any) -> Any:
 
 def _widest(variable: Any) -> Any:
     if not isinstance(variable, TypeVar):
-        return ...  # a ParamSpec: any parameters of a callable
+        # A ParamSpec becomes `...`, which stands for any parameters of a callable.
+        return ...
     if variable.__bound__ is not None:
         return variable.__bound__
     return Union[variable.__constraints__] if variable.__constraints__ else Any

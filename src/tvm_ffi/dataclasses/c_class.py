@@ -85,7 +85,7 @@ def c_class(
     Examples
     --------
     >>> from tvm_ffi.dataclasses import Object, c_class
-    >>> import tvm_ffi.testing  # registers the type
+    >>> import tvm_ffi.testing  # the import registers the native type
     >>> @c_class("testing.TestIntPair", eq=True)
     ... class Pair(Object):
     ...     a: int

@@ -24,7 +24,7 @@ _Array, _List, _Map, _Dict = (
 def is_dataclass(obj: Any) -> bool:
     """Return True if a class, or the class of an object, has reflected fields.
 
-    Classes of `c_class` and `py_class` and enumerations have such fields.
+    Enumerations, and the classes that `c_class` or `py_class` decorates, have reflected fields.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
 
 
 def field_of_reflected(entry: TypeField, owner: type | None) -> Field:
-    """Return the `Field` that a class body declared, else one made from the reflected field."""
+    """Return the `Field` that the class body declares, else a `Field` of the reflected field."""
     if entry.dataclass_field is not None:
         return entry.dataclass_field  # type: ignore[no-any-return]
     spec = Field(

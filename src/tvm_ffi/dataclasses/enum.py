@@ -34,7 +34,7 @@ __all__ = [
     "entry",
 ]
 
-# Limits instead of a `range`, whose `in` is slow for instances of subclasses of `int`.
+# Limits of an index.  A `range` is not used: `in` is slow for instances of subclasses of `int`.
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
@@ -96,7 +96,7 @@ class _EnumMeta(_ObjectMeta):
         return [] if state is None else list(state.entries)
 
     def _find(self, value: Any) -> Any:
-        """Return `value` if it is a variant, else the variant with this index, or None."""
+        """Return `value` if it is a variant, else the variant with the index `value`, or None."""
         if isinstance(value, self):
             return value
         if not isinstance(value, (int, str)):
@@ -161,7 +161,7 @@ class Enum(Object, metaclass=_EnumMeta):
         repr: bool = True,  # noqa: A002  (the contract's name)
         **kwargs: Any,
     ) -> None:
-        # `_EnumMeta.__init__` uses these options, because the class is complete only there.
+        # Not this method but `_EnumMeta.__init__` uses the options: the class is not complete yet.
         super().__init_subclass__(**kwargs)
 
     @classmethod
@@ -226,7 +226,7 @@ class Enum(Object, metaclass=_EnumMeta):
 
     @staticmethod
     def __from_tvm_ffi_object__(cls: Any, obj: Any) -> Any:  # noqa: PLW0211  (the protocol)
-        """Return the variant of the class for a native object, else a new Python object."""
+        """Return the known variant for a native object; if it is not known, a new Python object."""
         known = cls.__dict__.get("_known")
         variant = None if known is None else known.get(obj.id_)
         if variant is None:
@@ -236,7 +236,7 @@ class Enum(Object, metaclass=_EnumMeta):
 
 
 class _WithValue:
-    """Methods that variants of `IntEnum` and `StrEnum` share; `self` is the variant."""
+    """Base class of `IntEnum` and `StrEnum` with common methods; `self` is the variant."""
 
     __slots__ = ()
 
@@ -309,7 +309,8 @@ def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> Non
     named, entries = declared_entries(cls, cls._payload)
     is_new = type_key_to_index(type_key) is None or is_defined_in_python(type_key)
     for ordinal, (name, declared) in enumerate(entries.items()):
-        _indices(cls, ordinal, name, declared)  # raises an error before the type is registered
+        # Check the indices of the variant before the type is registered.
+        _indices(cls, ordinal, name, declared)
     if is_new:
         register_class(cls, type_key, options, scope)
         complete_now(cls)

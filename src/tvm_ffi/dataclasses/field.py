@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["KW_ONLY", "MISSING", "Field", "field", "init_property"]
 
 _T = TypeVar("_T")
-# Roles in structural equality.  "def" is an older name of "def-pattern".
+# Roles in structural equality.  The role "def" is an older name of "def-pattern".
 _STRUCTURAL_EQ = (None, "def", "def-pattern", "def-simple", "ignore")
 
 

@@ -133,7 +133,8 @@ def _with_ancestors(keys: Iterable[str]) -> dict[str, TypeInfo]:
 class _Header:
     def __init__(self, infos: list[TypeInfo]) -> None:
         self._infos = infos
-        self._opaque: dict[str, TypeInfo] = {}  # types of fields that are not in `infos`
+        # Object types that fields point to but `infos` does not contain, by type key.
+        self._opaque: dict[str, TypeInfo] = {}
 
     def text(self) -> str:
         structs = [line for info in self._infos for line in self._struct(info)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Argument binding for calls in which the adapter passes the output tensors (destination passing).
 
-Callers of an adapter leave out the ``out`` parameters of a function.  The adapter allocates these
+A caller of an adapter does not pass the ``out`` tensors of a function.  The adapter allocates these
 tensors, passes them to the function, and returns them to the caller.
 """
 

@@ -24,8 +24,8 @@ Target = Union[str, Function, Callable[..., Any]]
 PRIVATE_PREFIX = f"tvm_ffi.interop.{secrets.token_hex(8)}."
 
 _lock = threading.Lock()
-# Generated names by function: the key is a Python callable, or the address of a native function.
-# Registered functions are never destroyed, so their addresses are not reused.
+# Generated global names, by Python callable or by the address of a native function.  Registered
+# functions are never destroyed, so no other function gets their addresses.
 _generated_names: dict[Any, str] = {}
 
 
@@ -45,7 +45,7 @@ def name_of(target: Target) -> str:
         If `target` is neither a str nor callable.
     """
     if isinstance(target, str):
-        get_global_func(target)  # Raises ValueError for an unknown name.
+        get_global_func(target)  # raises ValueError for an unknown name
         return target
     if not callable(target):
         raise TypeError(
@@ -84,12 +84,12 @@ def signature_of(target: Target) -> Signature | None:
         return declared_signature(target)
     try:
         signature = Signature.from_function(target)
-    except (TypeError, ValueError):  # Not every annotation is a signature type.
+    except (TypeError, ValueError):  # an annotation is not a type of the signature language
         return None
     return signature if _describes_tensors(signature) else None
 
 
 def _describes_tensors(signature: Signature) -> bool:
-    """Return True if a parameter or result is a tensor; other callables are not kernels."""
+    """Return True if a parameter or result of the signature is a tensor."""
     types = [p.type for p in signature.parameters] + [r.type for r in signature.results]
     return any(isinstance(type_, TensorType) for type_ in types)

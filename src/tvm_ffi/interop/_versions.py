@@ -50,7 +50,7 @@ def load(
         framework = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
-            raise  # The framework is installed, but one of its dependencies is missing.
+            raise  # The framework itself is installed, but a package that it imports is missing.
         package = f"pytvmffi[{extra}]" if extra else distribution
         message = f"this adapter needs {distribution}: pip install '{package}'"
         raise ModuleNotFoundError(message, name=error.name) from error

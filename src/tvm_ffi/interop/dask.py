@@ -85,7 +85,7 @@ class ShippedModule:
         return ShippedModule, (self.path, self.digest)
 
     def __dask_tokenize__(self) -> Any:
-        """Return a token that is equal for equal libraries; Dask computes task keys from it."""
+        """Return a token for Dask's task keys; libraries with equal content have equal tokens."""
         return type(self).__name__, self.digest
 
     def __repr__(self) -> str:
@@ -127,7 +127,7 @@ class ShippedFunction:
         return ShippedFunction, (self.shipped, self.__name__)
 
     def __dask_tokenize__(self) -> Any:
-        """Return a token that is equal for the same function of equal libraries, for task keys."""
+        """Return a token for Dask's task keys, equal for the same function of equal libraries."""
         return type(self).__name__, self.shipped.digest, self.__name__
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ class ShippedFunction:
 # ---- library files on workers ------------------------------------------------------------------
 
 
-# Paths of shipped libraries on this machine, by digest.  On a worker, `_Library` adds them.
+# Paths of shipped libraries on this machine, by digest.  On a worker, `_Library` adds the paths.
 _files: dict[str, Path] = {}
 
 
@@ -214,7 +214,8 @@ def _call(
         if parameter.is_written and isinstance(parameter.type, TensorType):
             shape, dtype = next(output_specs)
             array = _aligned(shape, np.dtype(dtype), parameter.type.alignment or 1)
-            if parameter.direction == "inout":  # A copy, because other tasks may read the block.
+            # The function gets a copy of an inout block, because other tasks may read the block.
+            if parameter.direction == "inout":
                 array[...] = bound[parameter.name]
             written.append(array)
             arguments.append(array)

@@ -27,7 +27,7 @@ __all__ = ["to_module", "to_plan"]
 
 _helion = load("helion", "1.5.1", "1.5.1")
 
-# These modules import torch and Triton, so they follow the check that Helion is installed.
+# The modules below import torch and Triton, so the check that Helion is installed comes first.
 from . import triton as _triton  # noqa: E402
 from ._helion.captured_launch import CapturedLaunch  # noqa: E402
 from ._helion.host_call import HostCall  # noqa: E402
@@ -120,7 +120,7 @@ def to_plan(
     arguments = _arguments(kernel, example_args)
     config = _config(kernel, config)
     _check_grid(kernel, config)
-    # Compile a new kernel object: the caller's one may be bound to fixed sizes already.
+    # Compile a new kernel object, because the caller's object may be bound to fixed sizes already.
     fresh = _helion.Kernel(kernel.fn, configs=[config], settings=kernel.settings)
     bound = fresh.bind(arguments)
     num_guards = len(bound.env.shape_env.guards)

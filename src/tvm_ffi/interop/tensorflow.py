@@ -28,15 +28,15 @@ Rule = Callable[..., Any]
 def register_operators(*, xla: bool = False) -> None:
     """Register the operators with TensorFlow; build them first if they are not in the cache.
 
-    The first `call_tvm_ffi` registers them, too.  A program that loads a saved model with such
-    calls must call this function before it loads the model.
+    The first call of `call_tvm_ffi` registers the operators, too.  A program that loads a saved
+    model with such calls must call this function before it loads the model.
 
     Parameters
     ----------
     xla : bool
         True to register the operators with TensorFlow's XLA, too, for
         ``tf.function(jit_compile=True)`` on the CPU.  Pass True before TensorFlow executes its
-        first operation, because it collects XLA's operators only once.
+        first operation, because TensorFlow collects XLA's operators only once.
 
     Raises
     ------

@@ -38,9 +38,9 @@ __all__ = ["to_module", "to_plan"]
 _triton = load("triton", "3.9.0", "3.9.0")
 
 Config = Any  # triton.Config
-Target = Union[int, str, Any]  # or triton's GPUTarget
+Target = Union[int, str, Any]  # or an instance of Triton's GPUTarget
 
-# Triton's names of dtypes by our names; `_INTEGER` matches the integer dtypes.
+# Triton's names of dtypes, by this package's names.  `_INTEGER` matches the integer dtypes.
 _DTYPES = {
     "bfloat16": "bf16",
     "bool": "i1",
@@ -53,7 +53,7 @@ _DTYPES = {
 _INTEGER = re.compile(r"(?P<sign>u?)int(?P<bits>8|16|32|64)")
 _CONVERTED = re.compile(r"(u?int\d+|float32|float64)\s")
 _ARCHITECTURE = re.compile(r"(?:sm_?)?(\d{2,3})[af]?")
-_VECTOR = 16  # bytes of the widest load or store; Triton specializes on multiples of it
+_VECTOR = 16  # bytes of the widest load or store; Triton specializes on multiples of 16
 _LARGEST_SCRATCH = 1 << 40  # largest size of scratch memory per block, in bytes
 
 
@@ -171,7 +171,7 @@ def to_plan(
 
     The compiler may assume that an address is a multiple of 16 bytes only if the signature declares
     the tensor with ``align 16`` or more, and that an integer is a multiple of 16 only if its
-    expression is, such as ``n//16*16``.  Triton needs both for 16-byte loads.
+    expression is a multiple of 16, such as ``n//16*16``.  Triton needs both for 16-byte loads.
     """
     function = _function_of(kernel)
     signature = Signature.of(signature)
@@ -225,7 +225,7 @@ def _defaults(function: Any) -> dict[str, Any]:
 def _variants(
     where: str, configs: Sequence[tuple[str, Config]] | None, when: str
 ) -> list[tuple[str, Config | None]]:
-    """Return the conditions and configurations of the launch variants, in order of evaluation."""
+    """Return pairs of a launch condition and a configuration, in the order of evaluation."""
     if configs is None:
         return [(when, None)]
     if when:
@@ -332,7 +332,8 @@ class _KernelCompilation:
         """Return the argument expression of a kernel parameter that `arguments` leaves out."""
         parameter = self._parameters.get(name)
         if parameter is None:
-            return f"int32 {name}"  # An extent; make_wrapper raises an error for an unknown name.
+            # The name is that of an extent; for an unknown name, make_wrapper raises an error.
+            return f"int32 {name}"
         if not isinstance(parameter.type, ValueType):
             return name
         return {"int": f"int32 {name}", "float": f"float32 {name}"}.get(
@@ -383,7 +384,7 @@ class _KernelCompilation:
         if argument.kind in ("extent", "constant"):
             return _is_multiple(argument.extent if argument.kind == "extent" else argument.number)
         if argument.kind == "workspace":
-            return True  # Workspaces are aligned to 256 bytes.
+            return True  # workspaces are aligned to 256 bytes
         type_ = self._parameters[argument.source].type if argument.kind == "address" else None
         return isinstance(type_, TensorType) and (type_.alignment or 1) % _VECTOR == 0
 
@@ -506,6 +507,6 @@ def _is_multiple(value: Extent | float) -> bool:
 
 
 def _architecture(compiled: Any) -> str:
-    """Return the architecture that the PTX names: sm_90a code runs on sm_90 devices only."""
+    """Return the architecture in the PTX text, such as sm_90a (code for sm_90 devices only)."""
     match = re.search(r"^\.target\s+(sm_\d+[af]?)", compiled.asm["ptx"], re.MULTILINE)
     return match[1] if match else f"sm_{compiled.metadata.target.arch}"

@@ -45,7 +45,8 @@ class CapturedLaunch:
         self.kernel = launch.kernel
         self.constants: dict[str, Any] = {}
         self.arguments: dict[str, str] = {}
-        self.element_types: dict[str, str] = {}  # dtypes of the memory at pointer parameters
+        # The dtype of the memory that a pointer parameter addresses, by parameter name.
+        self.element_types: dict[str, str] = {}
         self._tensors: list[Any] = list(call.tensors.values())
         self._memory = {_storage(tensor): name for name, tensor in call.tensors.items()}
         self._results = self._results_of(call.host_run.returned)
@@ -138,7 +139,7 @@ class CapturedLaunch:
         elif isinstance(value, int) and not isinstance(value, bool) and value != 1:
             self.arguments[name] = f"int32 {value}" if abs(value) <= _LARGEST_INT32 else str(value)
         else:
-            self.constants[name] = value  # Triton compiles None and 1 into the kernel, too.
+            self.constants[name] = value  # Triton also compiles None and 1 into the kernel
 
     def _number_argument(self, parameter: str) -> str:
         is_float = self._call.numbers[parameter] is float

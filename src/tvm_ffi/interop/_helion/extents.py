@@ -20,7 +20,7 @@ _RELATIONS = {
     "Equality": "==", "Unequality": "!=", "StrictLessThan": "<", "LessThan": "<=",
     "StrictGreaterThan": ">", "GreaterThan": ">=",
 }  # fmt: skip
-_MAX_LENGTH = 80  # length of an expression in an error message, in characters
+_MAX_LENGTH = 80  # length limit of an expression in an error message, in characters
 
 
 class UnknownExtentError(ValueError):
@@ -105,7 +105,8 @@ def _sum(terms: Sequence[Any], names: Mapping[str, str]) -> Extent:
     """Return a sum with positive names first, then positive numbers, then the subtracted terms."""
     added = [_read(term, names) for term in terms if not term.could_extract_minus_sign()]
     subtracted = [_read(-term, names) for term in terms if term.could_extract_minus_sign()]
-    for operands in (added, subtracted):  # SymPy's order does not follow our names.
+    # Sort the terms by name, because SymPy's order of terms differs.
+    for operands in (added, subtracted):
         operands.sort(key=lambda operand: (isinstance(operand, int), extent_text(operand)))
     return _chain("-", [_chain("+", added or [0]), *subtracted])
 

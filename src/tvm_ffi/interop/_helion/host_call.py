@@ -47,7 +47,8 @@ class HostCall:
         self.arguments: dict[str, Any] = {}
         self.numbers: dict[str, type] = {}
         self._simplify = environment.shape_env.simplify
-        self._run_symbols: dict[str, Any] = {}  # symbols of this run, by Helion's symbols
+        # The symbol of an extent or a number in this run, by the symbol of Helion's compiler.
+        self._run_symbols: dict[str, Any] = {}
         self._unequal: list[tuple[Any, int]] = []
         self._used_names = set(declared)
         self._check_examples(declared, examples)
@@ -84,7 +85,8 @@ class HostCall:
                 )
             address = 0 if isinstance(example, FakeTensor) else example.data_ptr()
             other = seen.setdefault(address, name)
-            if other != name and address != 0:  # Fake and empty tensors have address 0.
+            # Fake tensors and empty tensors have address 0 although they do not share memory.
+            if other != name and address != 0:
                 raise ValueError(
                     f"{where}: expected separate memory, got the memory of '{other}'; pass a copy"
                 )
@@ -97,7 +99,8 @@ class HostCall:
             return self.host_run.tensor(shape, example)
         is_symbol = isinstance(symbolic, (torch.SymInt, torch.SymFloat, torch.SymBool))
         if not is_symbol or self._simplify(symbolic.node.expr).is_number:
-            return example  # Helion compiles the value into the kernel.
+            # Helion has compiled the parameter's value into the kernel, so it needs no symbol.
+            return example
         self.numbers[name] = type(example)
         number = self._run_symbols[str(symbolic.node.expr)] = self.host_run.number(name, example)
         return number
@@ -123,8 +126,8 @@ class HostCall:
     def add_guards(self, guards: Sequence[Any]) -> None:
         """Record guards of the form ``size != number``, which Helion's compiler assumed.
 
-        Its other guards need no condition: they compare tile sizes, or they state that two sizes
-        are equal, and such sizes already share one symbol.
+        The other guards of Helion's compiler need no condition.  They compare tile sizes, or they
+        state that two sizes are equal; equal sizes already share one symbol.
         """
         for guard in guards:
             relation = guard.expr
@@ -141,7 +144,7 @@ class HostCall:
             raise ValueError(f"{self.name}: {error}") from error
 
     def conditions(self) -> list[str]:
-        """Return the conditions under which the host code takes the same branches as here."""
+        """Return the conditions under which the host code takes the branches that this run took."""
         run = self.host_run
         sizes = [(self.extent(size), number) for size, number in self._unequal]
         conditions = [
@@ -149,7 +152,7 @@ class HostCall:
         ]
         for guard in map(run.simplified, run.guards):
             if not guard.args:
-                continue  # Both sides are equal after simplification, so the guard always holds.
+                continue  # The guard always holds, because both sides simplify to the same value.
             try:
                 conditions.append(condition_of(guard, run.names))
             except UnknownExtentError as error:

@@ -43,7 +43,7 @@ class HostRun:
     """The symbols in the arguments of a host-code run, and the launches that the run recorded."""
 
     parameter_names: dict[str, str] = field(default_factory=dict)
-    """Names of the parameters that are numbers or bools, by their symbol's text."""
+    """Names of the parameters that are numbers or bools, by the text of the parameter's symbol."""
     launches: list[LaunchRecord] = field(default_factory=list)
     returned: Any = None
     guards: list[Any] = field(default_factory=list)
@@ -108,7 +108,8 @@ class HostRun:
         """Return a compact fake tensor with the dtype and device of an example."""
         with self._mode, self._environment.suppress_guards():
             fake = torch.empty(tuple(shape), dtype=example.dtype, device=example.device)
-            fake.is_contiguous()  # Computed and cached here, where comparing sizes adds no guards.
+            # torch caches the result.  Inside this block, the comparisons of sizes add no guards.
+            fake.is_contiguous()
         return fake
 
     def run(self, host: Callable[..., Any], arguments: Sequence[Any]) -> None:

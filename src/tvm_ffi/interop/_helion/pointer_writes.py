@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 __all__ = ["written_parameters"]
 
-# Suffixes of calls whose result is a value from memory, which is not an address.
+# Suffixes of calls that return a value read from memory; such a value is not an address.
 _READS = (".load", ".atomic_add", ".atomic_and", ".atomic_cas", ".atomic_max", ".atomic_min")
 
 

@@ -41,8 +41,8 @@ class _OutputSpec(NamedTuple):
     """The dtype of an output tensor, and its shape unless it updates an ``inout`` input."""
 
     dtype: Any
-    shape: Any  # a tensor of extents; None if `updated` is an input
-    updated: int = _NEW_BUFFER  # index of the inout input that the output updates
+    shape: Any  # an int64 tensor of the extents; None if the output updates an input
+    updated: int = _NEW_BUFFER  # index of the input that the output updates, if any
 
 
 class NodeCall:
@@ -61,7 +61,8 @@ class NodeCall:
         self.inputs: list[Any] = []
         self.outputs: list[_OutputSpec] = []
         self.num_buffers = 0
-        self.variables: dict[int, Any] = {}  # output index -> tf.Variable that gets its value
+        # The `tf.Variable` to which an output is assigned, by the index of the output.
+        self.variables: dict[int, Any] = {}
         self.is_sequence = False
         self._arguments: list[int] = []
         self._values: list[Any] = []
@@ -89,7 +90,7 @@ class NodeCall:
     # ---- arguments of the function -----------------------------------------------------------
 
     def add_value(self, name: str, value: Any) -> None:
-        """Add an argument that is a value: a constant of the graph, or a scalar tensor."""
+        """Add an argument for no tensor parameter: a constant of the graph, or a scalar tensor."""
         if self.is_tensor(value):
             self._add_scalar(name, value)
             return
@@ -234,7 +235,8 @@ def add_arguments_by_signature(
     inputs: dict[str, Any] = {}
     for parameter in signature.parameters:
         if is_output(parameter):
-            call.add_output(_OutputSpec(None, None))  # replaced below, with all inputs known
+            # This placeholder is replaced below, when all inputs are known.
+            call.add_output(_OutputSpec(None, None))
         elif parameter.kind == "variadic":
             for index, value in enumerate(bound[parameter.name]):
                 _add(call, f"{parameter.name}[{index}]", parameter, value)

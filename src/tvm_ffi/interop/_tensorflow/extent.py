@@ -26,7 +26,7 @@ class Extent:
         return "?"
 
     def __eq__(self, other: object) -> bool:
-        """Return True: the values are unknown now, and the function checks them later."""
+        """Return True, because the extents are unknown until the function runs and checks them."""
         return True
 
     def __ne__(self, other: object) -> bool:

@@ -17,15 +17,15 @@
 // Sources of arguments.  The node stores 4 * index + source per argument.  ORDER tensorflow-source
 enum Source { kInput, kOutput, kScalar, kValue };
 
-constexpr int kNewBuffer = -1;  // `updated` of an output that updates no inout input
+constexpr int kNewBuffer = -1;  // element of `Node::updated` for an output that updates no input
 
 struct Node {
-  std::string name;                       // global name of the function
-  std::vector<int64_t> arguments;         // codes of the arguments, in order
-  std::vector<int64_t> updated;           // for each output: index of its inout input or kNewBuffer
-  int64_t num_buffers = 0;                // number of leading outputs that are passed as arguments
-  int num_inputs = 0;                     // argument inputs; inputs after them are output shapes
-  tvm::ffi::Array<tvm::ffi::Any> values;  // arguments that are constants of the graph
+  std::string name;                       // global name of the called function
+  std::vector<int64_t> arguments;         // 4 * index + source for each argument, in order
+  std::vector<int64_t> updated;           // by output: index of its inout input, or kNewBuffer
+  int64_t num_buffers = 0;                // number of leading outputs that are arguments
+  int num_inputs = 0;                     // number of leading inputs that are arguments
+  tvm::ffi::Array<tvm::ffi::Any> values;  // the arguments that are constants of the graph
 
   // Reads and validates the attributes.  Throws ffi::Error if the JSON in `values` is corrupt.
   absl::Status Read(tensorflow::OpKernelConstruction* context) {

@@ -276,7 +276,8 @@ class CallOp : public tf::OpKernel {
       for (const ffi::Any& element : *array) {
         if (element.type_index() == kTVMFFITensor) tensors.push_back(element.cast<ffi::Tensor>());
       }
-      if (tensors.size() != array->size()) tensors.clear();  // some elements are not tensors
+      // The list contains an element that is not a tensor.
+      if (tensors.size() != array->size()) tensors.clear();
     }
     if (tensors.size() != static_cast<size_t>(expected)) {
       TVM_FFI_THROW(ValueError) << "expected " << expected << " tensors as result, got "

@@ -19,7 +19,8 @@
 #include "node.h"
 
 namespace xla::ffi {
-const XLA_FFI_Api* GetXlaFfiApi();  // declared here: its header needs MLIR's, which the wheel lacks
+// TensorFlow's wheel lacks the headers of MLIR, which the header of this function includes.
+const XLA_FFI_Api* GetXlaFfiApi();
 }  // namespace xla::ffi
 
 namespace {

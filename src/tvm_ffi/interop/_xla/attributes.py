@@ -19,7 +19,7 @@ __all__ = ["ATTRIBUTE", "JSON_GRAPH", "NONE", "OPERAND", "OUTPUT", "Buffer", "at
 
 # Sources of arguments.  runtime/xla/call_arguments.c has the same numbers.
 OPERAND, OUTPUT, ATTRIBUTE, NONE, JSON_GRAPH = range(5)
-_RESERVED = "__"  # prefix of the attributes that are not arguments
+_RESERVED = "__"  # prefix of the names of attributes that are not arguments
 _FUNCTION, _ARGUMENTS = "__function", "__arguments"
 _INT64 = (-(2**63), 2**63 - 1)
 
@@ -58,7 +58,8 @@ def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[s
         sources.append((source, name))
         if source != NONE:
             attributes[name] = attribute
-    order = sorted([_FUNCTION, _ARGUMENTS, *attributes])  # XLA passes attributes sorted by name
+    # An attribute's index is its position here, because XLA passes attributes sorted by name.
+    order = sorted([_FUNCTION, _ARGUMENTS, *attributes])
     indices = {name: index for index, name in enumerate(order)}
     codes = [
         16 * (key if isinstance(key, int) else indices.get(key, 0)) + source
@@ -111,9 +112,9 @@ def _checked_text(name: str, value: str) -> str:
 def _checksum_of(function: str, attributes: dict[str, Any]) -> int:
     """Return a checksum of the function's name and of the types and bytes of the attributes.
 
-    The handler uses it as the key of its table of functions.  The checksum also distinguishes
-    programs in JAX's caches, which compare attributes as Python values: for Python, 1, 1.0 and True
-    are equal, and so are 0.0 and -0.0.
+    The handler uses the checksum as the key of its table of functions.  The checksum also
+    distinguishes programs in JAX's caches, because these compare attributes as Python values: for
+    Python, 1, 1.0 and True are equal, and so are 0.0 and -0.0.
     """
     text = [
         f"{name}:{value.dtype}:{value.tobytes()!r}"
@@ -121,4 +122,5 @@ def _checksum_of(function: str, attributes: dict[str, Any]) -> int:
         else f"{name}:{type(value).__name__}"
         for name, value in attributes.items()
     ]
-    return zlib.crc32("\n".join([function, *text]).encode()) >> 1  # 31 bits, to fit an int32
+    # The shift leaves 31 bits, so the checksum is a non-negative int32.
+    return zlib.crc32("\n".join([function, *text]).encode()) >> 1

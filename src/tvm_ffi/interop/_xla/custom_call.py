@@ -31,10 +31,11 @@ class CustomCall:
     def __init__(self, jax: Any, where: str) -> None:
         self.jax, self.where = jax, where
         self.operands: list[Any] = []
-        self.arguments: list[tuple[str, Any]] = []  # names with constants or with a `Buffer`
-        self.outputs: list[Any] = []  # objects with shape and dtype
+        self.arguments: list[tuple[str, Any]] = []  # pairs of a name and a constant or `Buffer`
+        self.outputs: list[Any] = []  # objects with attributes `shape` and `dtype`
         self.num_outputs = 0
-        self.aliases: dict[int, int] = {}  # operand index -> output index, in the same memory
+        # The index of the output that shares memory with an operand, by the operand's index.
+        self.aliases: dict[int, int] = {}
         self.is_sequence = False
 
     def add(self, name: str, value: Any) -> None:

@@ -16,7 +16,7 @@ __all__ = ["check_not_forked", "register_fork_hooks"]
 class _ForkState:
     """State of this process: whether JAX had started before a fork."""
 
-    parent_had_started = False  # JAX had started in this process at its last fork
+    parent_had_started = False  # JAX had started when this process last forked
     is_forked = False  # this process was forked after JAX had started
 
 

@@ -16,9 +16,9 @@ from ...libinfo import load_lib_ctypes
 __all__ = ["CAPTURE", "TARGET", "register"]
 
 TARGET = "call_tvm_ffi"
-CAPTURE = "call_tvm_ffi_command_buffer"  # for calls with command_buffer=True
+CAPTURE = "call_tvm_ffi_command_buffer"  # target of calls with command_buffer=True
 
-# Symbols of the handlers, by XLA's platform name and the name of the custom call.
+# Symbols of the handlers in libtvm_ffi_xla, by XLA's platform and by the custom call's name.
 _HANDLERS = {
     ("cpu", TARGET): "TVMFFIXlaCallCpu",
     ("cpu", CAPTURE): "TVMFFIXlaCallCpu",

@@ -25,7 +25,7 @@ _STATUSES = {
 }  # fmt: skip
 _INTERNAL = 13
 _METADATA = 1
-_ARRAY, _SCALAR, _STRING = 1, 3, 4  # values of XLA_FFI_AttrType
+_ARRAY, _SCALAR, _STRING = 1, 3, 4  # values of the C enum XLA_FFI_AttrType
 
 
 def _dtype(number: int) -> np.dtype[Any]:
@@ -99,7 +99,7 @@ def _run(frame: xla.CallFrame, attributes: dict[str, Any]) -> None:
 
 
 def _store(returned: Any, outputs: list[np.ndarray[Any, Any]]) -> None:
-    """Copy a function's results into the outputs that the function did not get as arguments."""
+    """Copy the results of a function to those outputs that were not arguments of the function."""
     if not outputs:
         return
     results = [returned] if hasattr(returned, "__dlpack__") else list(returned)

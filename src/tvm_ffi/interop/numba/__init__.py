@@ -107,7 +107,8 @@ def kernel(
     explicit = None if callable(signature) else signature
 
     def decorate(function: Callable[..., Any]) -> Function:
-        python_function = getattr(function, "py_func", function)  # unwraps Numba's dispatchers
+        # A dispatcher of Numba contains the Python function as `py_func`.
+        python_function = getattr(function, "py_func", function)
         check_function(python_function)
         module = module_of_kernel(
             python_function, _signature_of(python_function, explicit), options

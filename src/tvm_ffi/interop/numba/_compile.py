@@ -187,7 +187,8 @@ def _kind_and_message(exception: Any) -> tuple[bytes, bytes]:
     cls, args, _ = exception
     kind = cls.__name__
     if kind not in ERROR_NAME_TO_TYPE:
-        register_error(kind, cls)  # callers in this process get this class
+        # Callers in this process get an exception of this class.
+        register_error(kind, cls)
     args = tuple(args or ())
     message = str(args[0]) if len(args) == 1 else str(args) if args else ""
     return kind.encode(), message.encode("utf-8", "replace")

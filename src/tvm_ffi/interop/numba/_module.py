@@ -37,7 +37,7 @@ _SUSPENDED = {
     "a generator": inspect.isgeneratorfunction,
     "an asynchronous generator": inspect.isasyncgenfunction,
 }
-_RESULT_SLOTS = 2  # size of the result buffer in 64-bit words; a complex number needs both
+_RESULT_SLOTS = 2  # size of the result buffer in 64-bit words; a complex number needs two
 
 
 def module_of_kernel(

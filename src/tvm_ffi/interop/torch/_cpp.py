@@ -88,7 +88,7 @@ _ADD_METHODS = {"Tensor": "AddTensor", "SymInt": "AddInt", "float": "AddFloat", 
 
 
 def _add_method(operator: Operator, parameter: Parameter) -> str:
-    """Return the method of the generated C++ class `Arguments` that adds a parameter's argument."""
+    """Return the name of the method of the C++ class `Arguments` that adds an argument."""
     type_name = schema_type(parameter.type) or ""
     method = _ADD_METHODS.get(type_name.rstrip("?"))
     if method is None or parameter.kind == "variadic":

@@ -74,7 +74,8 @@ def _converted_result(value: Any, declared: Result, signature: Signature) -> Any
     """Return a result as a torch tensor, or unchanged if the signature declares no tensor."""
     if isinstance(value, torch.Tensor) or not isinstance(declared.type, TensorType):
         return value
-    if isinstance(value, Tensor):  # returned by the binding if no argument is a torch tensor
+    # A call returns this package's tensors if no argument is a torch tensor.
+    if isinstance(value, Tensor):
         return torch.from_dlpack(value)
     raise RuntimeError(
         f"`{signature.name}`: expected a tensor as result, got {type(value).__name__}; the "

@@ -70,7 +70,8 @@ def locate(function: Function) -> FunctionLocator | None:
     """Return the locator of a function, or None if the function cannot be pickled."""
     try:
         reconstruct, args = function.__reduce__()
-        if reconstruct is function_of_class:  # the function has a subclass of Function
+        # The pickle of an instance of a subclass of `Function` contains the plain `Function`.
+        if reconstruct is function_of_class:
             reconstruct, args = args[1].__reduce__()
     except TypeError:
         return None

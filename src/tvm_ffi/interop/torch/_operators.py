@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 NAMESPACE = "tvm_ffi"
-_DIGITS = 8  # hexadecimal digits of a signature's digest in operator names
+_DIGITS = 8  # number of hexadecimal digits of the signature's digest in an operator's name
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides)
 
 _lock = threading.RLock()
@@ -170,7 +170,7 @@ def restore(name: str, function: Function, signature: Signature) -> None:
 
 
 def undefine(operator: Operator) -> None:
-    """Remove an operator from this module's tables, so that its registration can end."""
+    """Remove an operator from this module's tables, so that torch can drop its registration."""
     with _lock:
         _by_name.pop(operator.name, None)
         for identity in [key for key, other in _by_identity.items() if other is operator]:
@@ -192,7 +192,7 @@ def _make(function: Function, signature: Signature, locator: FunctionLocator) ->
     operator = _adopt(name, function, signature, locator) or define(
         name, schema, function, signature, locator
     )
-    # Skip autograd: results have no gradient function, as in eager calls.
+    # Skip autograd: as in eager calls, the results of the operator have no gradient function.
     operator.library.impl(operator.short_name, torch.library.fallthrough_kernel, "Autograd")
     return operator
 
@@ -279,7 +279,8 @@ def define(
         call = kernel or kernel_of(function, signature)
         if devices:
             for device in devices:
-                library.impl(short_name, call, device.upper())  # the dispatch key of the device
+                # torch's dispatch key of a device is the upper-case name of the device type.
+                library.impl(short_name, call, device.upper())
         else:
             library.impl(short_name, call, "CompositeExplicitAutograd")
         torch.library.register_fake(name, fake or fake_kernel_of(signature), lib=library)

@@ -66,7 +66,7 @@ def register(
         ``ctx.save_for_forward``.
     vmap : callable, optional
         The batching rule for `torch.vmap`, as for `torch.library.register_vmap`.  Its parameters
-        need the same defaults as the operator's, because torch omits arguments that equal them.
+        need the defaults of the operator's parameters, because torch omits equal arguments.
     autocast : mapping of str to torch.dtype, optional
         Dtype to which `torch.autocast` casts floating-point tensors, by device type.
     devices : sequence of str

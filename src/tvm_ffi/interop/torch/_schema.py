@@ -140,10 +140,10 @@ def _type_of_schema(schema: Schema) -> str | None:
 
 
 def _defaults(signature: Signature) -> dict[str, str]:
-    """Return the schema text of each default, such as ``=2.0``; empty if it has none.
+    """Return the schema text of each parameter's default, such as ``=2.0``, by parameter name.
 
-    The text is also empty for a positional parameter that precedes one without a default, because
-    torch's schemas do not allow its default.
+    The text is empty for a parameter without a default.  It is also empty for a positional
+    parameter before a parameter without a default, because torch's schemas do not allow that.
     """
     texts: dict[str, str] = {}
     precedes_required = False

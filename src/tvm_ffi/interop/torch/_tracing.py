@@ -2,9 +2,9 @@
 """Tracing of function calls by torch.compile: each call becomes a call of a torch operator.
 
 Dynamo, the tracer of torch.compile, cannot trace native calls.
-`torch.compiler.substitute_in_graph` makes it trace `traced_call` instead, which looks the operator
-up during tracing.  A guard on the identity of the function keeps the compiled program valid.  Eager
-programs do not use this module.
+`torch.compiler.substitute_in_graph` makes Dynamo trace `traced_call` instead.  `traced_call` looks
+the operator up during tracing.  A compiled program is valid only for the same function object, and
+a guard of Dynamo checks that.  Eager programs do not use this module.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from ._operators import Operator, UntraceableError, traced_operator
 __all__ = ["trace_functions"]
 
 
-# Decorator: Dynamo evaluates the function while tracing, and guards the identity of its arguments.
+# Decorator.  Dynamo calls the function while tracing, and traces again if its arguments are other
+# objects.
 _ConstantT = TypeVar("_ConstantT", bound=Callable[..., Any])
 _constant: Callable[[_ConstantT], _ConstantT] = torch.compiler.assume_constant_result
 
 
 class _Namespace:
-    """A namespace for objects that traced programs use; Dynamo guards each attribute."""
+    """A namespace for objects that traced programs use; Dynamo traces again if one changes."""
 
 
 _calls = _Namespace()
@@ -90,7 +91,8 @@ def _call_of(operator: Operator) -> Callable[..., Any]:
     call_text = f"{_OPERATOR}({_call_arguments(signature)})"
     text = f"def {name}({_parameters(signature)}):\n    return {call_text}\n"
     namespace: dict[str, Any] = {_OPERATOR: operator.overload}
-    exec(compile(text, f"<signature of {name}>", "exec"), namespace)  # contains identifiers only
+    # Safe to execute: the only text in `text` that comes from the signature is identifiers.
+    exec(compile(text, f"<signature of {name}>", "exec"), namespace)
     call: Any = namespace[name]
     call.__defaults__ = tuple(
         _default_of(parameter)
@@ -165,7 +167,7 @@ def traced_lookup(module: Module, name: str, query_imports: bool) -> Any:
 
 @_constant
 def _attribute_of_function(module: Module, name: str, query_imports: bool) -> str:
-    """Return the attribute of `_functions` with the module's function; empty if it has none."""
+    """Return the name of the module function's attribute in `_functions`; empty if missing."""
     function = function_of_module(module, name, query_imports)
     if function is None:
         return ""
@@ -181,7 +183,8 @@ def _missing_message(module: Module, name: str, query_imports: bool) -> str:
         module.get_function(name, query_imports)
     except AttributeError as error:
         return str(error)
-    return f"Module has no function '{name}'"  # another thread has just added the function
+    # Another thread has just added the function to the module.
+    return f"Module has no function '{name}'"
 
 
 def traced_address(self: CObject) -> int:

@@ -31,7 +31,7 @@ _KINDS_WITHOUT = {"import-section", "__all__"}
 
 @dataclass
 class CodeBlock:
-    """Consecutive lines of a file with one purpose.
+    """A block of a file: generated lines with their markers, or a line of other text.
 
     Parameters
     ----------

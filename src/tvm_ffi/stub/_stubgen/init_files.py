@@ -25,7 +25,7 @@ _MissingText = Callable[[list[CodeBlock]], str]
 
 
 def prefixes_below(run: Run, prefix: str) -> list[str]:
-    """Return the prefixes that get files: the root, and prefixes of functions or types.
+    """Return the prefixes that get files: the root prefix, and those of functions or types.
 
     Only prefixes below `prefix` count.  The result is empty if nothing is registered there.
     """
@@ -42,7 +42,7 @@ def prefixes_below(run: Run, prefix: str) -> list[str]:
 
 
 def init_files(run: Run, folder: Path, init_cfg: InitConfig) -> list[FileInfo]:
-    """Return the files of all prefixes below `folder`; blocks that were added to them are empty."""
+    """Return the files of all prefixes below `folder`; blocks added to the files are empty."""
     root = init_cfg.prefix.rstrip(".")
     files = []
     for prefix in prefixes_below(run, root):
@@ -78,7 +78,7 @@ def _files_of_prefix(
 
 
 def _extended_file(run: Run, path: Path, missing_text: _MissingText) -> FileInfo | None:
-    """Return a file with its missing text, not written yet; None for a ``skip-file`` marker."""
+    """Return a file with its missing text appended in memory; None if it has ``skip-file``."""
     syntax = run.generator.syntax
     source = TextFile.read(path) if path.exists() else TextFile(path)
     if is_skipped(source.texts, syntax):

@@ -64,7 +64,7 @@ class ByteRange:
         return f"[{self.start}, {self.end})"
 
     def to_json_obj(self) -> list[int]:
-        """Return the start and end offsets."""
+        """Return the start and end offsets as a list of two numbers."""
         return [self.start, self.end]
 
 
@@ -83,7 +83,7 @@ class FieldBytes:
         return self.offset + self.size
 
     def to_json_obj(self) -> dict[str, Any]:
-        """Return the attributes as a dict by name."""
+        """Return a dict of the field's name, offset, size and alignment."""
         return asdict(self)
 
 
@@ -98,7 +98,7 @@ class Verdict:
     verdict : str
         ``complete`` or ``opaque``.
     reason : str or None
-        Reason why the type is opaque; None if it is complete.
+        Reason why the type is opaque; None for a complete type.
     detail : str
         Explanation of the verdict in English.
     parent_type_key : str or None
@@ -106,9 +106,9 @@ class Verdict:
     ancestors : list of str
         Keys of all ancestors, the root first.
     total_size : int or None
-        Size of an object in bytes; None if not registered.
+        Size of an object in bytes; None if the type does not register a size.
     is_final : bool or None
-        True if no type may derive from the type; None if not registered.
+        True if no type may derive from the type; None if the type does not register this property.
     alignment : int, optional
         Alignment of the object in bytes; None if the layout is unknown.
     own_bytes : ByteRange, optional
@@ -116,7 +116,8 @@ class Verdict:
     fields : list of FieldBytes
         Fields without inherited fields, sorted by offset.
     uncovered, padding : list of ByteRange
-        Gaps between fields: uncovered gaps have no explanation, padding aligns the next field.
+        Gaps between fields.  Padding aligns the next field; the other gaps are uncovered, because
+        a hidden field may be there.
     """
 
     type_key: str
@@ -155,7 +156,7 @@ class Verdict:
         }
 
     def _refuse(self, reason: OpaqueReason, detail: str) -> None:
-        """Make the verdict opaque; a type that is opaque already keeps its first reason."""
+        """Set the verdict to "opaque" for a reason; an opaque verdict keeps its first reason."""
         if self.verdict == "complete":
             self.verdict, self.reason, self.detail = "opaque", reason, detail
 
@@ -172,7 +173,9 @@ def classify(
     unmirrored: AbstractSet[str] = frozenset(),
     field_renderable: Callable[[NamedTypeSchema], bool] | None = None,
 ) -> dict[str, Verdict]:
-    """Return the verdict of the layout proof for each type, by type key.
+    """Return a dict with the `Verdict` of every type, by type key: layout complete or opaque.
+
+    A layout is complete if the reflected fields cover every byte of the object.
 
     Parameters
     ----------
@@ -261,7 +264,7 @@ def _prove(
 
 
 def _prove_own_bytes(verdict: Verdict, own_bytes: ByteRange, alignment: int) -> None:
-    """Check the fields in order of offset; record each gap as padding or as uncovered."""
+    """Check a type's fields in order of offset; record each gap before a field in the verdict."""
     reached = own_bytes.start
     for entry in verdict.fields:
         where = f"{entry.name!r} at {ByteRange(entry.offset, entry.end)}"
@@ -292,7 +295,7 @@ def _classify_gap(verdict: Verdict, gap: ByteRange, alignment: int) -> None:
 
 
 def coverage_report(verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
-    """Return the layout report: the verdicts as JSON objects, by type key."""
+    """Return the layout report: a dict with the verdict of each type as a JSON object, by key."""
     return {key: verdicts[key].to_json_obj() for key in sorted(verdicts)}
 
 

@@ -71,7 +71,7 @@ PYTHON_SYNTAX = MarkerSyntax("#")
 RUST_SYNTAX = MarkerSyntax("//")
 SYNTAX_BY_EXT = {".py": PYTHON_SYNTAX, ".pyi": PYTHON_SYNTAX, ".rs": RUST_SYNTAX}
 
-# Directives of every target language; each generator has further ones.
+# Names of directives that every target language has; each generator adds its own.
 PIPELINE_DIRECTIVE_KINDS = frozenset({"prefix", "skip", "ty-map"})
 
 

@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(init=False)
 class NamedTypeSchema(TypeSchema):
-    """The name and type of a function or field; for a field also its memory layout.
+    """The name and type of a function or field, and the memory layout of a field.
 
     Parameters
     ----------
@@ -168,9 +168,9 @@ class ObjectInfo:
     ancestors : list of str
         Type keys of all ancestors, the root first.
     total_size : int, optional
-        Size of an object in bytes, including the header; None if not registered.
+        Size of an object in bytes, including the header; None if the size is not registered.
     is_final : bool, optional
-        True if no type may derive from the type; None if not registered.
+        True if no type may derive from the type; None if that is not registered.
     """
 
     fields: list[NamedTypeSchema]

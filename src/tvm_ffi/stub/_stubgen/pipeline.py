@@ -31,7 +31,7 @@ __all__ = ["Run"]
 
 @dataclass
 class _Draft:
-    """A file between steps 2 and 4: its imports, type names, functions and original blocks."""
+    """A file whose directives have been applied, but whose new blocks are not written yet."""
 
     file: FileInfo
     imports: Any
@@ -63,12 +63,12 @@ class Run:
     _file_of_type: dict[str, Path] = field(default_factory=dict)
 
     def guarded(self, path: Path, action: Callable[[], Any]) -> Any:
-        """Return the result of `action`; if it raises, report a failure of `path`, return None."""
+        """Return the result of `action`; if it raises, report that the file failed; return None."""
         try:
             return action()
         except RecursionError:
             self.report_failure(path, "a type is nested too deep")
-        except Exception as error:  # an error in one file does not stop the others
+        except Exception as error:  # continue with the other files
             self.report_failure(path, f"{type(error).__name__}: {error}")
         return None
 
@@ -83,7 +83,7 @@ class Run:
         print_line(f"[Stale] {path}", TERM_YELLOW)
 
     def process(self, files: Iterable[FileInfo]) -> None:
-        """Update the files, or compare them with ``--check``."""
+        """Update the blocks in the files; with ``--check``, only report the outdated files."""
         drafts = [self.guarded(file.path, partial(self._begin, file)) for file in files]
         for draft in drafts:
             if draft is not None:
@@ -122,7 +122,8 @@ class Run:
 
     def _apply_directive(self, block: CodeBlock, draft: _Draft) -> None:
         name, payload = tuple(block.param)
-        if name in {"prefix", "skip"}:  # applied by `add_and_remove_blocks`
+        # The function `add_and_remove_blocks` has applied these directives already.
+        if name in {"prefix", "skip"}:
             return
         if name != "ty-map":
             self.generator.add_directive(draft.imports, name, payload, block.lineno_start)

@@ -13,7 +13,7 @@ __all__ = ["add_and_remove_blocks", "prefix_of"]
 
 
 def prefix_of(file: FileInfo) -> str | None:
-    """Return the prefix in a file's directive, or None without one; raise ValueError for two."""
+    """Return the prefix in a file's ``prefix`` directive, or None if the file has no directive."""
     found = [block for block in file.code_blocks if _is_directive(block, "prefix")]
     if len(found) > 1:
         raise ValueError(f"more than one `prefix` directive (line {found[1].lineno_start})")

@@ -111,7 +111,7 @@ def toposort_objects(type_keys: list[str]) -> list[ObjectInfo]:
     children: dict[str, list[str]] = {}
     ready = []
     for key, info in infos.items():
-        # Find the nearest ancestor in `type_keys`; ancestors in between may be in other files.
+        # Find the nearest ancestor in `type_keys`, because the parent may not be in `type_keys`.
         ancestor = next((name for name in reversed(info.ancestors) if name in infos), None)
         if ancestor is None:
             ready.append(key)

@@ -112,7 +112,7 @@ class FileInfo:
 
 
 def _with_line_ends(blocks: list[CodeBlock], source: TextFile) -> list[Line]:
-    """Return the lines of the blocks; lines that the file contained keep their line ends."""
+    """Return the lines of the blocks; lines that come from the file keep their line ends."""
     newline = source.newline
     lines: list[Line] = []
     for block in blocks:

@@ -29,7 +29,7 @@ class Generator(Protocol):
     syntax: MarkerSyntax
     source_exts: frozenset[str]
     directive_kinds: frozenset[str]
-    writes_functions: bool  # --init-* writes files for prefixes with functions only
+    writes_functions: bool  # True if --init-* writes files for prefixes without types
 
     def new_imports(self) -> Any:
         """Return an empty collection for the imports of a file."""
@@ -101,7 +101,7 @@ class Generator(Protocol):
         return set()
 
     def check_view(self, code_blocks: list[CodeBlock]) -> object:
-        """Return the part of the blocks that ``--check`` compares; the default is all lines."""
+        """Return what ``--check`` compares of the blocks; the default is a tuple of all lines."""
         return tuple(line for block in code_blocks for line in block.lines)
 
     def init_filename(self) -> str:

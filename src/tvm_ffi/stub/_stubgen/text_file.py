@@ -23,7 +23,7 @@ from ..._internal.regular_file import read_regular
 __all__ = ["Line", "TextFile"]
 
 _MAX_BYTES = 1 << 26
-# Line ends that compilers and editors agree on; str.splitlines also splits at other characters.
+# A line and its line end.  Unlike `str.splitlines`, compilers and editors split lines only here.
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 
 
@@ -87,7 +87,8 @@ class TextFile:
         target = self.path.resolve()
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(target))
-        if target.exists() and not target.is_file():  # the target is a terminal or a pipe
+        # A terminal or a pipe is written directly, because it cannot be replaced by a new file.
+        if target.exists() and not target.is_file():
             self.path.write_bytes(content)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -107,11 +108,11 @@ class TextFile:
 
 def _split(text: str) -> list[Line]:
     lines = [Line(*match.groups()) for match in _LINE.finditer(text)]
-    return lines[:-1]  # without the empty match at the end of the text
+    return lines[:-1]  # without the empty line that the pattern finds at the end of the text
 
 
 def _encoding_of(path: Path, content: bytes) -> str:
-    """Return the encoding from the byte order mark or Python's coding comment; else UTF-8."""
+    """Return the encoding that a byte order mark or a coding comment declares; else UTF-8."""
     if content.startswith(b"\xef\xbb\xbf"):
         return "utf-8-sig"
     if path.suffix not in {".py", ".pyi"}:
@@ -126,7 +127,7 @@ def _encoding_of(path: Path, content: bytes) -> str:
 
 
 def _copy_permissions(target: Path, new: Path) -> None:
-    """Give `new` the permissions of `target`; without a target, those of any new file."""
+    """Give the file `new` the permissions of `target`; the usual ones if `target` is missing."""
     if target.exists():
         shutil.copymode(target, new)
         return

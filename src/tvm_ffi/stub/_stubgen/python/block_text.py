@@ -69,7 +69,7 @@ def generate_python_global_funcs(
 
 
 def _init_func(module: str, imports: list[ImportItem]) -> str:
-    """Return the alias of a module's `init_ffi_api` in the file; a second module's has a number."""
+    """Return a file's alias of a module's `init_ffi_api`; from the second module, with a number."""
     item = ImportItem(f"{module}.init_ffi_api", alias=_INIT_FUNC)
     others = [entry for entry in imports if (entry.alias or "").startswith(_INIT_FUNC)]
     same = next((entry for entry in others if entry.full_name == item.full_name), None)
@@ -126,10 +126,11 @@ def generate_python_object(
 
 
 def _compatible(stubs: list[str], info: ObjectInfo) -> list[str]:
-    """Add comments that let type checkers accept an ``__ffi_init__`` unlike the parent's.
+    """Return stubs with comments that let type checkers accept each ``__ffi_init__``.
 
-    Only ``__ffi_init__`` needs such a comment: type checkers do not compare ``__init__`` with the
-    parent's.  The comment also allows that there is no error, which depends on the enclosing class.
+    An ``__ffi_init__`` may have other parameters than the parent's, which type checkers report.
+    They do not compare an ``__init__`` with the parent's.  The comment does not cause an error if
+    there is nothing to report.
     """
     if info.parent_type_key in {None, "ffi.Object"}:
         return stubs

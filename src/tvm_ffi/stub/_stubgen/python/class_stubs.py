@@ -22,7 +22,7 @@ _TypeName = Callable[[str], str]
 
 
 def _parameter_name(text: str) -> str:
-    """Return the parameter name for a field: its name, made an identifier if necessary."""
+    """Return the parameter name for a field: the field's name, changed to be an identifier."""
     name = text if text.isidentifier() else "".join(c if c.isalnum() else "_" for c in text)
     if not name.isidentifier():
         name = f"_{name}"
@@ -30,7 +30,7 @@ def _parameter_name(text: str) -> str:
 
 
 def _text(schema: TypeSchema, ty_map: _TypeName) -> str:
-    """Return the annotation of a type; a tuple gets arguments, as strict type checkers require."""
+    """Return the annotation of a type; strict type checkers require arguments of a tuple."""
     text = TypeSchema.output_repr(schema, ty_map)
     if schema.origin == "tuple" and schema.args is None:
         return f"{text}[{ty_map('Any')}, ...]"
@@ -46,7 +46,7 @@ def render_func_signature(
     indent: int,
     input_ty_map: _TypeName | None = None,
 ) -> str:
-    """Return the stub of a function; its parameters have no names, so they are positional.
+    """Return the stub of a function whose parameters have no names and are thus positional.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def render_object_init(
 ) -> list[str]:
     """Return the ``__init__`` that `tvm_ffi.register_object` creates; empty without a constructor.
 
-    Its parameters are the fields, unless the native constructor has another number of parameters;
-    then they are those of the native constructor.
+    Its parameters are the fields.  If the native constructor has another number of parameters than
+    there are fields, they are the parameters of the native constructor.
     """
     if not info.has_init:
         return []
@@ -123,7 +123,7 @@ def render_object_init(
 def render_object_ffi_init(
     info: ObjectInfo, ty_map: _TypeName, indent: int, input_ty_map: _TypeName | None = None
 ) -> list[str]:
-    """Return ``__ffi_init__`` if the constructor is automatic; else it is among the methods."""
+    """Return the stub of an automatic ``__ffi_init__``; empty if the type's methods contain it."""
     if not info.has_init or _native_constructors(info):
         return []
     return [_init_line("__ffi_init__", info, input_ty_map or ty_map, indent)]

@@ -119,12 +119,13 @@ class _Annotations:
         if not (args or origin == "tuple"):
             return self._plain(origin, is_input)
         name = self._names.for_parameters(origin) if is_input else self._names(origin)
-        if schema.args is None:  # a tuple with any number of elements
+        # A tuple type without arguments allows any number of elements.
+        if schema.args is None:
             return f"{name}[{self._names('Any')}, ...]"
         return f"{name}[{', '.join(self._arguments(schema, is_input)) or '()'}]"
 
     def _arguments(self, schema: Schema, is_input: bool) -> Iterator[str]:
-        """Yield the type arguments of a container; key types are invariant, so not widened."""
+        """Yield the annotations of a container's type arguments; key types are not widened."""
         for number, arg in enumerate(schema.args or ()):
             is_key = number == 0 and schema.origin in _MAPPINGS
             yield self._text(arg, is_input and not is_key)

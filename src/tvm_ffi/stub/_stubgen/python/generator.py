@@ -58,7 +58,8 @@ class PythonGenerator(Generator):
         if type_checking_only is None or not all(map(is_name, names)):
             example = "`full.name;type_checking_only;alias`"
             raise ValueError(f"Invalid {name} format at line {lineno}. Example: {example}")
-        importable = TY_MAP_DEFAULTS.get(full_name, full_name)  # `ffi.Enum` is in a submodule
+        # The class of a type such as `ffi.Enum` is in a submodule.
+        importable = TY_MAP_DEFAULTS.get(full_name, full_name)
         imports.items.append(ImportItem(importable, type_checking_only, alias or None))
         if full_name.endswith(".libinfo.load_lib_module"):
             imports.has_lib_load = True

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interface file (.pyi) of a library (``--library``): its functions in a module or a class.
 
-The tool writes the whole file.  It does not overwrite a file that begins with another first line.
+The tool writes the whole file.  It overwrites an existing file only if the file's first line is the
+first line of such interface files.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _class_text(
 
 
 def class_name(type_key: str) -> str:
-    """Return the class name of a type: the last component of its key, made an identifier."""
+    """Return the class name of a type: the key's last component, changed to be an identifier."""
     leaf = type_key.rpartition(".")[2]
     if is_name(leaf):
         return leaf

@@ -28,7 +28,7 @@ def classes_of(code_blocks: Sequence[CodeBlock]) -> dict[str, str]:
 
 
 def _enclosing_class(before: Sequence[CodeBlock], block: CodeBlock) -> str | None:
-    """Return the name of the class that contains a block, judged by indentation; else None."""
+    """Return the name of the class whose body contains a block, or None; indentation decides."""
     for line in _reversed_lines(before):
         margin = line[: len(line) - len(line.lstrip())]
         if len(margin) >= len(block.margin) or not line.strip() or line.lstrip().startswith("#"):

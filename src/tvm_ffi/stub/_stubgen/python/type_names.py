@@ -50,7 +50,7 @@ _WITHOUT_CLASS = {"None", "Optional", "Union"}
 
 
 class TypeNames:
-    """Callable that returns the Python name for an origin, and records the import of the name.
+    """Callable that returns the Python name of a type's origin, and records the name's import.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class TypeNames:
         return self._ty_map.get(origin, default) != default
 
     def for_parameters(self, origin: str) -> str:
-        """Return the name of an origin in a parameter, which accepts more types than a result."""
+        """Return the name of an origin for a parameter, which accepts more types than a result."""
         wider = TY_MAP_INPUT_DEFAULTS.get(origin)
         if wider is None or self._ty_map.get(origin) != TY_MAP_DEFAULTS[origin]:
             return self(origin)

@@ -63,7 +63,7 @@ RUST_TY_MAP_DEFAULTS = {
     "ffi.reflection.AccessPath": "tvm_ffi::reflection::AccessPath",
     "ffi.reflection.AccessStep": "tvm_ffi::reflection::AccessStep",
 }
-# Origins for which Rust has no type with the same layout.
+# Native types, by origin (the type without its arguments), without a Rust type of the same layout.
 RUST_UNSUPPORTED_ORIGINS = frozenset({"Dict", "Union", "tuple"})
 # Types that constructors take by value; parameters of other types are `impl Into<T>`.
 RUST_EXACT_PARAMS = frozenset({*RUST_SCALAR_WIDTHS, "isize", "usize"})
@@ -124,11 +124,11 @@ class FieldTypes:
     # ---- Names of types ------------------------------------------------------------------------
 
     def prelude(self, name: str) -> str:
-        """Return a name of the Rust prelude, as a path if the file defines the same name."""
+        """Return a name of the Rust prelude; its full path if the file defines the same name."""
         return _PRELUDE[name] if name in self.imports.reserved else name
 
     def reference_name(self, type_key: str) -> str | None:
-        """Return the name of a type's reference type, or None if the crate does not have it."""
+        """Return the name of a type's reference type (smart pointer); None if there is none."""
         if type_key in self._ty_map:
             return self.imports.record(self._ty_map[type_key])
         if is_crate_type_key(type_key):
@@ -218,7 +218,7 @@ class FieldTypes:
         return FieldType(f"{self.prelude('Option')}<{name}>", is_pointer=True)
 
     def of_value(self, schema: TypeSchema) -> str | None:
-        """Return the Rust type of a value, which may have another layout than the field."""
+        """Return the Rust type of a field's value; its layout may differ from that of the field."""
         text = render_rust_type(schema, self._name_of_origin)
         if text is not None and "Option" in self.imports.reserved:
             text = text.replace("Option<", f"{_PRELUDE['Option']}<")
@@ -227,7 +227,11 @@ class FieldTypes:
     def of_accessor(
         self, type_key: str, entry: NamedTypeSchema
     ) -> tuple[str | None, EnumSpec | None]:
-        """Return the result type of an accessor, None for `Any`; and the field's enum, if any."""
+        """Return the result type of a field's accessor method, and the field's Rust enum.
+
+        The type is None for a field of type `Any`, or if Rust has no such type.  The enum is None
+        unless an ``enum`` directive declares one for the field.
+        """
         subject = f"{type_key}.{entry.name}"
         directives = self.imports.directives
         if subject in directives.enums:
@@ -244,7 +248,8 @@ class FieldTypes:
 
     def _name_of_origin(self, origin: str, type_key: str | None) -> str | None:
         if type_key is not None and type_key in self._ty_map:
-            return self.imports.record(self._ty_map[type_key])  # an integer of more than 64 bits
+            # The origin alone does not determine the Rust type of an integer of over 64 bits.
+            return self.imports.record(self._ty_map[type_key])
         if origin in self._ty_map:
             return self.imports.record(self._ty_map[origin])
         if "." not in origin or origin == "ctypes.c_void_p":

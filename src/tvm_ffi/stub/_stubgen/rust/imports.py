@@ -42,8 +42,8 @@ class RustImports:
     directives : Directives
         The directives of all files.
     builtin_mirrors : dict from str to str
-        Base struct by type key, for types of the ``tvm-ffi`` crate for which the file declares a
-        header-only struct.
+        Name of the base struct by type key.  The file declares a struct with only this base for
+        each of these types of the ``tvm-ffi`` crate.
     reserved : set of str
         Names that the file defines; a path that ends with such a name is written in full.
     own_types : set of str
@@ -68,7 +68,7 @@ class RustImports:
         return use.leaf
 
     def record_builtin_base(self, chain: list[str]) -> str:
-        """Declare header-only structs for crate types, each derived from the previous one.
+        """Declare a struct for each crate type that contains only the struct of the previous type.
 
         Returns
         -------

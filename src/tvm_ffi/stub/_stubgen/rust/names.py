@@ -16,7 +16,7 @@ RUST_KEYWORDS = frozenset(
     "typeof unsafe unsized use virtual where while yield".split()
 )
 RUST_NOT_RAW_IDENTIFIERS = frozenset({"Self", "crate", "self", "super"})
-RUST_RESERVED_MEMBERS = frozenset({"base"})  # the field of each struct that contains its parent
+RUST_RESERVED_MEMBERS = frozenset({"base"})  # name of the field that contains the parent's struct
 
 
 def is_crate_type_key(type_key: str) -> bool:

@@ -41,7 +41,7 @@ def format_blocks(blocks: Sequence[CodeBlock], folder: Path) -> None:
         [program, "--edition=2021"],
         input=source,
         capture_output=True,
-        encoding="utf-8",  # also reads line ends of a `newline_style` as "\n"
+        encoding="utf-8",  # replaces "\r\n", which rustfmt may write, by "\n"
         cwd=next(parent for parent in (folder, *folder.parents) if parent.is_dir()),
         check=False,
     )
@@ -57,7 +57,7 @@ def check_tokens(lines: Iterable[str]) -> tuple[str, ...]:
         line for line in lines if not _COMMENT.match(line) and not line.lstrip().startswith("use ")
     ]
     tokens = _TOKEN.findall("\n".join(kept))
-    # Omit commas before closing brackets, which depend on where rustfmt breaks lines.
+    # Omit commas before closing brackets, because they depend on where rustfmt breaks lines.
     return tuple(
         token
         for token, following in zip(tokens, [*tokens[1:], ""])

@@ -61,7 +61,8 @@ class StructText:
         entries = sorted(self.infos[type_key].fields, key=lambda entry: entry.offset or 0)
         for entry in entries:
             field_type = self.types.of_field(type_key, entry)
-            assert field_type is not None  # every field of a complete type has a Rust type
+            # A type is complete only if every field has a Rust type.
+            assert field_type is not None
             fields.append((_unused(rust_ident(entry.name), used), field_type))
         return fields
 
