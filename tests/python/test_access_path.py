@@ -211,7 +211,7 @@ def test_inconsistent_paths_from_json_graphs_are_refused(fields):
         lambda: ROOT.is_prefix_of(path),
         lambda: path.attr("y").to_steps(),
     ):
-        with pytest.raises(ValueError, match="a step, and a parent with one step less"):
+        with pytest.raises(ValueError, match="a step, and a parent whose depth is one less"):
             use()
     assert repr(path).startswith("<root>")
 
@@ -221,5 +221,5 @@ def test_a_negative_depth_in_a_json_graph_means_no_steps():
     path = _path_of_graph({"depth": -2})
     assert list(path.to_steps()) == []
     assert path != ROOT
-    with pytest.raises(ValueError, match="a step, and a parent with one step less"):
+    with pytest.raises(ValueError, match="a step, and a parent whose depth is one less"):
         path.is_prefix_of(ROOT)

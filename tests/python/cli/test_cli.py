@@ -232,7 +232,7 @@ def test_version_and_help(tmp_path):
     assert run("--version", folder=tmp_path, program=[SCRIPT]) == (0, expected, "")
     status, printed, _ = run("inspect", "--help", folder=tmp_path)
     assert status == 0
-    assert "  1  it cannot; with --diff, the libraries differ" in printed
+    assert "  1  the installed runtime cannot load the library; with --diff," in printed
     assert run(folder=tmp_path)[0] == 2
 
 

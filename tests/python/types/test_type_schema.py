@@ -73,14 +73,14 @@ def test_container_arguments_are_optional():
 @pytest.mark.parametrize(
     ("origin", "args", "message"),
     [
-        ("Optional", (), "Optional must have exactly one type argument"),
-        ("Optional", (INT, STR), "Optional must have exactly one type argument"),
-        ("Union", (INT,), "Union must have at least two type arguments"),
-        ("Array", (INT, STR), "Array must have 0 or 1 type argument"),
-        ("list", (INT, STR), "list must have 0 or 1 type argument"),
-        ("Map", (INT,), "Map must have 0 or 2 type arguments"),
-        ("Dict", (INT, STR, BOOL), "Dict must have 0 or 2 type arguments"),
-        ("", (), "schema type must be a nonempty string"),
+        ("Optional", (), "Optional must have exactly one type argument, got 0"),
+        ("Optional", (INT, STR), "Optional must have exactly one type argument, got 2"),
+        ("Union", (INT,), "Union must have at least two type arguments, got 1"),
+        ("Array", (INT, STR), "Array must have 0 or 1 type argument, got 2"),
+        ("list", (INT, STR), "list must have 0 or 1 type argument, got 2"),
+        ("Map", (INT,), "Map must have 0 or 2 type arguments, got 1"),
+        ("Dict", (INT, STR, BOOL), "Dict must have 0 or 2 type arguments, got 3"),
+        ("", (), "schema type must be a nonempty string, got ''"),
     ],
 )
 def test_wrong_numbers_of_arguments(origin, args, message):
@@ -115,12 +115,12 @@ def test_named_and_positional_forms_of_callables_are_equal():
         ((), {"params": (INT,)}, "group 'return' of Callable must contain exactly one type"),
         ((), {"return": (INT, STR)}, "group 'return' of Callable must contain exactly one type"),
         ((), {}, "group 'return' of Callable must contain exactly one type"),
-        ((INT,), {"return": (INT,)}, "Callable has only the groups 'return' and 'params'"),
-        ((), {"return": (INT,), "x": ()}, "Callable has only the groups 'return' and 'params'"),
+        ((INT,), {"return": (INT,)}, "Callable has only the groups 'return' and 'params' in named_args"),
+        ((), {"return": (INT,), "x": ()}, "Callable has only the groups 'return' and 'params' in named_args"),
     ],
 )
 def test_groups_of_a_function(args, named_args, message):
-    with pytest.raises(ValueError, match=f"^Callable {message}$"):
+    with pytest.raises(ValueError, match=f"^{message}$"):
         TypeSchema("Callable", args, named_args=named_args)
 
 
@@ -296,7 +296,7 @@ def test_from_type_index(index, origin):
 
 def test_from_type_index_with_arguments():
     assert TypeSchema.from_type_index(71, (INT,)) == TypeSchema("Array", (INT,))
-    with pytest.raises(ValueError, match="Map must have 0 or 2 type arguments"):
+    with pytest.raises(ValueError, match="Map must have 0 or 2 type arguments, got 1"):
         TypeSchema.from_type_index(72, (INT,))
 
 
