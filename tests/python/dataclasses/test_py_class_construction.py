@@ -325,8 +325,11 @@ def test_interruptions_of_a_conversion_are_raised_unchanged(make, trigger):
 
 
 def test_the_exception_of_a_conversion_is_the_cause_of_the_error_about_the_field():
-    """The original exception was replaced by a new one with the same message."""
-    exception = ZeroDivisionError("by nothing")
+    """The original exception was replaced by a new one with the same message.
+
+    The class is local, because other tests register the built-in exception classes.
+    """
+    exception = type("UnregisteredError", (ArithmeticError,), {})("by nothing")
     exceptions = [exception]
     cls = _class_whose_values_raise(exceptions)
     with pytest.raises(RuntimeError, match=r"__ffi_init__\(\) field 'x':\n  by nothing") as caught:
