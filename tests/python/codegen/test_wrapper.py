@@ -71,7 +71,11 @@ def test_each_combination_of_dtypes_has_a_callee():
         ("f(x: Tensor[n])", {"arguments": ["y"]}, "'y' is neither a parameter nor a result, and"),
         ("f(x: Tensor[n])", {"arguments": ["x.stride"]}, r"'x\.stride' is not a field of a param"),
         ("f(x: Tensor[n])", {"arguments": ["y.shape"]}, r"'y\.shape' is not a field of a param"),
-        ("f(x: Tensor[n])", {"arguments": ["x.shape[1]"]}, r"'x\.shape\[1\]': expected an axis below 1, got 1"),
+        (
+            "f(x: Tensor[n])",
+            {"arguments": ["x.shape[1]"]},
+            r"'x\.shape\[1\]': expected an axis below 1, got 1",
+        ),
         ("f(x: Tensor[n])", {"arguments": ["x.ndim[0]"]}, "only shapes and strides have axes"),
         ("f(x: Tensor)", {"arguments": ["x.strides"]}, "dimensions is unknown; pass its `tens"),
         ("f(x: Tensor | None)", {"arguments": ["x.ndim"]}, "may be None; pass its `tensor`"),

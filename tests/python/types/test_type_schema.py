@@ -115,8 +115,16 @@ def test_named_and_positional_forms_of_callables_are_equal():
         ((), {"params": (INT,)}, "group 'return' of Callable must contain exactly one type"),
         ((), {"return": (INT, STR)}, "group 'return' of Callable must contain exactly one type"),
         ((), {}, "group 'return' of Callable must contain exactly one type"),
-        ((INT,), {"return": (INT,)}, "Callable has only the groups 'return' and 'params' in named_args"),
-        ((), {"return": (INT,), "x": ()}, "Callable has only the groups 'return' and 'params' in named_args"),
+        (
+            (INT,),
+            {"return": (INT,)},
+            "Callable has only the groups 'return' and 'params' in named_args",
+        ),
+        (
+            (),
+            {"return": (INT,), "x": ()},
+            "Callable has only the groups 'return' and 'params' in named_args",
+        ),
     ],
 )
 def test_groups_of_a_function(args, named_args, message):
