@@ -114,7 +114,7 @@ class LibraryReport:
 
     @property
     def is_served(self) -> bool:
-        """True if the installed runtime can load the library: `problems` is empty."""
+        """True if the installed runtime can load the library, so that `problems` is empty."""
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
