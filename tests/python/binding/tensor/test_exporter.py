@@ -257,8 +257,9 @@ def test_from_dlpack_with_a_stream_checks_requirements():
 def test_from_dlpack_refuses_an_invalid_stream():
     with pytest.raises(TypeError, match="str"):
         tvm_ffi.from_dlpack(Source(device=CUDA_3), stream="default")
-    table = Framework().tensor_class.__dlpack_c_exchange_api__
-    only_table = type("OnlyTable", (), {"__dlpack_c_exchange_api__": table})
+    framework = Framework()  # owns the table
+    table = framework.tensor_class.__dlpack_c_exchange_api__
+    only_table = type("OnlyTable", (), {"__dlpack_c_exchange_api__": table, "framework": framework})
     with pytest.raises(TypeError, match="expected an array with __dlpack__, got OnlyTable"):
         tvm_ffi.from_dlpack(only_table(), stream=1)
 
