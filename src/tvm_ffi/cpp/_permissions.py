@@ -80,7 +80,7 @@ def check_entry(path: Path) -> bool:
 
 
 def check_folder(path: Path) -> None:
-    """Check a path like `check_entry`; raise NotADirectoryError if it is no folder but exists."""
+    """Check a path like `check_entry`; raise NotADirectoryError if it is a file."""
     if check_entry(path) and not path.is_dir():
         raise _not_a_folder(path, f"remove it with {_rm_command(path)}; it will be created again")
 

@@ -30,7 +30,7 @@ def without_type_variables(annotation: Any) -> Any:
 
 def _widest(variable: Any) -> Any:
     if not isinstance(variable, TypeVar):
-        # A ParamSpec becomes `...`, which stands for any parameters of a callable.
+        # A ParamSpec becomes `...`, which allows any parameters of a callable.
         return ...
     if variable.__bound__ is not None:
         return variable.__bound__
