@@ -272,7 +272,7 @@ TEST_CASE("failures of the global walk") {
   CHECK_EQ(Thrown([&] { walk(1, fine, Callbacks{}, 2); }),
            "ValueError: order must be 0, for pre order, or 1, for post order, got 2");
   CHECK_EQ(Thrown([&] { walk(1, fine, Callbacks{Items{kTVMFFIInt, nullptr}}, 0); }),
-           "ValueError: callback 1 is None");
+           "ValueError: expected a function as callback 1, got None");
   Callbacks wrong{Callback(kTVMFFIInt, [](AnyView) { return "text"; })};
   CHECK_EQ(Thrown([&] { walk(1, wrong, Callbacks{}, 0); }),
            "TypeError: CallExpected: result type mismatch, expected WalkResult, but got "

@@ -266,10 +266,12 @@ namespace detail {
   TVM_FFI_THROW(KeyError) << "key is not in Map";
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowMapChanged(const char* hook) {
-  TVM_FFI_THROW(RuntimeError) << "the table changed while `" << hook << "` of a key was running";
+  TVM_FFI_THROW(RuntimeError) << "the Map or Dict changed while `" << hook
+                              << "` of a key was running";
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowKeyDropped(const char* hook) {
-  TVM_FFI_THROW(RuntimeError) << "the key was dropped while `" << hook << "` of a key was running";
+  TVM_FFI_THROW(RuntimeError) << "the key of the lookup was released while `" << hook
+                              << "` of a key was running";
 }
 
 // Creates, copies and grows tables for Map and Dict.

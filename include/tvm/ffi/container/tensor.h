@@ -116,7 +116,8 @@ namespace detail {
                  static_cast<long long>(index), ndim);  // NOLINT(*)
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoStrides() {
-  ThrowError("InternalError", std::string_view("the DLTensor of the tensor has no strides array"));
+  ThrowError("InternalError",
+             std::string_view("the DLTensor of a Tensor object has no strides array"));
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTensorValue(const char* message) {
   ThrowError("ValueError", std::string_view(message));

@@ -129,7 +129,8 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
   // Appends a (type index, function) pair.  Fails: ValueError if the function is null.
   void Add(int32_t type_index, Function function, bool takes_more) {
     if (function == nullptr) {
-      ThrowError("ValueError", "callback " + std::to_string(entries_.size()) + " is None");
+      ThrowError("ValueError", "expected a function as callback " +
+                                   std::to_string(entries_.size()) + ", got None");
     }
     entries_.push_back(Entry{type_index, takes_more, std::move(function)});
   }

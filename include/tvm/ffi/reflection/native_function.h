@@ -41,7 +41,9 @@ inline constexpr bool is_hook_argument_v =
     (std::is_trivially_copyable_v<Arg> && std::is_standard_layout_v<Arg>);
 
 TVM_FFI_FAILURE_ inline Error PackedHookMismatch() {
-  return Error("TypeError", "the result of a hook is not of the declared type", std::string());
+  return Error("TypeError",
+               "a hook function returned a value that is not of its declared result type",
+               std::string());
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNullHook() {

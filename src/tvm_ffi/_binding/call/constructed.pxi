@@ -33,7 +33,7 @@ cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept:
     Py_DECREF(wrapper)
     if not isinstance(wrapper, CObject):
         set_exception(TypeError(
-            f"constructor must return an object, got {type(wrapper).__name__}"))
+            f"a constructor function must return a native object, got {type(wrapper).__name__}"))
         return NULL
     if wrapper is not <object>target and _move_reference(<CObject>target, <CObject>wrapper) != 0:
         return NULL

@@ -450,7 +450,8 @@ cdef PyObject* _call_on_heap(
 
 
 cdef void _set_empty_error() noexcept:
-    set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
+    set_exception(ValueError(
+        "Function is empty: its native object was never set, or was moved to another owner"))
 
 
 cdef void _set_keyword_error(Function function, PyObject* keyword) noexcept:

@@ -216,7 +216,8 @@ cdef int add_rule(Precedence precedence, PackRule rule) except -1:
             f"add_rule: expected a precedence below {<int>Precedence.NUM_PRECEDENCES}, got "
             f"{<int>precedence}")
     if _rules[<int>precedence] != NULL:
-        raise RuntimeError(f"two conversion rules have the precedence {<int>precedence}")
+        raise RuntimeError(
+            f"add_rule: the precedence {<int>precedence} already has a conversion rule")
     _rules[<int>precedence] = rule
     return 0
 
@@ -230,7 +231,8 @@ cdef const Packer* _choose(object value) except NULL:
     for i in range(Precedence.NUM_PRECEDENCES):
         if _rules[i] != NULL and _rules[i](cls, value, &packer):
             return _add_packer(cls, &packer)
-    raise TypeError(f"cannot pass a value of type {cls.__module__}.{cls.__qualname__}")
+    raise TypeError(
+        f"cannot convert a value of type {cls.__module__}.{cls.__qualname__} to a native value")
 
 
 cdef const Packer* choose_packer(PyObject* value) noexcept:
@@ -241,7 +243,8 @@ cdef const Packer* choose_packer(PyObject* value) noexcept:
     try:
         packer = _choose(<object>value)
         if <PyObject*>cls != <PyObject*>Py_TYPE(value):
-            raise TypeError(f"the class of a value changed from {cls!r} while it was converted")
+            raise TypeError(
+                f"the class of a value changed from {cls!r} while the value was converted")
         return packer
     except BaseException as error:
         set_exception(error)
@@ -303,7 +306,8 @@ cdef int _pack_for_keeping(PyObject* value, abi.TVMFFIAny* out, bint refuses_bor
 
 cdef int refuse_to_keep() noexcept:
     set_exception(BufferError(
-        "cannot keep a tensor that is borrowed for this call; copy the data instead"))
+        "cannot store a tensor whose memory is borrowed until the call returns; store a copy of "
+        "the tensor instead"))
     return -1
 
 
@@ -355,7 +359,7 @@ cdef object unpack_object(abi.TVMFFIAny* owned, CallState* state):
         return _unpackers[index](owned, state)
     if index >= abi.kTVMFFIStaticObjectBegin:
         return wrap_object(owned.v_obj)
-    raise ValueError(f"native function returned a value with the unknown type index {index}")
+    raise ValueError(f"a native function returned a value with the unknown type index {index}")
 
 
 if _rebuild(6) != 0:

@@ -71,9 +71,9 @@ def _refuse_another_implementation() -> None:
     name.data, name.size = text, len(text)
     if abi.TVMFFIGetTypeAttrColumn(&name) == NULL:
         raise ImportError(
-            f"{library_path} is in this process already and belongs to another implementation of "
-            "the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before the module "
-            "that loads it, or remove that implementation")
+            f"this process has already loaded the library {library_path} of another implementation "
+            "of the TVM FFI, and two implementations cannot be used in one process; import tvm_ffi "
+            "before the module that loads the other implementation, or uninstall the other one")
 
 
 def _make_symbols_global() -> None:

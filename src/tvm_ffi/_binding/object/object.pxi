@@ -96,7 +96,8 @@ cdef class CObject:
         """Move the object that ``fconstructor(*args)`` returns into this wrapper."""
         result = fconstructor(*args)
         if not isinstance(result, CObject):
-            raise TypeError(f"constructor must return an object, got {type(result).__name__}")
+            raise TypeError(
+                f"a constructor function must return a native object, got {type(result).__name__}")
         self.__move_handle_from__(result)
 
     def same_as(self, other) -> bool:
@@ -461,7 +462,9 @@ cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
     if obj is None:  # Cython accepts None for parameters of an extension type
         raise TypeError("expected a native object (CObject), got None")
     if obj.chandle == NULL:
-        raise ValueError(f"{type(obj).__name__} is empty: it was never set, or has been moved away")
+        raise ValueError(
+            f"{type(obj).__name__} is empty: its native object was never set, or was moved to "
+            "another owner")
     return obj.chandle
 
 

@@ -154,9 +154,9 @@ cdef int _check_lazy_view(
 
 cdef int _refuse_lazy_view(bint is_conj) except -1:
     if is_conj:
-        raise TypeError("tensor is a conjugated view: its memory holds other values than it shows; "
-                        "pass tensor.resolve_conj()")
-    raise TypeError("tensor is a negated view: its memory holds other values than it shows; "
+        raise TypeError("tensor is a conjugated view: the values in its memory differ from its "
+                        "elements; pass tensor.resolve_conj()")
+    raise TypeError("tensor is a negated view: the values in its memory differ from its elements; "
                     "pass tensor.resolve_neg()")
 
 
@@ -313,11 +313,12 @@ cdef int _pack_managed(
     if context.api.managed_tensor_from_py_object_no_sync(value, &managed) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(
-                f"{type(<object>value).__name__} could not be exported: its exchange API failed "
-                "without an exception")
+                f"{type(<object>value).__name__} could not be exported: the exchange API of the "
+                "class failed without an exception")
         return _raise_export_error(value)
     if managed == NULL:
-        raise BufferError(f"{type(<object>value).__name__} was exported as NULL")
+        raise BufferError(
+            f"the exchange API of {type(<object>value).__name__} returned NULL instead of a tensor")
     return _pack_versioned_export(managed, out, state, context.api)
 
 
@@ -409,7 +410,7 @@ cdef int _raise_invalid_capsule(object capsule) except -1:
     cdef const char* name = PyCapsule_GetName(capsule)
     cdef str text = "no name" if name == NULL else f"the name {name.decode('utf-8', 'replace')!r}"
     if name != NULL and name.startswith(b"used_"):
-        raise ValueError(f"DLPack capsule was consumed before: it has {text}")
+        raise ValueError(f"the DLPack capsule was consumed before: a capsule with {text} is used")
     raise TypeError(
         f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
 

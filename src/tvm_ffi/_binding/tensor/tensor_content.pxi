@@ -211,7 +211,8 @@ cdef _BufferOwner _usable_buffer(object content, Py_ssize_t size_bytes, bint is_
     cdef _BufferOwner owner = _acquire_buffer(content)
     if owner.buffer.len != size_bytes:
         raise ValueError(
-            f"tensor content: expected {size_bytes} bytes of content, got {owner.buffer.len}")
+            f"tensor content: expected {size_bytes} bytes for the shape and dtype of the tensor, "
+            f"got {owner.buffer.len} bytes")
     if (owner.buffer.readonly and not is_read_only) or (
         <uintptr_t>owner.buffer.buf % ALIGNMENT != 0
     ):

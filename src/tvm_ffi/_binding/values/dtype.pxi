@@ -113,7 +113,9 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
     """
     cdef DataType dtype = <DataType?>cls.__new__(cls)
     if not (0 <= code < 256 and 0 <= bits < 256 and -32768 <= lanes < 32768):
-        raise OverflowError(f"dtype (code={code}, bits={bits}, lanes={lanes}) is out of range")
+        raise OverflowError(
+            "dtype: expected a code and bits of 0 to 255 and lanes of -32768 to 32767, got "
+            f"code={code}, bits={bits}, lanes={lanes}")
     dtype.cdtype.code = code
     dtype.cdtype.bits = bits
     dtype.cdtype.lanes = <unsigned short>lanes

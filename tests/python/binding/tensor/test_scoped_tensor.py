@@ -249,7 +249,7 @@ def test_a_borrowed_tensor_cannot_be_stored(kernels, name):
 
     def callback(tensor):
         with pytest.raises(
-            BufferError, match="cannot keep a tensor that is borrowed for this call"
+            BufferError, match="cannot store a tensor whose memory is borrowed until the call"
         ):
             KEEPERS[name](tensor)
         refused.append(True)
