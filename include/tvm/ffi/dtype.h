@@ -5,11 +5,11 @@
 
 #include <tvm/ffi/function.h>
 
-// Equality of code, bits and lanes.
+// Returns true if code, bits and lanes of two dtypes are equal.
 inline bool operator==(const DLDataType& lhs, const DLDataType& rhs) {
   return lhs.code == rhs.code && lhs.bits == rhs.bits && lhs.lanes == rhs.lanes;
 }
-// Inequality of code, bits or lanes.
+// Returns true if code, bits or lanes of two dtypes differ.
 inline bool operator!=(const DLDataType& lhs, const DLDataType& rhs) { return !(lhs == rhs); }
 
 namespace tvm {

@@ -411,7 +411,7 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 #define TVM_FFI_CHECK_GE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GE, >=, x, y, ErrorKind)
 #define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
-// Throws if x is null; otherwise, the expression has the value of x.  It evaluates x twice.  The
+// Throws if x is null; otherwise, the value of the macro is x.  The macro evaluates x twice.  The
 // call of Checked() prevents a compiler warning about an unused value.
 #define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                                       \
   ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " : static_cast<void>(0), \

@@ -241,7 +241,7 @@ TVM_FFI_METHOD_INFO_(const noexcept, const Class);
 // Name and signature of the called function, for error messages.  CallSites are passed by value, in
 // registers.
 struct CallSite {
-  const char* function_name;  // "" if the function has no name
+  const char* function_name;  // name of the function; "" if the function has no name
   const Signature* signature;
 };
 

@@ -27,7 +27,7 @@ template <typename T, typename Enable = void>
 class Optional;
 template <typename... V>
 class Variant;
-// Defined in memory.h.
+// Returns a new object of class T.  Defined in memory.h.
 template <typename T, typename... Args>
 Arc<T> make_arc(Args&&... args);
 

@@ -312,7 +312,8 @@ std::optional<RefType> ObjectRef::as() && {
 }
 
 namespace detail {
-// Throws TypeError.  For a container, the message names the element whose type does not match.
+// Throws TypeError for a failed conversion.  For a container, the message names the element whose
+// type does not match.
 template <typename RefType>
 [[noreturn]] TVM_FFI_FAILURE_ void ThrowCannotTreatRef(const ObjectRef& ref) {
   TVMFFIAny view;

@@ -81,7 +81,8 @@ inline void MakeHeapText(int32_t heap_index, const char* data, size_t size, TVMF
   SetPointerPayload(out, heap_index, object);
 }
 
-constexpr size_t kSmallTextSize = 7;  // bytes that fit into a value without a heap object
+// Maximum number of bytes that a value stores without a heap object.
+constexpr size_t kSmallTextSize = 7;
 
 // Stores a string or bytes value in *out.  *out must not own a reference, because its previous
 // content is not released.

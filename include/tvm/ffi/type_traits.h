@@ -80,7 +80,7 @@ struct TypeTraits {
   static constexpr bool storage_enabled = false;
 };
 
-// Conversion traits of T without const and reference.
+// Conversion traits of T, where const and reference are removed from T.
 template <typename T>
 using TypeTraitsNoCR = TypeTraits<std::remove_const_t<std::remove_reference_t<T>>>;
 

@@ -42,7 +42,7 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 
 // ---- Hash and equality hooks of keys ----------------------------------------------------------
 
-// Detects whether a table changes while the hash or equality hook of a key's type runs.  Owns
+// Detects changes of a table during a call of the hash or equality hook of a key's type.  Owns
 // references to both keys, so that no other object is allocated at their addresses, and to the
 // table, so that a Map is copied instead of changed.
 class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
@@ -69,7 +69,8 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
   // released the lookup key.
   TVM_FFI_NO_INLINE void CheckUnchanged(const char* hook) const {
     if (HasChanged()) detail::ThrowMapChanged(hook);
-    // LookupKey borrows the caller's key, so lookup_key_ may be the last reference to the key.
+    // If this is the only reference to the lookup key, the hook has released the caller's
+    // reference, which the search borrows.
     if (detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(lookup_key_)->use_count() == 1) {
       detail::ThrowKeyDropped(hook);
     }
@@ -77,8 +78,8 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
 
  private:
   const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
-  // Returns true if the table changed since this HookWatch was constructed.  It also counts as a
-  // change if table_ is the last strong reference, because the caller's variable then no longer
+  // Returns true if the table changed since this HookWatch was constructed.  Also returns true if
+  // table_ is the last strong reference to the table, because the caller's variable then no longer
   // refers to the table.
   bool HasChanged() const {
     if (table_.use_count() == 1 || table_->data_ != data_ || table_->size_ != size_ ||

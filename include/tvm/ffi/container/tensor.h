@@ -24,7 +24,9 @@ inline bool IsDirectAddressDevice(DLDevice device) {
 // empty tensors are always contiguous.
 inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  uint64_t expected = 1;  // unsigned: if one extent is 0, the product of the others may overflow
+  // Unsigned arithmetic, because the product of some extents may overflow although another extent
+  // is 0.
+  uint64_t expected = 1;
   bool compact = true;
   for (int32_t i = tensor.ndim; i > 0; --i) {
     int64_t extent = tensor.shape[i - 1];
@@ -72,7 +74,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, 
     is_empty = is_empty || shape[i] == 0;
     overflows = __builtin_mul_overflow(bits, static_cast<uint64_t>(shape[i]), &bits) || overflows;
   }
-  // An overflow of the size is not an error if another extent is 0.
+  // If any extent is 0, an overflow of the product of other extents is not an error.
   if (is_empty) return 0;
   if (overflows) ThrowDataSize(shape.size());
   return bits / 8 + (bits % 8 != 0);
@@ -338,7 +340,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
 class TensorView : public detail::TensorAccessors<TensorView> {
  public:
   TensorView(const Tensor& tensor) : TensorView(tensor.GetDLTensorPtr()) {}  // NOLINT(*)
-  TensorView(Tensor&&) = delete;                                     // the view would outlive it
+  // The view would outlive the temporary Tensor.
+  TensorView(Tensor&&) = delete;
   TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
 
   // Returns a pointer to this view's DLTensor.  It is not const, because many C functions take a

@@ -72,7 +72,8 @@ inline std::string StlSchema(const char* name, std::initializer_list<std::string
 template <typename Self, typename T>
 struct StlCopyTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
-  static constexpr bool kViewIsNewObject = true;  // the call owns the new object: see OwnArgument
+  // An AnyView of a T refers to a new object; OwnArgument returns its owner.
+  static constexpr bool kViewIsNewObject = true;
   static void CopyToAnyView(const T& src, TVMFFIAny* result) { Self::MoveToAny(src, result); }
 
  protected:

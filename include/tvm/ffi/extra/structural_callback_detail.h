@@ -122,7 +122,8 @@ class TVM_FFI_HIDDEN StructuralCallbackTable {
  public:
   struct Entry {
     int32_t type_index;
-    bool takes_more;  // `function` takes the value and an additional argument of the engine
+    // `function` has two parameters: the value, and an additional argument of the engine.
+    bool takes_more;
     Function function;
   };
 

@@ -290,7 +290,8 @@ MutateOutcome MutateInSequence(AnyView value, InplaceMode mode, First&& first, S
   if (outcome.is_err()) return outcome;
   UnchangedOr<Any> intermediate = std::move(outcome).value();
   if (intermediate.UnchangedOrSameAs(value)) {
-    intermediate = Unchanged();  // keep one reference: no copy in `second`
+    // Drop the second reference to the value, so that `second` need not copy.
+    intermediate = Unchanged();
     return second(value, mode);
   }
   Any changed = std::move(intermediate).ValueUnchecked();

@@ -98,7 +98,7 @@ cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
 
 
 cdef bint _end_borrowed_tensors(PyObject** values, int32_t count) noexcept:
-    """Clear the `BorrowedTensor` arguments after the call: Python code may have stored them.
+    """Empty the `BorrowedTensor` arguments after a call; Python code may have stored them.
 
     Return True if Python arrays that share their memory are still alive.
     """
@@ -147,7 +147,7 @@ cdef str _report_outliving_views(PyObject** values, int32_t count, int code):
 
 
 cdef int _fail_outliving_view(abi.TVMFFIAny* result, str message) except -1:
-    """Release the result of a callback and raise BufferError: an array outlives the call."""
+    """Release the result of a callback and raise BufferError, as an array outlives the call."""
     if result.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectDecRef(result.v_obj)
     result.type_index = abi.kTVMFFINone

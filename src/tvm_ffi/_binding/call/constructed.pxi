@@ -19,7 +19,8 @@ _move_reference = <int (*)(CObject, CObject) noexcept>move_reference
 
 cdef PyObject* store_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:
     cdef PyObject* wrapper
-    if result.type_index < abi.kTVMFFIDynObjectBegin:  # unpacking may return a str or an int
+    # Such a value may become a str or an int, not a wrapper.
+    if result.type_index < abi.kTVMFFIDynObjectBegin:
         wrapper = _unpack_owned(result, state)
         return NULL if wrapper == NULL else move_handle(wrapper, <PyObject*>target)
     if _replace_handle(target, result.v_obj) != 0:

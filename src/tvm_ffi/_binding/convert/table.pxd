@@ -29,12 +29,13 @@ cdef enum:
 cdef enum ArgumentRestriction:
     NONE
     # The callee must not write the memory of the argument:
-    READ_ONLY_ARRAY     # read-only array: refused unless the function is known not to write it
-    IMMUTABLE_CLASS     # all arrays of the class are read-only: refused only by known writers
+    READ_ONLY_ARRAY     # the array is read-only: refused unless the callee is known not to write it
+    # The class has only read-only arrays: refused if the callee is known to write it.
+    IMMUTABLE_CLASS
     DECLARED_READ_ONLY  # `readonly(x)`: the caller declares that the function does not write it
     # A callback has borrowed the memory from its caller, so the callee must not keep it:
     BORROWED
-    BORROWED_READ_ONLY  # BORROWED, and passed as `readonly(x)`
+    BORROWED_READ_ONLY  # both restrictions: BORROWED, and passed as `readonly(x)`
     # ObjectRValueRef: the callee may take the reference of the wrapper `CallState.moved`.
     MOVED
 

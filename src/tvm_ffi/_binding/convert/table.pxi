@@ -25,9 +25,9 @@ from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 # that holds `_lock` must not run Python code, because that code could wait for the lock.
 
 cdef PackerTable* _table = NULL
-cdef size_t _num_used_slots = 0    # packers and tombstones in the table
+cdef size_t _num_used_slots = 0    # number of packers and tombstones in the table
 cdef size_t _num_live_packers = 0
-cdef Packer _tombstone             # in the slots of destroyed types
+cdef Packer _tombstone             # marks the slot of a destroyed type
 # List of the packers of destroyed types ("retired").  They are reused for other types but never
 # freed, because a running call or another thread may still read the type of a retired packer.
 cdef Packer* _retired = NULL
@@ -159,7 +159,8 @@ cdef Packer* _new_packer(type cls, const Packer* chosen) noexcept:
         free(new_packer.context)
     new_packer.pack, new_packer.context = chosen.pack, chosen.context
     new_packer.owns_context = chosen.owns_context
-    store_type(&new_packer.type, <PyTypeObject*>cls)  # last: other threads compare the type first
+    # The last store, because other threads read the type first.
+    store_type(&new_packer.type, <PyTypeObject*>cls)
     return new_packer
 
 
@@ -345,7 +346,8 @@ cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_lis
 
 # ---- unpackers by type index ----------------------------------------------------------------
 
-cdef UnpackFunction _unpackers[128]  # NULL: `unpack_object` wraps objects, refuses other values
+# NULL if an index has no unpacker: `unpack_object` then wraps objects and refuses other values.
+cdef UnpackFunction _unpackers[128]
 
 
 cdef int add_unpacker(int32_t type_index, UnpackFunction unpack) except -1:

@@ -332,7 +332,7 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
     cdef object exception = error.exception
     if exception is not None:
         Py_XDECREF(_store_exception(handle_of(error), exception))
-    return handle_of(error)  # read again: releasing an exception may run any code
+    return handle_of(error)  # read the handle again: releasing an exception may run any code
 
 
 cdef object _take_cause(abi.TVMFFIObjectHandle handle):
@@ -395,7 +395,7 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
         PyErr_Clear()  # a class with __slots__ may refuse the attribute
     frames = frames_of_backtrace(backtrace)
     set_exception(exception)
-    for frame in frames:  # most recent call first; `add_frame` prepends
+    for frame in frames:  # the most recent call is first, and `add_frame` prepends
         add_frame(<PyObject*>frame)
     return 0
 
@@ -451,7 +451,7 @@ cdef int check(int code) except -1:
 
 @cython.binding(False)
 cdef class Error(CObject):
-    """A native error as a value.
+    """A native error as a Python value, which is not an exception.
 
     Parameters
     ----------
@@ -495,7 +495,7 @@ cdef class Error(CObject):
 
     @property
     def kind(self) -> str:
-        """Name of the error class."""
+        """Name of the error class, such as ``ValueError``."""
         return _decode(&abi.TVMFFIErrorGetCellPtr(handle_of(self)).kind)
 
     @property

@@ -46,8 +46,9 @@ cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
 # Values of `set_print_options`, in a dict because threads may read a dict while another writes it.
 cdef dict _print_options = {
-    "limits": (1000, 3),  # most elements shown in full; number of elements at each end if more
-    "layout": (6, 75),    # number of digits of tensor elements; number of characters per line
+    # Number of elements that `repr` shows in full; number at each end if there are more.
+    "limits": (1000, 3),
+    "layout": (6, 75),    # digits of each tensor element; characters per line
 }
 
 
@@ -278,7 +279,7 @@ cdef class ObjectRValueRef:
     """
 
     def __cinit__(self, CObject obj not None):
-        self.obj = obj  # never changes: a call in progress may still take its handle
+        self.obj = obj  # never changes, because a call in progress may still move the object
 
 
 @cython.binding(False)
@@ -359,7 +360,8 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
             entry = [PyWeakref_NewRef(wrapper, lambda _: _kept.pop(address, None))]
             entry = _kept.setdefault(address, entry)  # a garbage collection may have added an entry
         if len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
-            abi.TVMFFIObjectDecRef(handle)  # the last owner keeps the object already
+            # The last HandleOwner in the list already owns the object.
+            abi.TVMFFIObjectDecRef(handle)
             return
         entry.append(owner)
         owner.handle = handle

@@ -59,7 +59,7 @@ cdef _PackManaged _cold_pack_managed
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
     cdef object attribute = getattr(cls, "__dlpack_c_exchange_api__", None)
     if attribute is None:
-        # An earlier name of the attribute.
+        # An earlier name of the attribute `__dlpack_c_exchange_api__`.
         attribute = getattr(cls, "__c_dlpack_exchange_api__", None)
     if attribute is None or os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API") == "1":
         return NULL
@@ -549,7 +549,7 @@ cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
         return wrap_tensor(owned.v_obj)
     arg_view = as_argument_view(_free_views, owned.v_obj)
     if arg_view != NULL and arg_view.exchange_api == api:
-        result = <object>arg_view.owner  # the result is the argument that the view represents
+        result = <object>arg_view.owner  # the Python argument of which the result is a view
         abi.TVMFFIObjectDecRef(owned.v_obj)
         return result
     result = _to_framework(owned.v_obj, api)

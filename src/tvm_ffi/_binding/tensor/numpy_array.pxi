@@ -137,7 +137,7 @@ cdef int _find_extension_dtype(PyObject* array, _NumpyType* out) except -1:
             f"(shape={_shape_of(array)})")
     out.dtype.code, out.dtype.bits = code_and_bits
     out.dtype.lanes = 1
-    out.log2_itemsize = out.dtype.bits // 16  # 0 for 8 bits, 1 for 16 bits
+    out.log2_itemsize = out.dtype.bits // 16  # binary logarithm: 0 for 8 bits, 1 for 16
     return 0
 
 

@@ -46,7 +46,8 @@ cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dty
 
     Fails: ValueError for a negative extent, OverflowError if the size does not fit 64 bits.
     """
-    cdef object size_bits = <int>dtype.bits * <int>dtype.lanes  # a Python int: cannot overflow
+    # A Python int, which cannot overflow.
+    cdef object size_bits = <int>dtype.bits * <int>dtype.lanes
     cdef int dim
     for dim in range(ndim):
         if extents[dim] < 0:

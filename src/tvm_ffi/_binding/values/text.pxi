@@ -70,7 +70,7 @@ cdef str plain_str(object text, str label):
         return text
     if not isinstance(text, str):
         raise TypeError(f"{label} must be a str, got {type(text).__name__}")
-    return str.__str__(text)  # calls str's own `__str__`, not that of a subclass
+    return str.__str__(text)  # calls `str.__str__`, not the method of a subclass
 
 
 cdef class ByteArrayArg:
