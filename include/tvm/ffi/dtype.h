@@ -114,7 +114,7 @@ struct DataTypeTraits : PlainValueTraits<DataTypeTraits<T>, T> {
     result->v_dtype = src;
   }
   static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_dtype; }
-  // Throws ValueError for a string that is not the name of a dtype.
+  // Converts a dtype, or a string with the name of a dtype.  Throws ValueError for other strings.
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_dtype;
     // The type `Text` depends on T, so that only files that convert a dtype instantiate the string

@@ -19,7 +19,8 @@ class TypedFunction;
 
 namespace detail {
 
-// True if the traits of T have TypeSchema(), which is optional in traits that users write.
+// True if TypeTraits<T> has the function TypeSchema(), which is optional in traits that users
+// write.
 template <typename T, typename = void>
 inline constexpr bool has_type_schema_v = false;
 template <typename T>

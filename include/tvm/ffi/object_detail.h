@@ -22,7 +22,7 @@ struct ObjectUnsafe {
   static TVMFFIObjectAllocHeader* GetObjectAllocHeaderFromPtr(void* object) {
     return static_cast<TVMFFIObjectAllocHeader*>(object) - 1;
   }
-  // Returns the offset in bytes of the object header within an instance of Class.
+  // Returns the offset of the object header from the start of an instance of Class, in bytes.
   template <typename Class>
   static int64_t GetObjectOffsetToSubclass() {
     const Class* probe = reinterpret_cast<const Class*>(uintptr_t{64});

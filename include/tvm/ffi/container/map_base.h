@@ -101,8 +101,8 @@ class MapBaseObj : public Object {
   static constexpr uint64_t kSmallMaxCapacity = 4;
 
   bool IsSmall() const { return (slots_ & kSmallTag) != 0; }
-  // A pair's index is its position in the array of pairs (small layout) or the number of its slot
-  // in the hash table (dense layout).
+  // In the functions below, the index of a pair is the position of the pair in the array of pairs
+  // (small layout) or the number of the slot that contains the pair (dense layout).
   uint64_t FirstIndex() const;
   uint64_t EndIndex() const { return IsSmall() ? size_ : kNoIndex; }
   uint64_t IndexAfter(uint64_t index) const;

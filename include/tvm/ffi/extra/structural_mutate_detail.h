@@ -42,7 +42,8 @@ struct StructuralMutatorVTable {
 using FStructuralMutate =
     reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>;
 
-// Base class of mutators; a derived class defines a vtable.  Threads: one at a time.
+// Base class of mutators; a derived class defines a vtable.  Threads: only one thread at a time may
+// use a mutator.
 class StructuralMutatorObj : public Object {
  public:
   using MutatorObjType = StructuralMutatorObj;

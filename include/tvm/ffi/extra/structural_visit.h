@@ -62,7 +62,8 @@ struct StructuralVisitorVTable {
   FStructuralVisitABI visit;
 };
 
-// Base class of visitors; a derived class defines a vtable.  Threads: one at a time.
+// Base class of visitors; a derived class defines a vtable.  Threads: only one thread at a time may
+// use a visitor.
 class StructuralVisitorObj : public Object {
  public:
   using VisitorObjType = StructuralVisitorObj;

@@ -122,8 +122,8 @@ cdef object _outliving_view_message(PyObject** values, int32_t count, bint colle
     for i in range(count):
         if isinstance(<object>values[i], BorrowedTensor) and has_views(<BorrowedTensor>values[i]):
             return (
-                f"argument #{i} of the callback was borrowed for the call, but an array over its "
-                "memory outlives it; copy the data to keep or return it")
+                f"the memory of argument #{i} of the callback is borrowed for the call, but an "
+                "array over this memory outlives the call; copy the data to keep or return it")
     return None
 
 

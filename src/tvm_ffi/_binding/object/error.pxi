@@ -88,7 +88,7 @@ cdef void _update_backtrace(
         kept = error.cell.backtrace.size
     cdef char* grown = <char*>malloc(kept + text.size + 1)
     if grown == NULL:
-        return  # out of memory: keep the old backtrace
+        return  # no memory is available: keep the old backtrace
     memcpy(grown, error.cell.backtrace.data, kept)
     memcpy(grown + kept, text.data, text.size)
     grown[kept + text.size] = 0
@@ -175,7 +175,8 @@ cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     error.cell.cause_chain = NULL
     error.cell.extra_context = NULL
     error.num_carriers = 0
-    # Copy the cause and extra context of the native error from which the exception was made.
+    # Copy the cause and the extra context from the earlier native error of which the exception was
+    # made.
     if origin is not None and origin.chandle != NULL:
         origin_cell = abi.TVMFFIErrorGetCellPtr(origin.chandle)
         error.cell.cause_chain = _share(origin_cell.cause_chain)

@@ -54,7 +54,7 @@ def _find_library_path() -> str:
     """Return the path of the libtvm_ffi that this binding is linked to."""
     cdef Dl_info info
     if dladdr(<const void*>abi.TVMFFIGetVersion, &info) == 0 or info.dli_fname == NULL:
-        raise ImportError("cannot find the path of libtvm_ffi: dladdr failed")
+        raise ImportError("cannot find the path of the library libtvm_ffi, because dladdr failed")
     return info.dli_fname.decode("utf-8", "surrogateescape")
 
 

@@ -156,7 +156,7 @@ def _small_float(byte: int, layout: _SmallFloat) -> float:
 
 # ---- Text ----------------------------------------------------------------------------------------
 
-# Most significant decimal digits that are useful for floats of 16 bits, by (type code, bits).
+# Maximum number of useful significant decimal digits of 16-bit floats, by (type code, bits).
 _DIGITS = {(_FLOAT, 16): 5, (_BFLOAT, 16): 4}
 
 

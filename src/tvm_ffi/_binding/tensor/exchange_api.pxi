@@ -227,10 +227,12 @@ cdef bint _has_valid_shape(const abi.DLTensor* tensor) noexcept:
 cdef int _raise_invalid_shape(ArgumentView* arg_view) except -1:
     cdef int ndim = arg_view.tensor.ndim
     if not 0 <= ndim <= MAX_NDIM:
-        raise ValueError(f"ndim must be in 0..{MAX_NDIM}, got {ndim}")
+        raise ValueError(
+            f"exchange API: expected a tensor of 0 to {MAX_NDIM} dimensions, got {ndim} dimensions")
     for dim in range(ndim):
         if arg_view.tensor.shape[dim] < 0:
-            raise ValueError(f"shape[{dim}] must be >= 0, got {arg_view.tensor.shape[dim]}")
+            raise ValueError(
+                f"exchange API: shape[{dim}] must be >= 0, got {arg_view.tensor.shape[dim]}")
     return 0
 
 
@@ -412,7 +414,8 @@ cdef int _raise_invalid_capsule(object capsule) except -1:
     if name != NULL and name.startswith(b"used_"):
         raise ValueError(f"the DLPack capsule was consumed before: a capsule with {text} is used")
     raise TypeError(
-        f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
+        "expected a DLPack capsule named 'dltensor' or 'dltensor_versioned', got a capsule with "
+        f"{text}")
 
 
 # The class that `_check_exporter` accepted last, borrowed; NULL before the first one.  Only static

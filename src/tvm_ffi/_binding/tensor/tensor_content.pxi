@@ -19,7 +19,7 @@ from tvm_ffi._binding.object cimport (
 )
 
 cdef enum:
-    ALIGNMENT = 16  # bytes; the alignment of malloc is enough for all element types
+    ALIGNMENT = 16  # bytes; the alignment of malloc, which suffices for every dtype
 
 cdef const char* _NO_BYTES = b""
 

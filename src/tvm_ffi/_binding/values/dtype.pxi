@@ -43,7 +43,7 @@ cdef class DataType:
     def __init__(self, str dtype_str not None):
         if _triple(self.cdtype) != 0:
             # Other code may share the instance, because `dtype_of` caches one instance per dtype.
-            raise TypeError("a DataType is immutable; create another one")
+            raise TypeError("a DataType is immutable; create another DataType")
         cdef bytes text = dtype_str.encode("utf-8", "surrogatepass")
         cdef abi.TVMFFIByteArray view
         view.data, view.size = text, len(text)

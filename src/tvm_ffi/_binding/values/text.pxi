@@ -182,7 +182,8 @@ cdef object text_of(const abi.TVMFFIAny* view):
         return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
     arg_view = as_argument_view(_free_views, view.v_obj)
     if arg_view != NULL and _is_plain(arg_view.owner):
-        # The value borrows from this Python argument: return it without a copy.
+        # The native value is a view of a Python argument, so return this argument instead of a
+        # copy.
         return <object>arg_view.owner
     content = abi.TVMFFIBytesGetByteArrayPtr(view.v_obj)
     if index == abi.kTVMFFIStr:

@@ -219,7 +219,7 @@ def _consume(shared, _):
 
 
 def test_capsule_of_another_kind_is_refused():
-    with pytest.raises(TypeError, match="got one with the name 'something'"):
+    with pytest.raises(TypeError, match="got a capsule with the name 'something'"):
         tvm_ffi.from_dlpack(capsule(1, b"something"))
     with pytest.raises(TypeError, match="no name"):
         tvm_ffi.from_dlpack(capsule(1, None))
