@@ -227,9 +227,9 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
   ThrowError(std::string_view(kind), message.view());
 }
 
-// Left operand of `thrower <<= message` in TVM_FFI_THROW.  C++ evaluates the right operand of <<=
-// first, so the code that computes the message cannot overwrite the backtrace, which is in a buffer
-// of the thread.
+// Class of the left operand of `thrower <<= message` in TVM_FFI_THROW.  C++ evaluates the right
+// operand of <<= first, so the code that computes the message cannot overwrite the backtrace, which
+// is in a buffer of the thread.
 template <bool log>
 class TVM_FFI_HIDDEN ErrorThrower {
  public:

@@ -124,7 +124,7 @@ constexpr size_t ArraySize(size_t count) { return count > 0 ? count : 1; }
 }
 
 // True if a packed callable (a C++ callable that receives its arguments as AnyViews) overwrites the
-// bytes of its result slot, without releasing an object that the slot holds.
+// bytes of its result slot without releasing the previous object in the slot.
 template <typename TCallable>
 inline constexpr bool overwrites_result_v = false;
 

@@ -136,9 +136,9 @@ class Array : public detail::SeqRef<Array<T>, T> {
   // replaces it by a copy.
   ArrayObj* CopyOnWrite() { return Writable(0); }
 
-  // Returns an array with the result of f for each element.  If every result is identical to its
-  // element, the returned array shares this object.  f takes a T, a const T& or a T&&, or is a
-  // pointer to a member.
+  // Returns an array that contains the result of f for each element.  If every result is identical
+  // to its element, the returned array shares this object.  f takes a T, a const T& or a T&&, or is
+  // a pointer to a member.
   template <typename F, typename U = std::decay_t<std::invoke_result_t<F&, T>>>
   Array<U> Map(F f) const {
     Array from = *this;  // a second reference, because f may assign another array to *this

@@ -14,7 +14,8 @@
 namespace tvm {
 namespace ffi {
 
-// Returns true if the host can do pointer arithmetic with memory addresses of the device.
+// Returns true if a data pointer of the device is an address on which the host can do pointer
+// arithmetic.
 inline bool IsDirectAddressDevice(DLDevice device) {
   return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged ||
          device.device_type == kDLROCM || device.device_type == kDLROCMHost;
@@ -45,7 +46,7 @@ inline bool IsAligned(const DLTensor& tensor, size_t alignment) {
   return address % alignment == 0;
 }
 
-// Returns the size of `numel` elements in bytes, rounded up.
+// Returns the size of `numel` elements in bytes, rounded up to a whole byte.
 inline size_t GetDataSize(size_t numel, DLDataType dtype) {
   return (numel * dtype.bits * dtype.lanes + 7) / 8;
 }

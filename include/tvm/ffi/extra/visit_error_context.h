@@ -100,7 +100,7 @@ TVM_FFI_FAILURE_ inline void RecordFailedNode(Error error, AnyView node) noexcep
   }
 }
 
-// Left operand of `thrower <<= message` in TVM_FFI_VISIT_THROW.
+// Class of the left operand of `thrower <<= message` in TVM_FFI_VISIT_THROW.
 struct TVM_FFI_HIDDEN VisitErrorThrower {
   const char* kind;
   const TVMFFIByteArray* backtrace;

@@ -224,8 +224,8 @@ struct TypeTraits<reflection::NativeFunctionView<FType>>
     if (!Base::CheckAnyStrict(src)) return std::nullopt;
     return View(*src);
   }
-  // Borrows the function instead of moving it, because a NativeFunctionView cannot own the
-  // function.
+  // Borrow the function instead of moving it out of the value, because a NativeFunctionView cannot
+  // own a function.
   static View MoveFromAnyAfterCheck(TVMFFIAny* src) { return View(*src); }
 };
 

@@ -248,7 +248,8 @@ class OverloadObjectDef : private ObjectDef<Class> {
   struct Entry {
     std::string name;
     Function function;
-    detail::OverloadedFunction* overloads;  // borrowed: points to the overloads inside `function`
+    // Borrowed pointer to the overloads, which `function` owns.
+    detail::OverloadedFunction* overloads;
   };
 
   template <typename F, typename... Extra>

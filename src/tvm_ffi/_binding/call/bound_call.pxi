@@ -27,7 +27,8 @@ cdef class BoundCall:
     cdef tuple values          # the Python arguments, in the order of the parameters
     cdef abi.TVMFFIAny* args   # the packed arguments; owned
     cdef int32_t num_args      # number of packed arguments
-    cdef CallState state       # stream and exchange API that the arguments selected
+    # The stream and the exchange API that packing the arguments has selected.
+    cdef CallState state
     # Index of the argument that selected the stream; unused if there is no stream.
     cdef int32_t stream_index
 

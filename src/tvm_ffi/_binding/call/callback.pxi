@@ -76,7 +76,7 @@ cdef object tensor_class_object(abi.TVMFFIObjectHandle function):
 
 
 cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
-    """Return a new reference to the Python value of a borrowed native argument.
+    """Convert a borrowed native argument to a Python value and return a new reference.
 
     Tensors are created with the exchange API of `state`; if `state` is NULL, as `Tensor`.
     """

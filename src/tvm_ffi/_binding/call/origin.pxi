@@ -50,7 +50,7 @@ cdef class ModuleOrigin(NativeReference):
         return self
 
     def doc(self):
-        """Return the documentation of the function in its library; None if it has none."""
+        """Return the documentation of the function that the library contains, or None."""
         return self._query("ffi.ModuleGetFunctionDoc")
 
     def library(self):
@@ -110,7 +110,7 @@ cdef class ModuleOrigin(NativeReference):
             return self.binder
 
     def metadata(self):
-        """Return the JSON text of the function's metadata in its library; None if it has none."""
+        """Return the metadata that the library contains for the function, as JSON text, or None."""
         return self._query("ffi.ModuleGetFunctionMetadata")
 
     cdef object _query(self, str function_name):

@@ -281,7 +281,7 @@ cdef Py_ssize_t _signature_version = 0
 
 
 def declared_signature(Function function not None):
-    """Return the declared signature of a function; None if it has none."""
+    """Return the declared signature of a function; None if there is no declared signature."""
     binder = hooks.signature_lookup(function, origin_of(function))
     return None if binder is None else binder.signature
 

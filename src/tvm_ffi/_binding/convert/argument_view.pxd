@@ -56,7 +56,8 @@ ctypedef struct ArgumentView:
     const abi.DLPackExchangeAPI* exchange_api  # exchange API that read `owner`, or NULL
     # Owned array of extents, then strides; NULL if inline_extents is large enough.
     int64_t* heap_extents
-    ArgumentView* next_free  # next view of the free list; undefined while the view is in use
+    # Next unused view in the free list; undefined while this view is in use.
+    ArgumentView* next_free
     int64_t inline_extents[2 * MAX_INLINE_NDIM]  # array of extents, then strides
 
 

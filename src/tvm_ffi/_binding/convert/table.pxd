@@ -51,7 +51,8 @@ ctypedef struct CallState:
     int32_t stream_device_type       # DLDeviceType of `stream`; 0 without a stream; or NO_CALL
     int32_t stream_device_id         # device id of `stream`
     void* stream                     # framework's current stream for the first tensor on a device
-    const abi.DLPackExchangeAPI* exchange_api  # creates result tensors; NULL: they are `Tensor`
+    # Exchange API that creates result tensors; NULL: results are `Tensor`.
+    const abi.DLPackExchangeAPI* exchange_api
     const Packer* recent_packer      # packer of an earlier argument, whose type is often repeated
     ArgumentRestriction restriction  # restriction of the last argument; callers reset it to NONE
     bint outlives_call               # the packed values outlive the call: refuse borrowed tensors
@@ -71,8 +72,8 @@ ctypedef int (*PackFunction)(
 
 ctypedef struct Packer:
     PyTypeObject* type    # Python type of the values, borrowed; NULL after the type was destroyed
-    PackFunction pack     # packs the values of the type
-    void* context         # data about the type for the pack function, or NULL
+    PackFunction pack     # function that packs the values of the type
+    void* context         # argument of the pack function with data about the type, or NULL
     bint owns_context     # `context` is allocated with malloc and freed with the packer
     Packer* next_retired  # next packer whose type was destroyed; NULL at the end of the list
 

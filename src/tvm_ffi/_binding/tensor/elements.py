@@ -193,7 +193,7 @@ def text_of(
 def rows_of(
     content: bytes | bytearray, dtype: Triple, shape: tuple[int, ...], precision: int
 ) -> list[list[str]]:
-    """Return the elements of a matrix as rows of strings.  See `text_of` for the parameters."""
+    """Return the elements of a matrix as rows of strings; `text_of` describes the parameters."""
     rows: list[list[str]] = nested(_strings_of(content, dtype, precision), shape)
     return rows
 

@@ -45,7 +45,7 @@ cdef struct _ExchangeClass:
     bint has_lazy_views
     # True if `views` detects lazy views; otherwise Python methods detect them
     bint has_native_predicates
-    # torch's functions that detect lazy views; valid only if has_native_predicates is True
+    # native torch functions that detect lazy views; valid only if has_native_predicates is True
     TorchViewPredicates views
 
 

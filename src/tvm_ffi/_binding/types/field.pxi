@@ -111,7 +111,7 @@ cdef class FieldSetter(_Field):
         cdef Borrowing** borrowings
         cdef CallState state
         cdef const Packer* packer
-        self.header_of(obj)  # check that `obj` has the field before converting the value
+        self.header_of(obj)  # before the conversion, check that `obj` has the field
         packer = get_packer(<PyObject*>value)
         if packer == NULL:
             check(-2)

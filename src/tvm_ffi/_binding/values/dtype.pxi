@@ -74,7 +74,7 @@ cdef class DataType:
     def __str__(self):
         cdef abi.TVMFFIAny text
         if self.cdtype.code == abi.kDLComplex:
-            # TVMFFIDataTypeToString does not support complex dtypes.
+            # Format complex dtypes here, because TVMFFIDataTypeToString does not support them.
             return f"complex{self.bits}" + (f"x{self.lanes}" if self.lanes > 1 else "")
         check(abi.TVMFFIDataTypeToString(&self.cdtype, &text))
         try:
