@@ -107,7 +107,7 @@ class _Symbol(NamedTuple):
 
 @dataclass
 class _Tail:
-    """The part of an object file after the data."""
+    """The part of an object file that follows the constant bytes: small sections and headers."""
 
     begin: int  # the offset of the tail in the object file
     content: bytes = b""
@@ -128,7 +128,7 @@ def _header(machine: int, sections_at: int, count: int) -> bytes:
 def _sections(
     tail: _Tail, symbols: Sequence[_Symbol], size: int, alignment: int, protection: int
 ) -> list[bytes]:
-    """Return the section headers, and append the contents of the small sections to the tail."""
+    """Return the section headers; append the contents of the other small sections to the tail."""
     names = [".rodata", ".note.gnu.property", ".note.GNU-stack", ".symtab", ".strtab", ".shstrtab"]
     name_table = b"\0" + b"".join(name.encode() + b"\0" for name in names)
     at = {name: name_table.index(b"\0" + name.encode() + b"\0") + 1 for name in names}

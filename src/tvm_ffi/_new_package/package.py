@@ -123,7 +123,9 @@ def _write(folder: Path, files: dict[str, str]) -> None:
     for name in files:
         path = folder / name
         if path.exists() or path.is_symlink():
-            raise FileExistsError(f"{path} exists and is not overwritten")
+            raise FileExistsError(
+                f"{path} exists already, and `tvm-ffi new` does not overwrite files"
+            )
     written: list[Path] = []
     try:
         for name, text in files.items():

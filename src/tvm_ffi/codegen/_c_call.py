@@ -41,7 +41,7 @@ class CallPrinter:
         self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines, *, is_declared: bool
     ) -> None:
         self._wrapper, self._checks, self._lines = wrapper, checks, lines
-        # True if a header declares the callees, possibly with other const qualifiers
+        # True if a header declares the callees; its const qualifiers may differ
         self._is_declared = is_declared
         self._tensors = {
             name: f"out{i}"
@@ -105,7 +105,7 @@ class CallPrinter:
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # no check: the callee also takes the string's size
+                continue  # no check, because the callee also takes the size of the string
             local = self._checks.argument(name)
             position = f"wrapper_find_nul({local})"
             failure = fail(nul_in_text(self._wrapper, name), got=position)
@@ -201,7 +201,7 @@ class CallPrinter:
         )
 
     def _shape(self, name: str) -> list[str]:
-        """Print the evaluation of a result's extents; return their C expressions."""
+        """Print the statements that compute the extents of a result; return their C expressions."""
         where = result_prefix(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
@@ -295,7 +295,7 @@ class CallPrinter:
                 self._lines.add("return -1;" if is_raised else failure)
 
     def _dispatch(self, assign: str) -> None:
-        """Print a switch that selects the callee by the index of the combination of dtypes."""
+        """Print a `switch` that selects the callee by the index of the dtypes of a call."""
         index = ""
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
             variable_index = self._checks.dtype_name(name)

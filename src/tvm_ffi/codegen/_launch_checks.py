@@ -144,7 +144,7 @@ def _product(three: tuple[Extent, ...]) -> Extent:
 
 
 def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
-    """Return the `Failure` if no variant's condition holds; None if a variant has no condition."""
+    """Return the `Failure` if no variant accepts a call; None if a variant has no condition."""
     if any(not launch.when for launch in launches):
         return None
     conditions = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
@@ -155,7 +155,7 @@ def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
 
 
 def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
-    """Return the `Failure` if no device image runs on a GPU.
+    """Return the `Failure` of a launch on a GPU that can run none of the device images.
 
     The placeholders of the message are ``device``, ``gpu`` and ``architecture``.
     """
@@ -192,7 +192,7 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
 
 
 def _check_parts(launch: Launch) -> None:
-    """Raise ValueError if a member of a launch variant is invalid, regardless of the others."""
+    """Raise ValueError if a member of a launch variant is invalid on its own."""
     if not launch.images:
         raise ValueError("a launch variant needs at least one device image, got none")
     names = [str(image) for image in launch.images]

@@ -98,7 +98,7 @@ def _build_and_publish(
             reasons=[],
         )
         manifest.reasons.extend(build_reasons(manifest, entry.cache))
-        log("built %s: %s", recipe.name, "; ".join(manifest.reasons))
+        log("built %s because: %s", recipe.name, "; ".join(manifest.reasons))
         return entry.publish(folder, manifest)
 
 
@@ -174,7 +174,7 @@ def _run_steps(
         try:
             done = run_command(step.command, folder, PRIVATE_UMASK, while_compiling)
         except BaseException:
-            log("%s\nwas stopped", line)
+            log("%s\nthis command was stopped", line)
             raise
         while_compiling = None
         log("%s\n%s", line, done.stdout + done.stderr)

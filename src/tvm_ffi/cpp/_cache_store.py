@@ -77,7 +77,9 @@ def cache_root() -> Path:
         home = Path.home()
     except RuntimeError as error:
         remedy = "set TVM_FFI_CACHE_DIR to a folder that only you can write to, or set HOME"
-        raise RuntimeError(f"the build cache has no folder: {error} {remedy}") from None
+        raise RuntimeError(
+            f"cannot determine the folder of the build cache: {error} {remedy}"
+        ) from None
     return home.absolute() / ".cache" / "tvm-ffi"
 
 

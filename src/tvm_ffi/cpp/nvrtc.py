@@ -165,5 +165,8 @@ def _driver_checked(function: str, result: tuple[Any, ...]) -> Any:
     """Return the value of a CUDA driver call; raise RuntimeError if the call failed."""
     status, *values = result
     if int(status) != 0:
-        raise RuntimeError(f"{function} failed with status {int(status)}; is there a CUDA device?")
+        raise RuntimeError(
+            f"CUDA driver function {function} failed with status {int(status)}; check that the "
+            "machine has a CUDA device"
+        )
     return values[0] if values else None

@@ -66,7 +66,8 @@ def find_state(type_index: int) -> Any:
     state = lookup_type_attr(type_index, ENUM_STATE_ATTR)
     if state is not None and not isinstance(state, EnumState):
         raise TypeError(
-            f"expected `ffi.EnumState` in {ENUM_STATE_ATTR}, got {type(state).__name__}"
+            f"type attribute {ENUM_STATE_ATTR}: expected an `ffi.EnumState`, got "
+            f"{type(state).__name__}"
         )
     return state
 
@@ -103,7 +104,7 @@ class EnumAttrMap:
     def _variant(self, variant: object) -> Any:
         if not isinstance(variant, self._cls):
             raise TypeError(
-                f"column {self._name!r}: expected {self._cls.__name__}, got "
+                f"column {self._name!r}: expected a variant of {self._cls.__name__} as key, got "
                 f"{type(variant).__name__}"
             )
         return variant

@@ -380,7 +380,9 @@ def _make(
     variant = cls.__new__(cls)
     try:
         if args:
-            raise TypeError(f"expected keyword arguments only, got {len(args)} positional")
+            raise TypeError(
+                f"expected only keyword arguments as field values, got {len(args)} positional"
+            )
         construct = getattr(cls, "__ffi_init__", None)
         if construct is None:
             make = get_global_func("ffi.MakeObjectFromPackedArgs")

@@ -98,7 +98,10 @@ class CustomModule(Module, StateOwner):
     ) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__dict__.get("__slots__"):
-            raise TypeError(f"{cls.__name__} cannot have __slots__: its state is its __dict__")
+            raise TypeError(
+                f"module class {cls.__name__} cannot have __slots__, because a custom module "
+                "stores its attributes in its __dict__"
+            )
         cls._methods = None
         if properties is not None:
             cls._properties = int(properties)
@@ -109,7 +112,10 @@ class CustomModule(Module, StateOwner):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls._kind is None:
-            raise TypeError(f"{cls.__name__} has no kind; use class {cls.__name__}(..., kind=...)")
+            raise TypeError(
+                f"module class {cls.__name__} has no module kind; define it with "
+                f"`class {cls.__name__}(..., kind=...)`"
+            )
         self = super().__new__(cls)
         state = _State(self)
         # `_new_native` returns the native module.  The conversion of this result to Python moves
@@ -263,7 +269,10 @@ def _check_kind(kind: str) -> None:
     if not isinstance(kind, str):
         raise TypeError(f"module kind: expected a str, got {type(kind).__name__}")
     if not kind or kind == "_lib" or "\0" in kind:
-        raise ValueError(f"{kind!r} cannot be the kind of a module")
+        raise ValueError(
+            "module kind: expected a str that is not empty, has no NUL and is not '_lib', got "
+            f"{kind!r}"
+        )
 
 
 def _overrides(cls: type[CustomModule], name: str) -> bool:

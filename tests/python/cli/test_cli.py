@@ -79,7 +79,7 @@ def test_report_of_an_unsupported_library(folder):
     assert "  b\\x1b[31md\n" in printed
     assert "  MISSING  tvm::ffi::Later\n" in printed
     assert printed.endswith(
-        "\nProblems\n  needs tvm::ffi::Later, which the runtime does not provide\n"
+        "\nProblems\n  the library needs tvm::ffi::Later, which the runtime does not provide\n"
     )
 
 
@@ -167,7 +167,9 @@ def test_control_characters_in_file_names_are_escaped_in_errors(folder):
     """Errors printed file names unescaped: colours, window titles, additional lines."""
     name = "x\x1b[31mevil\ntvm-ffi: all is well"
     (folder / name).write_bytes(b"no library")
-    shown = "tvm-ffi: error: x\\x1b[31mevil\\ntvm-ffi: all is well: byte 0: not an ELF file"
+    shown = (
+        "tvm-ffi: error: x\\x1b[31mevil\\ntvm-ffi: all is well: byte 0: expected an ELF file, got"
+    )
     for arguments in ([name], ["--json", name], ["good.so", "--beside", name]):
         status, printed, complaints = run("inspect", *arguments, folder=folder)
         assert (status, printed) == (2, "")

@@ -179,7 +179,9 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         except RuntimeError as error:
             missing = target.missing_functions(text, symbols)
             problem = (
-                f"this process does not define {', '.join(missing)}" if missing else str(error)
+                f"this process does not define the functions {', '.join(missing)}"
+                if missing
+                else str(error)
             )
             raise ValueError(f"the module cannot be linked: {problem}") from error
     return _Code(tracker, names)
