@@ -14,7 +14,7 @@ TENSOR_KINDS = ("tensor", "numpy", "torch")
 
 
 class WrongResultError(Exception):
-    """The implementation computed a result other than the row's expected one."""
+    """Error: the result of an implementation differs from the expected result of the row."""
 
 
 def verify(subject: Subject, row: CallRow, prepared: PreparedCall) -> None:

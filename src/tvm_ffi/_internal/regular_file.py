@@ -16,7 +16,7 @@ __all__ = ["NotRegularError", "open_regular", "read_regular"]
 
 
 class NotRegularError(OSError):
-    """The path leads to a FIFO, a device or a socket instead of a regular file."""
+    """Error: the path leads to a FIFO, a device or a socket instead of a regular file."""
 
 
 def open_regular(path: str | os.PathLike[str]) -> io.FileIO:

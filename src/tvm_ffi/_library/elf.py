@@ -20,10 +20,11 @@ from .._internal.regular_file import NotRegularError, open_regular
 from .elf_header import ET_CORE, ET_DYN, ET_EXEC, ET_REL, HEADER_SIZE, MAGIC, Header, parse_header
 from .file_bytes import FileBytes
 
-_MAX_TEXT = 1 << 20  # bytes per string in a data section, such as the documentation of a function
-_MAX_NAME = 1 << 16  # bytes per name in a string table
+# Maximum bytes per string in a data section, such as the documentation of a function.
+_MAX_TEXT = 1 << 20
+_MAX_NAME = 1 << 16  # maximum bytes per name in a string table
 _MAX_SYMBOLS = 1_000_000
-_MAX_ADDRESSES = 1_000_000  # number of addresses in a section that is an array of addresses
+_MAX_ADDRESSES = 1_000_000  # maximum number of addresses in a section that is an array of addresses
 _MAX_RELOCATIONS = 10_000_000
 # Limit of the total length of the strings of a table as a multiple of the table's size.  Linkers
 # let strings share suffixes, so the strings may be longer than the table.  A file beyond the limit
@@ -113,7 +114,7 @@ def open_image(path: str | os.PathLike[str]) -> Iterator[Image]:
 
 
 class Image:
-    """The contents of a library file.
+    """The sections, symbols and bytes of an ELF library file.
 
     Attributes
     ----------
@@ -282,7 +283,7 @@ class Image:
         )
         found: dict[int, str] = {}
         offset = 0
-        # The maximum number of entries, because entries do not overlap.
+        # Entries do not overlap, so the size of the section limits their number.
         left = table.size // version.size
         while True:
             _, count, _, first, step = self._unpack(library, table, offset)
@@ -302,7 +303,7 @@ class Image:
                 at += next_version
             if step == 0:
                 break
-            offset += step  # the step is always positive, so the loop terminates
+            offset += step  # the loop terminates, because the step is always positive
         return list(found.values())
 
     def _unpack(self, layout: struct.Struct, section: Section, offset: int) -> tuple[Any, ...]:

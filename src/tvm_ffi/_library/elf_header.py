@@ -14,7 +14,8 @@ from .._internal.regular_file import open_regular
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
-HEADER_SIZE = 64  # bytes of the header of a 64-bit file; a 32-bit file has a shorter header
+# Size in bytes of the header of a 64-bit file; the header of a 32-bit file is shorter.
+HEADER_SIZE = 64
 _HEADER_SIZES = {32: 52, 64: HEADER_SIZE}
 # Names of machines by ELF machine number; other machines are named by their number.
 _MACHINES = {

@@ -14,7 +14,7 @@ from .._binding.object import get_object_metadata
 from ..module import Module
 from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_cycle
 
-_CODE = 0  # key of the node for all code; the key of another node is the address of its module
+_CODE = 0  # key of the node for all code; the other keys are addresses of modules
 
 
 @dataclass
@@ -28,7 +28,7 @@ class ModuleTree:
     code: list[Module]
     """Modules whose code is exported as object files."""
     nodes: list[Module | None]
-    """Module of each node; None for the node of the code."""
+    """Module of each node; None for the node that represents all code."""
     imports: list[tuple[int, ...]]
     """For each node, the indices of the nodes that it imports."""
 

@@ -109,7 +109,7 @@ class _Symbol(NamedTuple):
 class _Tail:
     """The part of an object file that follows the constant bytes: small sections and headers."""
 
-    begin: int  # the offset of the tail in the object file
+    begin: int  # offset of the first byte of the tail in the object file
     content: bytes = b""
 
     def append(self, piece: bytes, alignment: int) -> int:
@@ -153,7 +153,7 @@ def _sections(
         _SECTION.pack(at[".rodata"], _SHT_PROGBITS, *data_location, 0, 0, alignment, 0),
         small(".note.gnu.property", _SHT_NOTE, note, 8, _SHF_ALLOC),
         small(".note.GNU-stack", _SHT_PROGBITS, b"", 1),
-        # The symbol names are in section 5; symbol 1 is the first global symbol.
+        # The symbol names are in section 5 (.strtab); symbol 1 is the first global symbol.
         small(".symtab", _SHT_SYMTAB, symbol_table, 8, entries=(5, 1, _SYMBOL.size)),
         small(".strtab", _SHT_STRTAB, strings, 1),
         small(".shstrtab", _SHT_STRTAB, name_table, 1),

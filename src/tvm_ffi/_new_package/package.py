@@ -49,7 +49,8 @@ def create_package(
     """
     module = module_name(name)
     path = _SAMPLE if source is None else source
-    if not re.fullmatch(r"\w[\w.+-]*", path.name, re.ASCII):  # the name is written into build files
+    # Check the file name, because build files contain it.
+    if not re.fullmatch(r"\w[\w.+-]*", path.name, re.ASCII):
         raise ValueError(f"{path}: expected a file name of letters, digits and _.+-")
     signatures = exported_signatures(path)
     folder = Path(name) if folder is None else folder

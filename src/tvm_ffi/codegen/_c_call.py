@@ -27,7 +27,7 @@ from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["CallPrinter"]
 
-# Names of parameters and locals in generated wrappers; a callee with such a name needs an alias.
+# Names in generated wrappers; a callee with one of these names needs an alias.
 _LOCAL = re.compile(
     r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|index|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|(?:out|workspace)\d+\w*"
@@ -78,7 +78,7 @@ class CallPrinter:
         self._allocate_workspaces()
 
     def aliases(self) -> list[str]:
-        """Return definitions of aliases for callees whose names clash with locals."""
+        """Return the definitions of aliases for callees whose names are also names of locals."""
         found = []
         for callee in dict.fromkeys(self._wrapper.callees.values()):
             if local_callee(callee) != callee:
@@ -88,7 +88,7 @@ class CallPrinter:
         return found
 
     def prototypes(self) -> dict[str, str]:
-        """Return the C declaration of each callee, by the name of the callee."""
+        """Return a dict of the C declarations of the callees, by the name of the callee."""
         found = {}
         for callee in self._wrapper.callees.values():
             dtypes = self._wrapper.dtypes_of(callee)
@@ -213,7 +213,7 @@ class CallPrinter:
         return values
 
     def _dtype_of(self, type_: TensorType) -> list[str]:
-        """Return statements that set the dtype of a result."""
+        """Return the C statements that set the dtype of a result."""
         names = self._wrapper.signature.dtypes_of(type_)
         fields: Mapping[str, list[int]] = {
             "code": [dtype(name).type_code for name in names],

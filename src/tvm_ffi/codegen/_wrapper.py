@@ -56,7 +56,7 @@ __all__ = [
     "result_names",
 ]
 
-_MAX_RESULTS = 64  # the same as WRAPPER_MAX_RESULTS in wrapper_support.h
+_MAX_RESULTS = 64  # maximum number of results; equals WRAPPER_MAX_RESULTS in wrapper_support.h
 _RETURNS = ("void", "value", "status", "error")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
 _ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+|float32|float64)\s+)?(?P<text>.*)", re.DOTALL)
@@ -298,7 +298,7 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
 
 
 def always_bound(signature: Signature) -> Iterator[str]:
-    """Yield the extent names that have a value in every valid call."""
+    """Yield the extent names, such as ``n``, that have a value in every valid call."""
     for parameter in signature.parameters:
         if isinstance(parameter.type, TensorType):
             if not parameter.type.is_optional:

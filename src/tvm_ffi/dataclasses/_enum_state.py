@@ -37,7 +37,8 @@ class EnumState(Object):
         Columns by name; each column is a Dict of values by variant.
     """
 
-    __module__ = "tvm_ffi.dataclasses.enum"  # the public module, for pickle and help()
+    # The module from which users import the class, for pickle and help().
+    __module__ = "tvm_ffi.dataclasses.enum"
 
     entries: Any
     indexes: Any
@@ -85,7 +86,8 @@ class EnumAttrMap:
         Value for variants without a value; by default reading them raises KeyError.
     """
 
-    __module__ = "tvm_ffi.dataclasses.enum"  # the public module, for pickle and help()
+    # The module from which users import the class, for pickle and help().
+    __module__ = "tvm_ffi.dataclasses.enum"
 
     def __init__(self, enum_cls: type, name: str, *, default: Any = MISSING) -> None:
         self._cls, self._name, self._default = enum_cls, name, default

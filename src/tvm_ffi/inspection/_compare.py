@@ -41,7 +41,7 @@ class LibraryDifference:
     machine: Change | None = None
 
     def __bool__(self) -> bool:
-        """Return True if the two libraries differ."""
+        """Return True if there is any difference between the two libraries."""
         return any(getattr(self, part.name) for part in dataclasses.fields(self))
 
     @property

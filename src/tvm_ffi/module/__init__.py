@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CustomModule", "Module", "ModulePropertyMask", "load_module", "system_lib"]
 
 
-# Rarely used names, imported on first access.
+# Rarely used names, which are imported on first access.
 __getattr__ = late_attributes(
     globals(),
     {

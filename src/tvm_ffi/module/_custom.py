@@ -83,7 +83,7 @@ class CustomModule(Module, StateOwner):
     'Hello, world!'
     """
 
-    __module__ = "tvm_ffi.module"  # the public path of the class
+    __module__ = "tvm_ffi.module"  # the module from which users import the class
     __slots__ = ()
     _kind: ClassVar[str | None] = None
     _properties: ClassVar[int | None] = None
@@ -200,7 +200,7 @@ class CustomModule(Module, StateOwner):
 
 
 class _State(ModuleState):
-    """State of a custom module: class and attributes of its Python object.
+    """State of a custom module, owned by the native module: its Python class and attributes.
 
     The native module owns the state.
     """
@@ -307,7 +307,7 @@ def _register_loader(cls: type[CustomModule], kind: str) -> None:
         return
     name = f"ffi.Module.load_from_bytes.{kind}"
     known = _loaders.get(kind)
-    # A notebook cell or `importlib.reload` may define the same class again.
+    # Allow overriding, because a notebook or `importlib.reload` may define the class again.
     is_redefined = known is not None and _qualified_name(known) == _qualified_name(cls)
     register_global_func(name, lambda data: load_of_kind(cls, data), override=is_redefined)
     _loaders[kind] = cls
