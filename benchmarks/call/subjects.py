@@ -149,7 +149,7 @@ class PackageSubject:
         """Return the callable and arguments of a row."""
         if row.kernel is None:
             return PreparedCall(empty_function, ())
-        # Use a separate wrapper for each row, because the GIL policy is an attribute of the wrapper.
+        # Use one wrapper per row, because the GIL policy is an attribute of the wrapper.
 
         function = self._module.get_function(row.kernel)
         if row.keeps_gil:

@@ -173,7 +173,7 @@ class _Assembler:
 
 
 class _ResultRow(NamedTuple):
-    """A result tensor: registers of its extents and of its dtype's index, and its possible dtypes."""
+    """A result: registers of its extents and of its dtype's index, and its possible dtypes."""
 
     extents: tuple[int, ...]
     dtypes: tuple[str, ...]

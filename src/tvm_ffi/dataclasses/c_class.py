@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Return a decorator without effect; Python 3.11 has it as ``typing.dataclass_transform``."""
+        """Return a decorator without effect, as ``typing.dataclass_transform`` does."""
         return lambda function: function
 
 
