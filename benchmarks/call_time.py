@@ -29,7 +29,7 @@ class TimedRow(Protocol):
 
 @dataclass(frozen=True)
 class Effort:
-    """Duration of a measurement."""
+    """Durations of the bursts of a measurement."""
 
     rounds: int
     burst_ns: int  # duration of one burst

@@ -179,7 +179,7 @@ def ask_versions(workers: Workers) -> dict[str, dict[str, str]]:
 
 
 def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
-    """Return the C++ API rows."""
+    """Return the measured rows of the C++ API."""
     chosen = [row for row in CPP_ROWS if fnmatch.fnmatch(row.name, pattern)]
     if not chosen:
         return []

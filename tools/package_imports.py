@@ -131,7 +131,7 @@ def cython_imports(path: Path, module: str, everywhere: bool) -> set[str]:
     return found
 
 
-# ---- The list on the page ------------------------------------------------------------------------
+# ---- The list in docs/design/architecture.md -----------------------------------------------------
 
 
 def without_upward(graph: Mapping[str, set[str]]) -> Graph:

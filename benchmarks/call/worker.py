@@ -114,7 +114,7 @@ def serve(options: argparse.Namespace, requests: TextIO, answers: TextIO) -> Non
 
 
 def main() -> None:
-    """Run the worker."""
+    """Run the worker process: read the options, then answer requests."""
     parser = argparse.ArgumentParser(description="Worker of the call benchmark.")
     parser.add_argument("--kernels", type=Path, required=True)
     parser.add_argument("--floor", type=Path, help="floor extension; default: the tvm_ffi package")

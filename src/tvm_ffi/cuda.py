@@ -194,7 +194,7 @@ def _read(image: object) -> bytes:
 
 
 def _kernel_row(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
-    """Return the list by which ``pytvmffi.CUDAModuleCreate`` describes a kernel."""
+    """Return a kernel as the list that the function ``pytvmffi.CUDAModuleCreate`` takes."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
     symbol = name if kernel.symbol is None else kernel.symbol

@@ -62,7 +62,7 @@ static inline int check_not_kept(const CallTensor* tensors, int count) {
   return 0;
 }
 
-/* ---- NumPy -------------------------------------------------------------------------------- */
+/* ---- Tensors of NumPy --------------------------------------------------------------------- */
 
 typedef struct {
   DLDataType dtype;  /* bits are 0 if DLPack has no such dtype */
@@ -129,7 +129,7 @@ static inline int numpy_to_any(PyObject* value, CallTensor* target, TVMFFIAny* o
   return 0;
 }
 
-/* ---- torch, through its exchange API ------------------------------------------------------ */
+/* ---- Tensors of torch, through its exchange API ------------------------------------------- */
 
 static PyTypeObject* exchange_type;       /* owned tensor class; set by floor.use_exchange_api */
 static const DLPackExchangeAPI* exchange; /* exchange API of that class; never freed */

@@ -134,7 +134,7 @@ def _changes(console: Console, heading: str, changes: Iterable[Change]) -> None:
         _line(console, f"    + {change.after}")
 
 
-# ---- Lines of text -------------------------------------------------------------------------------
+# ---- Printing of lines ---------------------------------------------------------------------------
 
 
 def _console() -> Console:

@@ -46,7 +46,7 @@ typedef struct {
   unsigned bytes; /* dynamic shared memory per block, in bytes */
 } launch_numbers;
 
-/* `CUlaunchAttribute` of the driver. */
+/* Same layout as the struct `CUlaunchAttribute` of the driver. */
 typedef struct {
   unsigned id, padding;
   union {
@@ -56,7 +56,7 @@ typedef struct {
   } value;
 } launch_attribute;
 
-/* `CUlaunchConfig` of the driver. */
+/* Same layout as the struct `CUlaunchConfig` of the driver. */
 typedef struct {
   unsigned grid[3], block[3], shared_memory_bytes;
   void* stream;

@@ -197,7 +197,7 @@ def _is_file_name(text: str) -> bool:
         return False
 
 
-# ---- Cache and entries ---------------------------------------------------------------------------
+# ---- Build cache and its entries -----------------------------------------------------------------
 
 
 class BuildCache:
@@ -303,7 +303,7 @@ class CacheEntry(NamedTuple):
         self._add_mark(digest, known.installed)
         return True
 
-    # ---- Index of a recipe -------------------------------------------------------------------
+    # ---- Index folder of a recipe ------------------------------------------------------------
 
     def _add_mark(self, digest: str, installed: dict[str, str]) -> None:
         """Record in the recipe's index that an artifact is fresh with these installed files.

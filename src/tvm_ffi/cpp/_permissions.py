@@ -275,7 +275,7 @@ def _is_in_user_namespace() -> bool:
         return False
 
 
-# ---- Error messages ------------------------------------------------------------------------------
+# ---- Parts of error messages ---------------------------------------------------------------------
 
 
 def _writers(status: os.stat_result) -> str:

@@ -13,7 +13,7 @@ from ._report import LibraryReport
 
 @dataclass(frozen=True)
 class Change:
-    """A function, version or machine that both libraries have and that differs."""
+    """A value that differs: the signature of a function, a version, or the machine."""
 
     name: str
     before: str

@@ -106,7 +106,7 @@ def _library_metadata(module: Module, name: str) -> dict[str, Any]:
         return {}
 
 
-# ---- Side files ----------------------------------------------------------------------------------
+# ---- Side files: text files with signatures next to a library ------------------------------------
 
 
 def describe_from_file(module: Module, path: str | os.PathLike[str]) -> None:

@@ -217,7 +217,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
             self.store(value, self.element_at(type_, array, index))
         return array
 
-    # ---- numbers ---------------------------------------------------------------------------
+    # ---- comparison and extension of numbers -----------------------------------------------
 
     def is_any(self, value: Any, numbers: Sequence[int]) -> Any:
         """Return an i1 that is true if a value equals one of several numbers."""
@@ -238,7 +238,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         """Return a signed integer, extended to 64 bits."""
         return value if value.type == I64 else self.sext(value, I64)
 
-    # ---- branches --------------------------------------------------------------------------
+    # ---- conditions and loops --------------------------------------------------------------
 
     @contextmanager
     def where(self, condition: Any | None) -> Iterator[None]:
