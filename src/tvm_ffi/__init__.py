@@ -10,7 +10,8 @@ Importing this package loads no array library, starts no process, writes no file
 signal handler.
 """
 
-from . import _binding, core, serialization  # `_binding` first: it refuses another package's `core`
+# Import `_binding` first: it raises an error if the module `core` belongs to another package.
+from . import _binding, core, serialization
 from ._binding.object import register_late_classes as _register_late_classes
 from ._convert import convert
 from ._dtype import (

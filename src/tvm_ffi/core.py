@@ -119,7 +119,7 @@ def _load_bound_call() -> type:
     return BoundCall
 
 
-# Rarely used names, imported on first access.
+# Rarely used names, which are imported on first access.
 __getattr__ = late_attributes(
     globals(),
     {

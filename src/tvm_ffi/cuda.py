@@ -69,7 +69,7 @@ class Kernel:
         symbol: str | None = None,
     ) -> None:
         for name, value in (("parameters", parameters), ("launch", launch)):
-            if isinstance(value, str):  # a str would be accepted as a sequence of its characters
+            if isinstance(value, str):  # a str is also a sequence of str: its characters
                 raise TypeError(f"Kernel: {name} must be a sequence of str, got the str {value!r}")
         self.parameters = list(parameters)
         self.launch = list(launch)
@@ -194,7 +194,7 @@ def _read(image: object) -> bytes:
 
 
 def _kernel_row(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
-    """Return the list by which ``pytvmffi.CUDAModuleCreate`` describes a kernel."""
+    """Return a kernel as the list that the function ``pytvmffi.CUDAModuleCreate`` takes."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
     symbol = name if kernel.symbol is None else kernel.symbol

@@ -110,7 +110,9 @@ class CustomModuleObj final : public ModuleObj {
 void CheckKind(const String& kind) {
   std::string_view text(kind.data(), kind.size());
   if (text.empty() || text == "_lib" || text.find('\0') != std::string_view::npos) {
-    TVM_FFI_THROW(ValueError) << "\"" << text << "\" cannot be the kind of a module";
+    TVM_FFI_THROW(ValueError) << "module kind: expected a str that is not empty, has no NUL and is "
+                                 "not '_lib', got '"
+                              << text << "'";
   }
 }
 

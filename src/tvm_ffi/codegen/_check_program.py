@@ -106,7 +106,7 @@ def program_of(plan: LaunchPlan, images: Sequence[DeviceImage]) -> bytes:
 
 
 class _Label:
-    """A jump target; `bind` replaces the label by an address in all instructions that use it."""
+    """A jump target; `bind` writes the address of the target into all jumps to the label."""
 
     def __init__(self) -> None:
         self.uses: list[int] = []
@@ -173,7 +173,7 @@ class _Assembler:
 
 
 class _ResultRow(NamedTuple):
-    """A row of the result table: registers of extents, possible dtypes, register of dtype index."""
+    """A result: registers of its extents and of its dtype's index, and its possible dtypes."""
 
     extents: tuple[int, ...]
     dtypes: tuple[str, ...]
@@ -187,14 +187,16 @@ class _Writer:
         self._plan, self._images = plan, images
         self._signature = plan.signature
         self._out = _Assembler()
-        self._values: dict[str, int] = {}  # non-tensor parameter -> register of its value
-        # extent name -> register of its value, register of a flag that is 1 if the name has a value
+        # For each parameter that is not a tensor: register of its value.
+        self._values: dict[str, int] = {}
+        # For each extent name: register of its value, and register of a flag (1: the name has a
+        # value).
+
         self._extents: dict[str, tuple[int, int]] = {}
-        # dtype variable -> register with 1 plus the index of its dtype, or with 0 if it has no
-        # dtype
+        # For each dtype variable: register with 1 plus the index of its dtype; 0 if unknown.
         self._variables: dict[str, int] = {}
-        self._bound: set[str] = set()  # extent names that have a value on every path
-        self._known: dict[Extent, int] = {}  # extent -> register of its value
+        self._bound: set[str] = set()  # extent names that have a value in every call
+        self._known: dict[Extent, int] = {}  # for each evaluated extent: register of its value
         self._results = [self._new_result(result) for result in plan.signature.results]
 
     def write(self) -> bytes:
@@ -393,7 +395,7 @@ class _Writer:
             "extent_equals", check.position, check.axis, value, check.failures["differs"]
         )
         self._out.bind(label)
-        self._known.clear()  # a jump to the label skips the evaluation of these extents
+        self._known.clear()  # forget these extents: a jump to the label skips their evaluation
 
     def _alignment(self, check: Check) -> None:
         assert check.tensor.alignment is not None
@@ -407,7 +409,7 @@ class _Writer:
     # ---- extent expressions ------------------------------------------------------------------
 
     def _value(self, extent: Extent, failures: Mapping[str, Failure]) -> int:
-        """Return the register of an extent's value; emit the evaluation unless `_known` has it."""
+        """Return the register with the value of an extent; emit its evaluation if it is new."""
         if isinstance(extent, str):
             return self._extents[extent][0]
         if extent not in self._known:

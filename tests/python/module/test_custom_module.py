@@ -449,18 +449,22 @@ def test_class_may_be_defined_again(forget):
 
 @pytest.mark.parametrize("kind", ["", "_lib", "a\0b"])
 def test_invalid_kinds_are_refused(kind):
-    with pytest.raises(ValueError, match="cannot be the kind of a module"):
+    with pytest.raises(
+        ValueError, match="module kind: expected a str that is not empty, has no NUL"
+    ):
         type("Bad", (CustomModule,), {}, kind=kind)
-    with pytest.raises(ValueError, match="cannot be the kind of a module"):
+    with pytest.raises(
+        ValueError, match="module kind: expected a str that is not empty, has no NUL"
+    ):
         native("pytvmffi.ModuleFromMethods")(kind, 0, None, {})
 
 
 def test_class_needs_a_kind_and_no_slots():
-    with pytest.raises(TypeError, match="Base has no kind"):
+    with pytest.raises(TypeError, match="module class Base has no module kind; define it with"):
         type("Base", (CustomModule,), {})()
     with pytest.raises(TypeError, match="module kind: expected a str, got int"):
         type("Bad", (CustomModule,), {}, kind=3)
-    with pytest.raises(TypeError, match="Bad cannot have __slots__"):
+    with pytest.raises(TypeError, match="module class Bad cannot have __slots__, because"):
         type("Bad", (CustomModule,), {"__slots__": ("x",)}, kind="test.slots")
 
 

@@ -420,15 +420,17 @@ def test_descriptions_replace_damaged_metadata(tmp_path):
 
 
 def test_errors_list_all_problems_of_a_description(module):
-    with pytest.raises(ValueError, match=r"library\.so: invalid signatures:") as caught:
+    with pytest.raises(
+        ValueError, match=r"Module\.describe: invalid signatures for the module .*library\.so:"
+    ) as caught:
         module.describe({"f": "f(n: int", "g": "f()", "h": "h()", "f ": 3, 4: "f()"})
     lines = str(caught.value).splitlines()[1:]
     expected = [
         "'f': character 8 of 'f(n: int': expected ')', got the end of the text",
         "'g': the signature is that of function 'f', not of 'g'",
-        "'h': the module has no such function",
-        "'f ': the module has no such function",
-        "4: expected a str as function name, got int",
+        "'h': the module has no function 'h'",
+        "'f ': the module has no function 'f '",
+        "4: expected a str as the name of a function, got int",
     ]
     assert [line.strip() for line in lines] == expected
     assert module.get_function_signature("f") is None
@@ -484,10 +486,10 @@ def test_side_files_describe_the_library(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("f()\n\nother()\n", 3, "the module has no such function"),
+        ("f()\n\nother()\n", 3, "the module has no function 'other'"),
         ("\n\nf(x: int\n  y: int)\n", 3, r"character 11 of .*: expected '\)', got 'y'"),
-        ("f()\nf()\n", 2, "function 'f' has two entries"),
-        ("(x: int)\n", 1, "the signature has no name"),
+        ("f()\nf()\n", 2, "function 'f' has two signatures in the file"),
+        ("(x: int)\n", 1, r"the signature '\(x: int\)' has no function name"),
         ("  f()\n= 3\n", 2, "expected the name of a function"),
     ],
 )
@@ -511,7 +513,9 @@ def test_reading_side_files_takes_linear_time(tmp_path):
 def test_binary_side_files_are_refused(tmp_path):
     path = plain_library(tmp_path)
     path.with_suffix(".signatures").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"library\.signatures: not UTF-8"):
+    with pytest.raises(
+        ValueError, match=r"library\.signatures: expected signatures as UTF-8 text: "
+    ):
         load(path)
 
 
