@@ -27,7 +27,7 @@ def _library_folder() -> str:
 def _minimal_libraries() -> str:
     archive = Path(libinfo.find_libtvm_ffi()).with_name("libtvm_ffi_static.a")
     if not archive.is_file():
-        raise RuntimeError(f"Cannot find {archive}")
+        raise RuntimeError(f"Cannot find the static runtime library {archive}")
     # -lstdc++ is needed because a C compiler does not link the C++ standard library by default.
     return f"{archive} -lstdc++ -lm -lpthread -ldl"
 

@@ -45,7 +45,7 @@ __all__ = [
 
 BIG_INT = "int of more than 64 bits"
 _MISALIGNED = "expected an address aligned to {expected} bytes, got remainder {got}"
-# Names of the native types that each value type without arguments accepts.
+# The names of accepted native types, by the name of a value type that has no type arguments.
 _ACCEPTED = {
     "None": ("None",),
     "bool": ("bool", "int"),

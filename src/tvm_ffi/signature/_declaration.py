@@ -67,7 +67,7 @@ class Declaration:
 
     @property
     def has_names(self) -> bool:
-        """True if some argument can be passed by keyword."""
+        """True if at least one argument can be passed by keyword."""
         return any(
             parameter.kind in ("positional", "keyword-only") for parameter in self.parameters
         )

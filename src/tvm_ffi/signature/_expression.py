@@ -28,7 +28,7 @@ __all__ = [
 
 Extent = Union[int, str, "Expression"]
 
-FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # function -> number of arguments
+FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # numbers of arguments, by function
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _LIMITS = (-(2**63), 2**63 - 1)
 
@@ -140,7 +140,7 @@ def apply(operator: str, left: Any, right: Any) -> Any:
 
 
 def extent_text(extent: Extent, precedence: int = 0) -> str:
-    """Return the text of an extent; with brackets for an operator below `precedence`."""
+    """Return the text of an extent, in brackets if its operator binds less than `precedence`."""
     if not isinstance(extent, Expression):
         return str(extent)
     own = _PRECEDENCE.get(extent.operator)

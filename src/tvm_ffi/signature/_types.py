@@ -28,7 +28,7 @@ __all__ = [
 
 ELLIPSIS = "..."  # in a shape: any number of dimensions
 ANY_EXTENT = "_"  # in a shape: one dimension of any extent
-_LARGEST_ALIGNMENT = 4096  # bytes, a memory page; no vector load or copy engine needs more
+_LARGEST_ALIGNMENT = 4096  # in bytes: a memory page; no hardware needs more
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 

@@ -97,7 +97,7 @@ def _run(command: list[str], folder: Path, verbose: bool) -> None:
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise RuntimeError(f"{command[0]} is not found; it is a part of GNU binutils") from error
+        raise RuntimeError(f"cannot find the program {command[0]}; install GNU binutils") from error
     if done.returncode != 0:
         raise RuntimeError(
             f"{command[0]} failed with status {done.returncode}\n"

@@ -171,7 +171,7 @@ def asserting(x, *, _launcher):
 @pytest.mark.parametrize(
     ("host", "text"),
     [
-        (none, "expected one launch in the host code, got 0"),
+        (none, "expected one kernel launch in the host code, got 0"),
         (twice, "expected one launch .*, got 2: _helion_scale, _helion_scale"),
         (of_zeros, r"the host code runs aten\.zeros_like\.default, but a launch plan only"),
         (reading, r"the host code runs aten\.sum\.default, but a launch plan only"),
@@ -179,7 +179,10 @@ def asserting(x, *, _launcher):
         (inside, "kernel argument 'x' is a view with an offset into a tensor"),
         (keeping, "launch plans do not support Helion's option _persistent_state_specs"),
         (number, "the kernel returns int; only tensors can be returned"),
-        (transposed, r"the result of shape \(4, 6\) is not compact, or is part of another tensor"),
+        (
+            transposed,
+            r"the result of shape \(4, 6\) is not compact, or is a view of a larger tensor",
+        ),
         (both_views, "two of the kernel's results share memory"),
         (asserting, "example_args do not satisfy an assertion of the host code: five rows"),
     ],

@@ -80,7 +80,9 @@ def test_error_without_tensorflow_names_the_package_to_install():
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
-    assert done.stdout == "this adapter needs tensorflow: pip install 'tensorflow'\n", done.stderr
+    assert done.stdout == "this adapter needs the package tensorflow: pip install 'tensorflow'\n", (
+        done.stderr
+    )
 
 
 # ---- cache key of the operator library -----------------------------------------------------------

@@ -286,7 +286,7 @@ BAD = {
     "context": (
         lambda f: (f.doubled, "a::b", {"setup_context": print}),
         TypeError,
-        "`setup_context`: expected `backward` or `jvp` with it, got neither",
+        "`setup_context`: expected also `backward` or `jvp`, got neither",
     ),
     "devices": (
         lambda f: (f.doubled, "a::b", {"devices": "cpu"}),

@@ -157,7 +157,7 @@ def test_functions_without_annotations():
         '{"type":"ffi.Function","named_args":{"return":[{"type":"int"}]}}'
     )
     assert str(Signature.from_type_schema(schema)) == "(*args: unknown Any) -> int"
-    with pytest.raises(ValueError, match="expected the type of a function, got int"):
+    with pytest.raises(ValueError, match="expected a function type, got the type int"):
         Signature.from_type_schema(TypeSchema("int"))
 
 
@@ -180,7 +180,9 @@ def test_metadata(metadata, text):
 
 
 def test_invalid_metadata_is_refused():
-    with pytest.raises(ValueError, match="'signature' in the metadata must be text, got int"):
+    with pytest.raises(
+        ValueError, match="member 'signature' of the metadata must be a str, got int"
+    ):
         Signature.from_metadata({"signature": 1})
 
 

@@ -149,7 +149,7 @@ def _check_rules(**rules: Any) -> None:
         if rule is not None and not callable(rule):
             raise TypeError(f"`{parameter}`: expected a callable, got {type(rule).__name__}")
     if rules["setup_context"] and not (rules["backward"] or rules["jvp"]):
-        raise TypeError("`setup_context`: expected `backward` or `jvp` with it, got neither")
+        raise TypeError("`setup_context`: expected also `backward` or `jvp`, got neither")
 
 
 def _check_devices(parameter: str, devices: Iterable[Any]) -> None:
