@@ -77,7 +77,7 @@ class Failure:
         return self.template.format(**holes)
 
     def parts(self) -> list[tuple[str, str | None]]:
-        """Return pairs: a piece of the template, and the placeholder after this piece or None."""
+        """Return pairs (piece of the template, name of the placeholder after the piece or None)."""
         found: list[tuple[str, str | None]] = []
         pending = ""
         for text, hole, _, _ in string.Formatter().parse(self.template):

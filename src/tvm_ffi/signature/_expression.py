@@ -76,10 +76,10 @@ class Expression:
         for operand in self.operands:
             if isinstance(operand, bool) or not isinstance(operand, (int, str, Expression)):
                 raise TypeError(
-                    f"an operand is an int, a name or an expression, got {type(operand).__name__}"
+                    f"an operand must be an int, a name or an Expression, got {type(operand).__name__}"
                 )
             if isinstance(operand, int) and not fits_64_bits(operand):
-                raise ValueError(f"operand {operand} does not fit 64 bits")
+                raise ValueError(f"operand {operand} of an extent expression does not fit 64 bits")
 
     def __str__(self) -> str:
         return extent_text(self)

@@ -117,8 +117,8 @@ class _CallChecker:
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
             explained = values.add_error_context(error, where, f"While checking {where}")
-            # `explained` is `error` itself, with the context as a note, if no exception of its class
-            # can be created with a longer message.
+            # `explained` is `error` itself, with the context as a note, if its class cannot create
+            # an exception with a longer message.
             if explained is error:
                 raise
             raise explained from error

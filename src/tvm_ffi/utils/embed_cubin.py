@@ -70,7 +70,7 @@ def embed_cubin(
 
 
 def _make_object(cubin: Path, target: Path, name: str, machine: str | None) -> None:
-    """Write an object file with a cubin, and with symbols at the begin and the end of the cubin."""
+    """Write an object file with a cubin, and with symbols at the cubin's start and end."""
     symbol = f"{_SYMBOL_PREFIX}{name}"
     with target.open("wb") as file:
         write_object(

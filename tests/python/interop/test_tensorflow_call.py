@@ -65,7 +65,7 @@ def test_arithmetic_on_symbolic_extents():
     assert (100 // n + 100 % n).tensor == 16
     assert n == 3  # Compared by the function when the graph runs.
     assert (n != 3) is False
-    with pytest.raises(ValueError, match="known only when the graph runs; pass out="):
+    with pytest.raises(ValueError, match="known only when the graph runs; pass the "):
         min(n, 3)
 
 

@@ -230,7 +230,9 @@ def test_registered_functions():
 
 
 def test_a_registration_with_a_wrong_signature_registers_nothing():
-    with pytest.raises(ValueError, match="is that of function 'softmax', not of 'test_metadata.f'"):
+    with pytest.raises(
+        ValueError, match="belongs to function 'softmax', not to function 'test_metadata.f'"
+    ):
         tvm_ffi.register_global_func("test_metadata.f", len, signature=TEXT)
     with pytest.raises(ValueError, match="character 2 of"):
         tvm_ffi.register_global_func("test_metadata.f", len, signature="f(")
@@ -305,13 +307,13 @@ int code = TVMFFIStringFromByteArray(&bytes, result); free(text); return code;
         ("result->type_index = kTVMFFIInt; result->v_int64 = 3; return 0;", "TypeError: "),
         (returning("{"), "ValueError: the metadata are not JSON: "),
         (returning("[]"), "ValueError: expected a JSON object, got list"),
-        (DEEP, "ValueError: the JSON is nested too deep"),
+        (DEEP, "ValueError: the JSON of the metadata is nested too deep"),
         (
             returning('{"signature": 1}'),
             "member 'signature' of the metadata must be a str, got int",
         ),
         (returning('{"signature": "f("}'), "character 2 of 'f\\('"),
-        (returning('{"signature": "g()"}'), "is that of function 'g', not of 'f'"),
+        (returning('{"signature": "g()"}'), "belongs to function 'g', not to function 'f'"),
     ],
     ids=["raises", "no text", "no JSON", "no object", "deep", "no string", "wrong", "another's"],
 )

@@ -264,7 +264,7 @@ def test_defaults_take_bounded_time(type_, default, problem):
     if problem is None:
         assert len(Signature.parse(text).parameters[0].default) == len(default)
     else:
-        with pytest.raises(ValueError, match=f"default of parameter 'x': its type has {problem}"):
+        with pytest.raises(ValueError, match=f"parameter 'x': the parameter's type has {problem}"):
             Signature.parse(text)
     assert time.process_time() - start < 2
 

@@ -139,7 +139,7 @@ class CapturedLaunch:
         elif isinstance(value, int) and not isinstance(value, bool) and value != 1:
             self.arguments[name] = f"int32 {value}" if abs(value) <= _LARGEST_INT32 else str(value)
         else:
-            self.constants[name] = value  # Triton also compiles None and 1 into the kernel
+            self.constants[name] = value  # like constants, None and 1 are compiled into the kernel
 
     def _number_argument(self, parameter: str) -> str:
         is_float = self._call.numbers[parameter] is float

@@ -26,7 +26,7 @@ class Extent:
         return "?"
 
     def __eq__(self, other: object) -> bool:
-        """Return True, because the extents are unknown until the function runs and checks them."""
+        """Return True for any extent: the function compares the extents when the graph runs."""
         return True
 
     def __ne__(self, other: object) -> bool:

@@ -143,7 +143,7 @@ def operator_named(name: str) -> Operator | None:
 
 
 def set_operator_of_function(operator: Operator) -> None:
-    """Let calls of the operator's function in traced programs use this operator."""
+    """Make this operator the one that traced programs call for its function."""
     if operator.locator is not None:
         with _lock:
             _by_identity[operator.locator.identity] = operator

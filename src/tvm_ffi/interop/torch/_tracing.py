@@ -91,7 +91,7 @@ def _call_of(operator: Operator) -> Callable[..., Any]:
     call_text = f"{_OPERATOR}({_call_arguments(signature)})"
     text = f"def {name}({_parameters(signature)}):\n    return {call_text}\n"
     namespace: dict[str, Any] = {_OPERATOR: operator.overload}
-    # Safe to execute: the only text in `text` that comes from the signature is identifiers.
+    # `exec` is safe, because the signature contributes only identifiers to the source text.
     exec(compile(text, f"<signature of {name}>", "exec"), namespace)
     call: Any = namespace[name]
     call.__defaults__ = tuple(
