@@ -410,7 +410,7 @@ class _KernelCompilation:
             if not isinstance(dtype, str):
                 raise ValueError(
                     f"{self._signature.name}: the signature must declare exactly one dtype for "
-                    f"tensor '{text.strip()}'"
+                    f"tensor '{text}'"
                 )
             return f"*{self._dtype(dtype)}"
         if text.strip() == "null" or text.strip().startswith("workspace"):

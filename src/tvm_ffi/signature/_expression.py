@@ -76,7 +76,8 @@ class Expression:
         for operand in self.operands:
             if isinstance(operand, bool) or not isinstance(operand, (int, str, Expression)):
                 raise TypeError(
-                    f"an operand must be an int, a name or an Expression, got {type(operand).__name__}"
+                    "an operand must be an int, a name or an Expression, got "
+                    f"{type(operand).__name__}"
                 )
             if isinstance(operand, int) and not fits_64_bits(operand):
                 raise ValueError(f"operand {operand} of an extent expression does not fit 64 bits")

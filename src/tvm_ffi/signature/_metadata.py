@@ -109,7 +109,7 @@ def parsed_metadata(text: Any) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("the JSON of the metadata is nested too deep") from None
     except ValueError as error:
-        raise ValueError(f"the metadata are not JSON: {error}") from None
+        raise ValueError(f"the metadata is not JSON: {error}") from None
     if not isinstance(metadata, dict):
         raise ValueError(f"expected a JSON object, got {type(metadata).__name__}")
     return metadata

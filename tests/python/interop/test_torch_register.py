@@ -308,7 +308,11 @@ BAD = {
         TypeError,
         "`autocast`: expected a torch.dtype for 'cpu', got str",
     ),
-    "signature": (lambda f: (f.nameless, "a::b", {}), TypeError, "no signature; pass signature="),
+    "signature": (
+        lambda f: (f.nameless, "a::b", {}),
+        TypeError,
+        "no signature; pass a signature as signature=",
+    ),
     "derivative": (
         lambda f: (f.scaled, "a::b", {"backward": len}),
         ValueError,

@@ -305,7 +305,7 @@ int code = TVMFFIStringFromByteArray(&bytes, result); free(text); return code;
             "ValueError: no luck",
         ),
         ("result->type_index = kTVMFFIInt; result->v_int64 = 3; return 0;", "TypeError: "),
-        (returning("{"), "ValueError: the metadata are not JSON: "),
+        (returning("{"), "ValueError: the metadata is not JSON: "),
         (returning("[]"), "ValueError: expected a JSON object, got list"),
         (DEEP, "ValueError: the JSON of the metadata is nested too deep"),
         (

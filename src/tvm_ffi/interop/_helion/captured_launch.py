@@ -96,7 +96,10 @@ class CapturedLaunch:
                 kind = type(tensor).__name__
                 raise self._error(f"the kernel returns {kind}; only tensors can be returned")
             if any(_storage(tensor) == _storage(other) for other in results):
-                raise self._error("two of the kernel's results share memory; return a copy of one")
+                raise self._error(
+                    "two of the kernel's results share memory, but a launch plan returns separate "
+                    "tensors"
+                )
             if _storage(tensor) not in self._memory:
                 self._check_whole(tensor)
                 results.append(tensor)
