@@ -38,7 +38,7 @@ __all__ = ["to_module", "to_plan"]
 _triton = load("triton", "3.9.0", "3.9.0")
 
 Config = Any  # triton.Config
-Target = Union[int, str, Any]  # or an instance of Triton's GPUTarget
+Target = Union[int, str, Any]  # `Any`: an instance of Triton's GPUTarget
 
 # Triton's names of dtypes, by this package's names.  `_INTEGER` matches the integer dtypes.
 _DTYPES = {
