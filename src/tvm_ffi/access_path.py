@@ -99,7 +99,9 @@ class AccessPath(Object):
         ValueError
             Always.
         """
-        raise ValueError("AccessPath cannot be constructed; begin with AccessPath.root()")
+        raise ValueError(
+            "AccessPath has no public constructor; create a path with AccessPath.root()"
+        )
 
     @staticmethod
     def root() -> AccessPath:

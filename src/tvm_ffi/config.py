@@ -56,7 +56,7 @@ _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
 
 
 def __main__() -> None:  # noqa: N807 - the package contract requires this name
-    """Print the value of each option on the command line."""
+    """Print the paths or flags for each option that the command line contains."""
     parser = argparse.ArgumentParser(
         prog="tvm-ffi-config", description="Print what is needed to compile and link with tvm_ffi."
     )

@@ -115,7 +115,7 @@ def _deep_copy(container: Any, memo: Any) -> Any:
         copied = _ffi_api.DeepCopy(container)
     except RuntimeError:
         make, arguments = container.__reduce__()
-        from copy import deepcopy  # the caller has imported `copy` already
+        from copy import deepcopy  # `copy` is imported already: `copy.deepcopy` calls this function
 
         return make(*deepcopy(arguments, memo))
     if type(copied) is type(container):

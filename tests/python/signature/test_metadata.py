@@ -230,11 +230,13 @@ def test_registered_functions():
 
 
 def test_a_registration_with_a_wrong_signature_registers_nothing():
-    with pytest.raises(ValueError, match="is that of function 'softmax', not of 'test_metadata.f'"):
+    with pytest.raises(
+        ValueError, match="belongs to function 'softmax', not to function 'test_metadata.f'"
+    ):
         tvm_ffi.register_global_func("test_metadata.f", len, signature=TEXT)
     with pytest.raises(ValueError, match="character 2 of"):
         tvm_ffi.register_global_func("test_metadata.f", len, signature="f(")
-    with pytest.raises(TypeError, match="a signature is a Signature or its text, got int"):
+    with pytest.raises(TypeError, match="expected a Signature or the text of one, got int"):
         tvm_ffi.register_global_func("test_metadata.f", signature=3)(len)
     assert tvm_ffi.get_global_func("test_metadata.f", allow_missing=True) is None
 
@@ -303,12 +305,15 @@ int code = TVMFFIStringFromByteArray(&bytes, result); free(text); return code;
             "ValueError: no luck",
         ),
         ("result->type_index = kTVMFFIInt; result->v_int64 = 3; return 0;", "TypeError: "),
-        (returning("{"), "ValueError: not JSON: "),
+        (returning("{"), "ValueError: the metadata is not JSON: "),
         (returning("[]"), "ValueError: expected a JSON object, got list"),
-        (DEEP, "ValueError: the JSON is nested too deep"),
-        (returning('{"signature": 1}'), "'signature' in the metadata must be text, got int"),
+        (DEEP, "ValueError: the JSON of the metadata is nested too deep"),
+        (
+            returning('{"signature": 1}'),
+            "member 'signature' of the metadata must be a str, got int",
+        ),
         (returning('{"signature": "f("}'), "character 2 of 'f\\('"),
-        (returning('{"signature": "g()"}'), "is that of function 'g', not of 'f'"),
+        (returning('{"signature": "g()"}'), "belongs to function 'g', not to function 'f'"),
     ],
     ids=["raises", "no text", "no JSON", "no object", "deep", "no string", "wrong", "another's"],
 )
@@ -329,8 +334,11 @@ def test_damaged_metadata_removes_parameter_names(tmp_path, body, problem):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("f(x: Tensor, n: int)", "the signature has 2 parameters, and the function 1: "),
-        ("f(n: int)", "parameter 'n' is a number in the signature, and a tensor in the function"),
+        ("f(x: Tensor, n: int)", "the signature has 2 parameters, but the function has 1: "),
+        (
+            "f(n: int)",
+            "parameter 'n' is a number in the signature, but a tensor in the function's type",
+        ),
     ],
 )
 def test_a_contradicting_signature_leaves_the_type(tmp_path, text, problem):
@@ -427,10 +435,10 @@ def test_errors_list_all_problems_of_a_description(module):
     lines = str(caught.value).splitlines()[1:]
     expected = [
         "'f': character 8 of 'f(n: int': expected ')', got the end of the text",
-        "'g': the signature is that of function 'f', not of 'g'",
-        "'h': the module has no function 'h'",
-        "'f ': the module has no function 'f '",
-        "4: expected a str as the name of a function, got int",
+        "'g': the signature belongs to function 'f', not to function 'g'",
+        "'h': the module has no such function",
+        "'f ': the module has no such function",
+        "4: expected a str as function name, got int",
     ]
     assert [line.strip() for line in lines] == expected
     assert module.get_function_signature("f") is None
@@ -440,7 +448,7 @@ def test_errors_list_all_problems_of_a_description(module):
 
 def test_contradicting_descriptions_are_refused(cpp_library):
     module = load(cpp_library)
-    with pytest.raises(ValueError, match="the signature has 1 parameters, and the function 3"):
+    with pytest.raises(ValueError, match="the signature has 1 parameters, but the function has 3"):
         module.describe({"softmax": "softmax(x: Tensor)"})
 
 

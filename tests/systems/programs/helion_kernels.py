@@ -311,7 +311,7 @@ refused(TypeError, "'xs': expected a tensor, got list", tried_in_blocks, of_all,
 depends = "the kernel's constant '_RDIM_SIZE_1' depends on extents"
 refused(ValueError, depends, tried_in_blocks, softmax, x)
 refused(ValueError, "runs aten.zeros_like.default", tried_in_blocks, from_zeros, x[0])
-partial = "(x0) is not compact, or is part of another tensor"
+partial = "(x0) is not compact, or is a view of a larger tensor"
 refused(ValueError, partial, tried_in_blocks, first_column, x)
 asserts = "example_args do not satisfy an assertion of the host code"
 refused(ValueError, asserts, tried_in_blocks, shift, torch.zeros(20), torch.zeros(20), 20, True)
