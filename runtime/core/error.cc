@@ -117,7 +117,9 @@ void RaisePending(int code) {
   // pending in the host language.
   if (code == kHostExceptionPending) RaiseMessage("EnvErrorAlreadySet", "");
   Ref<ErrorObject> error = TakePendingError();
-  if (!error) RaiseMessage("RuntimeError", "a callee returned nonzero but set no error");
+  if (!error) {
+    RaiseMessage("RuntimeError", "the called function returned a nonzero code but set no error");
+  }
   throw Raised(std::move(error));
 }
 

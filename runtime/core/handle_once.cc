@@ -74,7 +74,9 @@ int InitOnce(void** slot, int (*init_func)(void** result)) {
   void* handle = nullptr;
   int code = init_func(&handle);
   if (code != 0) return code;  // the init function has set the pending error
-  if (handle == nullptr) Raise("RuntimeError", "init_func must return a non-NULL handle");
+  if (handle == nullptr) {
+    Raise("RuntimeError", "TVMFFIHandleInitOnce: init_func must return a non-NULL handle");
+  }
   __atomic_store_n(slot, handle, __ATOMIC_RELEASE);
   return 0;
 }

@@ -127,7 +127,7 @@ void CheckVersion(const DLManagedTensorVersioned& managed) {
           managed.version.minor, " is not supported, expected ", DLPACK_MAJOR_VERSION, ".x");
   }
   if (managed.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) {
-    Raise("RuntimeError", "Subbyte type padded is not yet supported");
+    Raise("RuntimeError", "FromDLPack: tensors with padded sub-byte elements are not supported");
   }
 }
 

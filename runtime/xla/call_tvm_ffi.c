@@ -47,7 +47,8 @@ static XLA_FFI_Error* ConversionError(const Call* call, int code) {
     return NewError(api, kUnimplemented,
                     "call_tvm_ffi: a buffer has an element type that DLPack lacks");
   }
-  return NewError(api, kInvalidArgument, "call_tvm_ffi: __arguments does not fit the call");
+  return NewError(api, kInvalidArgument,
+                  "call_tvm_ffi: the attribute __arguments does not match the call");
 }
 
 /* Run the call that the frame describes.  scope: device, stream and allocator of the call; NULL for

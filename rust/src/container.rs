@@ -65,7 +65,8 @@ impl Array {
     pub fn get<T: FromAny>(&self, index: usize) -> Result<T> {
         let values = self.values();
         let value = values.get(index).ok_or_else(|| {
-            let text = format!("expected an index below {}, got {index}", values.len());
+            let text =
+                format!("Array index: expected a number below {}, got {index}", values.len());
             Error::new("IndexError", text)
         })?;
         value.get()

@@ -79,7 +79,7 @@ pub(crate) fn check_element_count(count: usize, shape: &[i64]) -> Result<()> {
         return Ok(());
     }
     Err(Error::value_error(format!(
-        "expected the elements of a tensor of shape {shape:?}, got {count} elements"
+        "expected as many elements as a tensor of shape {shape:?} has, got {count} elements"
     )))
 }
 

@@ -161,9 +161,10 @@ TEST_CASE("kernel descriptions are checked") {
   refused(Kernel("k", {}, {}, {}, ""), "expected names of kernel and symbol without NUL bytes");
   refused(Kernel("k", Texts(4097, "int8")), "expected at most 4096 parameters, got 4097");
   refused({"k", "k"},
-          "expected a CUDA kernel [name, symbol, parameters, launch, fixed], got 2 elements");
+          "CUDA module: expected 5 elements for a CUDA kernel [name, symbol, parameters, launch, "
+          "fixed], got 2");
   CheckContains(Thrown([&] { Create({Kernel("k", {}), Kernel("k", {})}); }),
-                "ValueError: CUDA module: duplicate function `k`");
+                "ValueError: CUDA module: two functions have the name `k`");
   Create({Kernel("k", {" x :  bfloat16x2 * ", "float8_e4m3fn[]", "void *", "void[]", "bool*"})});
 }
 

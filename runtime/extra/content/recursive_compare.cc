@@ -126,7 +126,7 @@ class RecursiveComparer {
     }
   }
   [[noreturn]] static void ThrowNoOrderOfTables() {
-    TVM_FFI_THROW(TypeError) << "Cannot order Map/Dict values";
+    TVM_FFI_THROW(TypeError) << "cannot order Map or Dict values, because maps have no order";
     TVM_FFI_UNREACHABLE();
   }
 
@@ -218,7 +218,7 @@ class RecursiveComparer {
     auto [known, is_new] = known_.try_emplace(pair, Known{lhs, rhs});
     if (!is_new) {
       if (!IsOrder() || known->second.is_done) return false;
-      TVM_FFI_THROW(ValueError) << kLimits.service << "cyclic reference detected in ordering";
+      TVM_FFI_THROW(ValueError) << kLimits.service << "cannot order a value that contains itself";
     }
     try {
       added_.push_back(pair);
@@ -271,8 +271,9 @@ class RecursiveComparer {
     const Open& open = open_.back();
     ChildKind kind = open.children.kind();
     const Any& other = open.RhsContainer();
-    if (kind == ChildKind::kElements && SequenceOf(other)->size() > open.children.count())
+    if (kind == ChildKind::kElements && SequenceOf(other)->size() > open.children.count()) {
       return -1;
+    }
     if (kind == ChildKind::kPairs && TableOf(other)->size() != open.children.size()) {
       return DifferInSize();
     }

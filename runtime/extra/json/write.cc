@@ -84,7 +84,8 @@ class Writer {
         BeginMap(value.as<MapObj>());
         break;
       default:
-        TVM_FFI_THROW(ValueError) << "Unsupported type: `" << value.GetTypeKey() << "`";
+        TVM_FFI_THROW(ValueError) << "cannot write a value of type `" << value.GetTypeKey()
+                                  << "` as JSON";
     }
   }
 
@@ -141,8 +142,8 @@ class Writer {
     ++map->pair;
     int32_t key_type = pair.first.type_index();
     if (key_type != kTVMFFISmallStr && key_type != kTVMFFIStr) {
-      TVM_FFI_THROW(ValueError) << "Expect key to be string, got `" << pair.first.GetTypeKey()
-                                << "`";
+      TVM_FFI_THROW(ValueError) << "cannot write a map as JSON: expected string keys, got `"
+                                << pair.first.GetTypeKey() << "`";
     }
     WriteString(pair.first);
     out_ += is_indented_ ? ": " : ":";

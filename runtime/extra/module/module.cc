@@ -76,7 +76,8 @@ std::string_view FileExtension(std::string_view path) {
   size_t dot = path.rfind('.');
   size_t slash = path.rfind('/');
   if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash)) {
-    TVM_FFI_THROW(RuntimeError) << "Failed to get file format from " << path;
+    TVM_FFI_THROW(RuntimeError) << "Failed to load " << path
+                                << ": expected a file name with an extension";
   }
   std::string_view extension = path.substr(dot + 1);
   bool is_shared_library = extension == "dll" || extension == "dylib" || extension == "dso";
@@ -160,7 +161,10 @@ void ModuleObj::ImportModule(const Module& other) {
     is_cyclic = InternalUnsafe::Reaches(other.get(), this);
     if (!is_cyclic) imports_.push_back(other);
   }
-  if (is_cyclic) TVM_FFI_THROW(RuntimeError) << "Cyclic dependency detected during import";
+  if (is_cyclic) {
+    TVM_FFI_THROW(RuntimeError)
+        << "a module must not import itself, directly or through other modules";
+  }
 }
 
 void ModuleObj::ClearImports() {

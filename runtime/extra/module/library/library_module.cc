@@ -133,8 +133,9 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
   // Fail before the stack overflows: the loader of an embedded module may load libraries, and would
   // recurse without end if it loaded this library again.
   if (NativeStackRoom() == StackRoom::kLow) {
-    TVM_FFI_THROW(RuntimeError) << "Failed to load " << name
-                                << ": too many libraries load one another";
+    TVM_FFI_THROW(RuntimeError)
+        << "Failed to load " << name
+        << ": the libraries that load one another are nested too deep for the stack";
   }
   LibraryBinary binary =
       DecodeLibraryBinary(SymbolBytes(embedded, symbol::tvm_ffi_library_bin), name);
