@@ -34,7 +34,8 @@ void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, 
     error->backtrace_storage.swap(text);
     error->backtrace = BorrowBytes(error->backtrace_storage);
   } catch (...) {
-    // Out of memory: the error keeps its backtrace, since callers cannot handle a failure here.
+    // If memory runs out, the error keeps its old backtrace, because the callers of this function
+    // cannot handle a failure.
   }
 }
 

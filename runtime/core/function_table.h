@@ -32,7 +32,7 @@ class FunctionTable {
   // entry, because entries are never moved or freed.
   struct Entry {
     std::string name;
-    AtomicRef<FunctionObject> function;  // null after the name was removed
+    AtomicRef<FunctionObject> function;  // the function; null after the name was removed
     std::string metadata;                // mutex_ guards metadata, doc and flags
     std::string doc;
     int64_t flags = 0;
@@ -60,7 +60,7 @@ class FunctionTable {
     std::string_view metadata;
     std::string_view doc;
     int64_t flags = kTVMFFIFieldFlagBitMaskIsStaticMethod;
-    const void* registrant = nullptr;  // an address in the registering library, which it identifies
+    const void* registrant = nullptr;  // any address in the registering library
   };
   // Registers a function.  Raises RuntimeError if the name is registered and allow_override is
   // false, unless the caller is a library that is being loaded (duplicate_registration.h).

@@ -20,7 +20,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kQueryOnly = -2;  // special parent index: look the key up without registering it
+constexpr int32_t kQueryOnly = -2;  // value of parent_index: only look up the key
 
 // A duplicate registration, with the data for the warning or the error.
 struct Duplicate {

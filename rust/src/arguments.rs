@@ -86,7 +86,7 @@ macro_rules! tuples {
                 located: &dyn Fn(usize, Mismatch) -> Error,
             ) -> Result<Any> {
                 $(
-                    // SAFETY: guaranteed by the caller.
+                    // SAFETY: the caller meets the safety requirements of this function.
                     let $name = unsafe { $type::from_argument(&arguments[$index]) }
                         .map_err(|mismatch| located($index, mismatch))?;
                 )*

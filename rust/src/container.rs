@@ -79,7 +79,8 @@ impl Array {
 /// `cell` is the TVMFFISeqCell (the fields after the object header) of an Array or a List that is
 /// not modified during `'a`.
 unsafe fn sequence_values<'a>(cell: *const TVMFFISeqCell) -> &'a [AnyView<'a>] {
-    // SAFETY: guaranteed by the caller; an owned value and a view have the same layout.
+    // SAFETY: the caller meets the safety requirements of this function; an owned value and a view
+    // have the same layout.
     unsafe {
         match usize::try_from((*cell).size) {
             Ok(count) if count > 0 && !(*cell).data.is_null() => {

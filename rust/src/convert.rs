@@ -198,7 +198,7 @@ impl<'a> AnyView<'a> {
     /// # Errors
     /// TypeError or ValueError if the value does not convert to `T`.
     pub unsafe fn borrow<T: FromArgument<'a>>(&'a self) -> Result<T> {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         unsafe { T::from_argument(self) }.map_err(Error::from)
     }
 }
@@ -232,7 +232,7 @@ impl<'a, T: FromArgument<'a>> FromArgument<'a> for Option<T> {
         if argument.is_none() {
             return Ok(None);
         }
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         unsafe { T::from_argument(argument) }.map(Some)
     }
 }

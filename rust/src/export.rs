@@ -245,7 +245,7 @@ pub unsafe fn call(
         body(arguments, &|index, mismatch| located(signature, index, mismatch))
     };
     guard(result, format_args!("{}()", signature.name), || {
-        // SAFETY: guaranteed by the caller.
+        // SAFETY: the caller meets the safety requirements of this function.
         let given = unsafe { arguments_of(args, num_args) }?;
         if given.len() == signature.num_parameters {
             return run(given);

@@ -11,14 +11,14 @@ pub enum Sort {
     Any,
     /// An integer.
     Int {
-        /// The size in bits.
+        /// The size of the integer type in bits.
         bits: u32,
         /// True if the integer type is signed.
         is_signed: bool,
     },
     /// A float, or an integer that converts to a float.
     Float,
-    /// True or False.
+    /// A bool: True or False.
     Bool,
     /// A string.
     Str,
@@ -39,7 +39,7 @@ pub enum Sort {
 /// The access that a parameter type gives to the elements of a tensor argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Not a tensor.
+    /// The parameter is not a tensor.
     None,
     /// Read access; no other code may write the elements during the call.
     Shared,

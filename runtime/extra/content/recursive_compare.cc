@@ -83,7 +83,7 @@ class RecursiveComparer {
   struct Known {
     Any lhs;
     Any rhs;
-    bool is_done = false;  // false: the comparison is in progress
+    bool is_done = false;  // false while the pair is being compared
   };
 
   // Restores the stack and the mode when a call of Compare ends, also by an exception.  Removes the

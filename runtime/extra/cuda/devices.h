@@ -67,7 +67,7 @@ class ImageOnDevice {
   Device device_ = 0;
   Context context_ = nullptr;
   LoadedImage loaded_ = nullptr;
-  std::mutex growth_mutex_;  // held while a kernel's limit is raised; no error is thrown under it
+  std::mutex growth_mutex_;  // held while a limit is raised; released before errors are thrown
   std::unique_ptr<KernelOnDevice[]> kernels_;
 };
 

@@ -88,7 +88,7 @@ class ForwardIterator {
 
  private:
   void Advance() {
-    Any key = pair_.first;  // a copy of the key, because its hash hook may advance this iterator
+    Any key = pair_.first;  // copy the key, because its hash hook may advance this iterator
     auto position = table_->find(key);
     if (position == table_->end()) {
       TVM_FFI_THROW(RuntimeError) << "the current key of the map iterator was removed from the map";

@@ -168,7 +168,8 @@ void ModuleObj::ImportModule(const Module& other) {
 }
 
 void ModuleObj::ClearImports() {
-  // Declared before the lock, so that the modules are released after the unlock.
+  // The variable is declared before the lock, so that the modules are released after the mutex is
+  // unlocked.
   Array<Any> dropped;
   std::lock_guard<std::mutex> lock(ImportsMutex());
   std::swap(imports_, dropped);
@@ -234,7 +235,7 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char* fu
   Function function =
       ModuleObj::InternalUnsafe::LookupFromImports(static_cast<ModuleObj*>(library_ctx), func_name);
   *out =
-      // Borrowed, because the cache owns the function.
+      // The result is borrowed, because the cache of the module owns the function.
       detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
   TVM_FFI_SAFE_CALL_END();
 }

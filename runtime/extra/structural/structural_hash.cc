@@ -67,8 +67,8 @@ class HashWalk {
     Any value;
   };
 
-  // Restores the stack and the definition region when a call of Hash ends, also if a hook or a
-  // field getter throws.
+  // The scope of one call of Hash.  The destructor restores the stack of frames and the definition
+  // region to their state before the call, also if a hook or a field getter throws.
   class Scope {
    public:
     explicit Scope(HashWalk* walk)
@@ -286,7 +286,7 @@ class HashWalk {
   std::vector<Pair> pairs_;  // the pairs of all kPairs frames, in the order of the frames
   ListCopies lists_;
   ObjectTable<uint64_t> object_hashes_;
-  ObjectTable<uint64_t> container_hashes_;  // a cache, which FindKeyHash does not read
+  ObjectTable<uint64_t> container_hashes_;  // not used for the hashes of map keys
   std::vector<Any> table_keys_;             // owns the objects in both tables
   size_t num_skipped_keys_ = 0;
   uint32_t num_variables_ = 0;

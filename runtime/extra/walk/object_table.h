@@ -83,7 +83,7 @@ class ObjectTable {
 class ObjectSet {
  public:
   bool Contains(const Object* object) const { return table_.Find(object) != nullptr; }
-  // Adds the object; returns false if it was already in the set.
+  // Adds the object to the set; returns false if the object was already in the set.
   bool Insert(const Object* object) {
     if (Contains(object)) return false;
     table_.Set(object, Nothing());

@@ -37,11 +37,11 @@ pub struct Signature {
 pub struct Variable {
     /// The name of the dtype variable.
     pub name: &'static str,
-    /// The allowed dtypes.
+    /// The dtypes that a tensor with the dtype variable may have.
     pub dtypes: DtypeSet,
 }
 
-/// A set of dtypes.
+/// A set of dtypes that a tensor may have.
 #[derive(Debug, Clone, Copy)]
 pub struct DtypeSet {
     /// The dtypes; only the first `count` are used.

@@ -50,8 +50,8 @@ class FileReader {
     return ReadFromPages(offset, out, sizeof(T));
   }
 
-  // Same as Read, but does not load a page into the cache.  For an offset that has no other reads
-  // near it.
+  // Same as Read, but does not load a page into the cache.  Use it for an offset that is far from
+  // the offsets of all other reads.
   template <typename T>
   bool ReadUncached(size_t offset, T* out) {
     if (HasPage(offset / Page::kSize * Page::kSize)) return Read(offset, out);
