@@ -15,7 +15,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The handles whose init functions are running.
+// The set of handles whose init functions are running, on any thread.
 class RunningInits {
  public:
   static RunningInits& Global() {

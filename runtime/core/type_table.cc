@@ -383,7 +383,7 @@ void TypeTable::AddAttr(Column* column, size_t position, Value owned) {
   column->values.ExtendTo(position + 1, NoneAny());
   TVMFFIAny* slot = column->values.data() + position;
   TVMFFIAny raw = owned.Release();
-  // Readers load the type index first, then the payload.
+  // Store the payload before the type index, because readers load the type index first.
   __atomic_store_n(&slot->v_uint64, raw.v_uint64, __ATOMIC_RELAXED);
   __atomic_store_n(&slot->zero_padding, raw.zero_padding, __ATOMIC_RELAXED);
   SeparateStores();

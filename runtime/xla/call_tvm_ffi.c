@@ -8,8 +8,8 @@
  *     __arguments   int32 array: the number of attributes; a checksum of the name and the other
  *                   attributes; then 16 * index + source for each argument, see call_arguments.c
  *
- * Outputs that no argument names receive the results of the function.  The handler is in a separate
- * library, since processes without XLA do not need it. */
+ * Outputs to which no argument refers receive the results of the function.  The handler is in a
+ * separate library, since processes without XLA do not need it. */
 #include <string.h>
 #include <tvm/ffi/extra/c_host_call.h>
 

@@ -63,7 +63,7 @@ impl Any {
         raw
     }
 
-    /// Borrow the value.
+    /// Return a view that borrows the value.
     pub fn view(&self) -> AnyView<'_> {
         AnyView { raw: self.raw, lifetime: PhantomData }
     }

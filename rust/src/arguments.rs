@@ -30,7 +30,7 @@ impl<'a> ArgumentList<'a> for &'a [Any] {
 
 /// A Rust function or closure whose parameter types are the tuple `A`; its arguments live for `'a`.
 pub trait Callable<'a, A> {
-    /// The descriptions of the parameter types, in order.
+    /// The descriptions of the parameter types, in the order of the parameters.
     const TYPES: &'static [ParameterType];
 
     /// Convert the arguments and call the function.

@@ -188,7 +188,7 @@ impl Row {
     }
 }
 
-/// The row that declares the ABI level of the library.
+/// The row of the section `tvm_ffi_exports` that declares the ABI level of the library.
 #[used]
 #[cfg_attr(target_os = "linux", link_section = "tvm_ffi_exports")]
 static ABI: Row = Row::new("\0", "abi\0", "0.1.16\0");

@@ -7,7 +7,7 @@ use crate::abi::DLDataType;
 /// The kind of arguments that a parameter type accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// Any value.
+    /// A value of any type.
     Any,
     /// An integer.
     Int {
@@ -22,13 +22,13 @@ pub enum Sort {
     Bool,
     /// A string.
     Str,
-    /// A bytes value.
+    /// A bytes value (a sequence of bytes).
     Bytes,
     /// A dtype.
     DataType,
     /// A device.
     Device,
-    /// An address.
+    /// A pointer (an address).
     Pointer,
     /// A tensor.
     Tensor,

@@ -187,7 +187,8 @@ TEST_CASE("unsupported fields") {
   CHECK_EQ(Thrown([] { Global("ffi.MakeFieldSetter")(1, 0, 0); }),
            "ValueError: cannot create a setter: the conversion function is NULL");
   CHECK_EQ(Thrown([] { Global("ffi._PyClassRegisterTypeAttrColumns")(kTVMFFIObject, 8); }),
-           "ValueError: an object of type `ffi.Object` cannot have a size of 8 bytes");
+           "ValueError: the size of an object of type `ffi.Object` must be from 24 to 2147483647 "
+           "bytes, got 8");
 }
 
 // ---- Conversions -------------------------------------------------------------------------------

@@ -10,8 +10,8 @@
 namespace tvm::ffi::extra {
 
 enum class CompareMode {
-  kEquality,  // the result is 0 for equal values, else nonzero
-  kOrder,     // the result is negative, 0 or positive; values without an order are an error
+  kEquality,  // the result is 0 if the values are equal, else nonzero
+  kOrder,     // the result is negative, 0 or positive; TypeError for values without order
 };
 
 // Compares two values that have no children (ChildKindOf) or different types.  In kOrder, throws

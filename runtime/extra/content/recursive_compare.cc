@@ -19,7 +19,7 @@ namespace {
 
 constexpr WalkLimits kLimits{"RecursiveCompare: "};
 
-// Two objects and the mode of their comparison.
+// A key of the set of compared pairs: two objects and the mode of their comparison.
 struct ObjectPair {
   const Object* lhs;
   const Object* rhs;

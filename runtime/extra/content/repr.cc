@@ -45,7 +45,7 @@ bool IsAddressWanted() {
   return setting != nullptr && std::string_view(setting) == "1";
 }
 
-// Limits of an abbreviated repr.
+// The two numbers that determine whether and how a repr is abbreviated.
 struct PrintLimits {
   // The value is abbreviated if its containers together have more elements than this.
   size_t threshold;

@@ -18,10 +18,10 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// A kernel in an image that is loaded on one device.
+// The state of one kernel of an image that is loaded on a device.
 struct KernelOnDevice {
   std::atomic<Kernel> handle{nullptr};
-  // Limit in bytes that is set in the driver for this kernel.
+  // The limit of dynamic shared memory in bytes that was set in the driver for this kernel.
   std::atomic<uint32_t> dynamic_shared_memory{0};
   std::atomic<bool> has_large_clusters{false};
 };

@@ -275,8 +275,8 @@ int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
 
 void LaunchCall::CheckDtypeVariable(const DLTensor& tensor, const int64_t* operands) {
   const std::vector<DLDataType>& set = program_.dtype_sets[operands[1]];
-  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 if no earlier tensor has set
-  // it.
+  // The register: 1 + the index in `set` of the dtype of an earlier tensor; 0 if no earlier tensor
+  // has the dtype variable.
   int64_t& known = state_.registers[operands[0]];
   size_t index = IndexInSet(set, tensor.dtype);
   if (index == set.size()) FailDtype(operands[2], tensor.dtype, "");

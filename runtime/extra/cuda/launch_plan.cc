@@ -86,7 +86,7 @@ void LaunchPlan::Memory::Return(TVMFFIAny* result) const {
 
 namespace {
 
-// Returns the image that fits a device best, or nullptr if none can run on the device.
+// Returns the image with the best rank for a device, or nullptr if no image can run on the device.
 TVM_FFI_NO_INLINE ModuleImage* BestOf(const LaunchVariant& variant, const ModuleImages& images,
                                       int capability) {
   ModuleImage* best = nullptr;

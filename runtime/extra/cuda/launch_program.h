@@ -109,7 +109,7 @@ constexpr uint32_t kNone = 0xffffffff;
 
 // An error that a launch program can raise.
 struct LaunchFailure {
-  uint32_t kind;        // 0 TypeError, 1 ValueError, 2 RuntimeError
+  uint32_t kind;        // kind of the error: 0 TypeError, 1 ValueError, 2 RuntimeError
   std::string message;  // message with placeholders such as {got}
 };
 

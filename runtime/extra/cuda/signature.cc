@@ -69,7 +69,7 @@ std::optional<DLDataType> DtypeOf(std::string_view name) {
   DLDataType dtype;
   if (name.empty()) return std::nullopt;
   if (TVMFFIDataTypeFromString(&bytes, &dtype) == 0) return dtype;
-  // Drop this error, because the caller reports one with more detail.
+  // Discard the pending error, because the caller reports an error with more detail.
   ffi::detail::MoveFromSafeCallRaised();
   return std::nullopt;
 }

@@ -43,7 +43,8 @@ struct SystemModules {
 
 Module SystemLibraryModule(const std::string& prefix) {
   if (std::optional<Module> known = SystemModules::Global().Find(prefix)) return *known;
-  // Load the library without the lock, because loaders of embedded modules are third-party code.
+  // Load the library before the mutex is locked, because loaders of embedded modules are
+  // third-party code.
   LoadedLibrary loaded = LoadLibrary(OpenSystemLibrary(prefix));
   return SystemModules::Global().Add(prefix, loaded);
 }

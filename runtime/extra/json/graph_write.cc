@@ -196,7 +196,7 @@ class GraphWriter {
     }
   }
 
-  // Sets the node index of the value that Begin received last.
+  // Stores the node index of the value that the last call of Begin received.
   void SetIndex(int64_t index) {
     last_index_ = index;
     if (!open_.empty()) open_.back().indices.push_back(index);

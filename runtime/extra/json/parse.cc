@@ -208,7 +208,7 @@ class Parser {
     Fail("Unterminated string starting at", quote);
   }
 
-  // Reads the rest of an escape sequence after the backslash.
+  // Reads the characters of an escape sequence that follow the backslash.
   void ReadEscape() {
     constexpr std::string_view kLetters = "\"\\/bfnrt";
     size_t letter = position_ < text_.size() ? kLetters.find(text_[position_]) : kLetters.npos;
@@ -222,8 +222,8 @@ class Parser {
     }
   }
 
-  // Reads the rest of \uXXXX from the letter u on.  If XXXX is a high surrogate, also reads the
-  // second escape sequence of the surrogate pair.
+  // Reads the characters of \uXXXX that follow the backslash.  If XXXX is a high surrogate, also
+  // reads the second escape sequence of the surrogate pair.
   uint32_t ReadUnicodeEscape() {
     size_t letter = position_++;
     uint32_t high = ReadHexDigits(letter);

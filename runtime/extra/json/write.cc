@@ -39,8 +39,8 @@ class Writer {
   }
 
  private:
-  // An entry of the explicit stack: a container whose children are being written.  Has the range of
-  // the remaining items of a sequence or the remaining pairs of a map.
+  // An entry of the explicit stack: a container whose children are being written.  The entry has
+  // the range of the remaining items of a sequence, or of the remaining pairs of a map.
   struct Open {
     const Object* object;
     const Any* item;
@@ -136,7 +136,7 @@ class Writer {
     WriteValue(value);
   }
 
-  // Writes the next key and returns its value.
+  // Writes the next key of the map and returns the value of the key.
   const Any& WriteKey(Open* map) {
     const MapBaseObj::KVType& pair = *map->pair;
     ++map->pair;

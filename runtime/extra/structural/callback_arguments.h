@@ -19,7 +19,8 @@ inline WalkOrder ToWalkOrder(int order) {
   return static_cast<WalkOrder>(order);
 }
 
-// Traverser  StructuralVisitor or StructuralMutator
+// Returns the definition region (role of variables) of the values that the traverser visits.
+// Traverser is StructuralVisitor or StructuralMutator.
 template <typename Traverser>
 int DefRegionKindOf(const Traverser& traverser) {
   return traverser->def_region_kind();

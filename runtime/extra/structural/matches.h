@@ -40,7 +40,7 @@ class StructuralMatches {
   const Object* LhsOf(const Object* rhs) const { return Partner(lhs_of_, rhs_of_, rhs); }
 
   size_t size() const { return log_.size(); }
-  // Removes all pairs except the first `count`.
+  // Removes the pairs that were added last, until `count` pairs are left.
   void TruncateTo(size_t count);
 
  private:

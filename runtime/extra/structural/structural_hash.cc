@@ -203,7 +203,7 @@ class HashWalk {
     return Leave();
   }
 
-  // Calls the hash hook for the value of the innermost frame.
+  // Calls the hash hook of the type for the value of the innermost frame.
   uint64_t CallHook(const Function& hook) {
     HookScope running(&hooks_, kStructuralLimits);
     const Frame& frame = frames_.back();

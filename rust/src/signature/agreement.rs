@@ -65,7 +65,7 @@ const fn fits(parameter: &Parameter, type_: &ParameterType) -> bool {
         | (Kind::Bytes, Sort::Bytes)
         | (Kind::Pointer, Sort::Pointer) => true,
         (Kind::Integer(wanted, wanted_sign), Sort::Int { bits, is_signed }) => {
-            // The Rust type must contain the range of the declared type.
+            // Every number of the declared type must fit the Rust type.
             if wanted_sign == is_signed {
                 bits >= wanted
             } else {

@@ -5,7 +5,7 @@
 #[derive(Clone, Copy)]
 pub(super) struct Cursor {
     text: &'static str,
-    /// The byte offset.
+    /// The byte offset of the position in the text.
     at: usize,
 }
 

@@ -57,7 +57,7 @@ bool HasRuntimeSoname(const dl_phdr_info& library) {
     if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
   }
   if (strings == 0 || name == 0) return false;
-  // Some loaders do not replace the offset by an address.
+  // Some loaders leave an offset in the entry and do not replace it by an address.
   if (strings < library.dlpi_addr) strings += library.dlpi_addr;
   return std::strcmp(reinterpret_cast<const char*>(strings + name), kSoname) == 0;
 }
