@@ -206,7 +206,7 @@ std::string NameWithBits(const DLDataType& dtype) {
     if (type.code == dtype.code) return std::string(type.name);
   }
   if (dtype.code >= kFirstCustomCode) return Concat(CustomName(dtype.code), int{dtype.bits});
-  for (const NamedType& type : kSizedTypes) {  // the first match is the long name
+  for (const NamedType& type : kSizedTypes) {  // the long name of a code is first
     if (type.code != dtype.code) continue;
     bool prints_bits = dtype.code != kDLOpaqueHandle && !(dtype.code == kDLBool && dtype.bits == 8);
     return prints_bits ? Concat(type.name, int{dtype.bits}) : std::string(type.name);

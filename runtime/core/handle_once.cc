@@ -58,7 +58,7 @@ class RunningInits {
     return false;
   }
 
-  std::mutex mutex_;  // never held while an init function runs
+  std::mutex mutex_;  // guards running_; not locked while an init function runs
   std::condition_variable done_;
   std::vector<RunningInit> running_;  // the running init functions; rarely more than one
 };

@@ -122,7 +122,7 @@ bool IsLater(KeyHook* hook, const TVMFFIAny* key) {
   Convention convention = hook->convention.load(std::memory_order_relaxed);
   if (convention != Convention::kUnknown) return convention == Convention::kLater;
   const KeyHook* equal = EqualHookOf(key->type_index);
-  if (equal == nullptr) return true;  // a guess, which is not stored in hook->convention
+  if (equal == nullptr) return true;  // a guess, which is not stored in the hook
   RawResult raw = CallNativeEqual(equal, key, key);
   bool has_failed = HasTypeIndex(raw, kTVMFFIError);
   if (has_failed) Value released = AdoptError(raw);

@@ -75,11 +75,12 @@ class RecursiveComparer {
     Open(const Any& lhs, const Any& rhs)
         : children(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs), rhs_copy(rhs) {}
     const Any& RhsContainer() const { return rhs_copy.Or(rhs); }
-    ChildReader children;  // reads the children of the left object
+    ChildReader children;  // reader of the children of the left object
     Any rhs;
     Snapshot rhs_copy;
   };
-  // Owned references to both objects of a pair, so that no other objects get their addresses.
+  // The state of a known pair.  The references to both objects are owned, so that no other objects
+  // get the addresses of the pair.
   struct Known {
     Any lhs;
     Any rhs;
@@ -192,8 +193,8 @@ class RecursiveComparer {
   }
   int CompareForHook(AnyView lhs, AnyView rhs) { return Compare(Any(lhs), Any(rhs), mode_); }
 
-  // Calls a comparison hook for two objects.  Adds the pair to known_, which owns both objects: the
-  // hook may remove them from their containers.
+  // Calls a comparison hook for two objects.  Adds the pair to known_, which then owns both
+  // objects, because the hook may remove the objects from their containers.
   template <typename Call>
   int CallHook(const Any& lhs, const Any& rhs, Call&& call) {
     HookScope running(&hooks_, kLimits);

@@ -124,7 +124,8 @@ class RecursiveHasher {
   }
 
  private:
-  // The hash of an object, and an owned reference, so that no other object gets its address.
+  // The hash of an object, and an owned reference to the object, so that no other object gets the
+  // same address.
   struct Known {
     Any owner;
     // The hash of the object; while the object is on the stack, the hash of its type key.

@@ -81,7 +81,7 @@ class ImageOnDevices {
   ~ImageOnDevices();
 
   const std::string& image() const { return image_; }
-  // Returns the image as it is loaded on the device with the id `device_id`.  The first call for a
+  // Returns the state of the image on the device with the id `device_id`.  The first call for a
   // device loads the image.
   ImageOnDevice& At(const Driver& driver, int device_id);
 

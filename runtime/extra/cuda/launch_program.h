@@ -145,7 +145,8 @@ struct LaunchVariant {
   std::vector<LaunchArgument> arguments;
 };
 
-// A launch program in memory.  It is move-only, because its quick checks point to its dtype sets.
+// A launch program in memory.  The struct is move-only, because the quick checks point to the dtype
+// sets.
 struct LaunchProgram {
   LaunchProgram() = default;
   LaunchProgram(LaunchProgram&&) = default;
@@ -155,7 +156,7 @@ struct LaunchProgram {
   std::vector<LaunchFailure> failures;
   std::vector<std::vector<DLDataType>> dtype_sets;  // accepted dtypes of tensors; no set is empty
   // Error messages that do not concern one argument, as indices in `failures`:
-  std::vector<uint32_t> missing_failures;  // too few arguments; indexed by their number
+  std::vector<uint32_t> missing_failures;  // for too few arguments; index: number passed
   // The messages for too many arguments: if one argument was passed, and if several were passed.
   uint32_t too_many_singular, too_many_plural;
   // The message if no variant has a condition that holds; kNone if no_image_failure is used

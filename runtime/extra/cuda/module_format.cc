@@ -168,7 +168,7 @@ SavedModule DecodeModule(std::string_view bytes) {
   SavedModule module;
   uint64_t version = ReadVersion(&in);
   ReadImages(version, &in, &module);
-  size_t count = in.Count(40, "kernels");  // a kernel has five u64 sizes
+  size_t count = in.Count(40, "kernels");  // 40 bytes: each kernel has five u64 sizes
   for (size_t i = 0; i < count; ++i) module.kernels.push_back(ReadKernel(&in));
   count = version == kOneImage ? 0 : in.Count(32, "launch plans");
   for (size_t i = 0; i < count; ++i) module.plans.push_back(ReadPlan(&in));

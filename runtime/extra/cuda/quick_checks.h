@@ -145,7 +145,7 @@ struct NumberCheck {
     if (argument >= static_cast<uint32_t>(call.num_args)) return false;
     const TVMFFIAny& arg = call.args[argument];
     int64_t& number = call.registers[register_index];
-    number = arg.v_int64;  // for a float, the bit pattern of the double
+    number = arg.v_int64;  // the bit pattern of the double if the number is a float
     if (is_float && arg.type_index == kTVMFFIFloat) return true;
     bool is_bool = arg.type_index == kTVMFFIBool;
     if (!(takes_int && arg.type_index == kTVMFFIInt) && !(takes_bool && is_bool)) return false;

@@ -74,7 +74,7 @@ void Pin(const Module& module) {
   PinnedModules::Global().modules.insert(module);
 }
 
-// Removes a module from the set.  The module's destructor may run third-party code.  It does not
+// Removes a module from the set.  The module's destructor may run third-party code, but does not
 // run under the lock, because the caller's reference outlives this call.
 void Unpin(const Module& module) {
   std::lock_guard<std::mutex> lock(PinnedModules::Global().mutex);

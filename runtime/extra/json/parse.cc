@@ -25,7 +25,7 @@ struct SyntaxError {
 std::string Describe(const SyntaxError& error, std::string_view text) {
   std::string_view before = text.substr(0, error.position);
   auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  size_t line_start = before.rfind('\n') + 1;  // 0 if there is no newline, because npos + 1 is 0
   return error.message + ": line " + std::to_string(line) + " column " +
          std::to_string(error.position - line_start + 1) + " (char " +
          std::to_string(error.position) + ")";
@@ -279,7 +279,7 @@ class Parser {
   size_t position_{0};
   std::vector<Any> values_;
   std::vector<Open> open_;
-  std::string buffer_;  // the content of a string with escapes
+  std::string buffer_;  // decoded content of the current string, if it has escapes
 };
 
 }  // namespace

@@ -108,7 +108,7 @@ class Writer {
     open_.push_back(std::move(container));
   }
 
-  // Throws if the List is already being written, which means that it contains itself.  Other
+  // Throws if the List is already being written, which means that the List contains itself.  Other
   // containers that can be written cannot contain themselves.
   void CheckNoCycle(const Object* list) const {
     for (const Open& container : open_) {

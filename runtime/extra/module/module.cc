@@ -20,9 +20,9 @@ struct ModuleObj::InternalUnsafe {
   // Returns true if `from` is `target` or imports `target` directly or indirectly.  The caller
   // holds ImportsMutex.
   static bool Reaches(const ModuleObj* from, const ModuleObj* target);
-  // Returns the function with the name from the imports of the module or, if they have none, the
-  // global function with the name.  The module caches the first result forever, because generated
-  // code also caches it.
+  // Returns the function with the name from the imports of the module or, if no import has such a
+  // function, the global function with the name.  The module caches the first result forever,
+  // because generated code also caches it.
   static Function LookupFromImports(ModuleObj* module, const String& name);
   // Registers the fields of ffi.Module.
   static void RegisterType();
@@ -30,9 +30,9 @@ struct ModuleObj::InternalUnsafe {
 
 namespace {
 
-// Guards imports_ and import_lookup_cache_ of all modules.  No third-party code runs under it: a
-// module's GetFunction may look up other functions, or wait for the GIL while the thread that holds
-// the GIL waits for this mutex.
+// Guards imports_ and import_lookup_cache_ of all modules.  No third-party code runs while the
+// mutex is locked, because a module's GetFunction may look up other functions, or wait for the GIL
+// while the thread that holds the GIL waits for this mutex.
 std::mutex& ImportsMutex() {
   static auto* mutex = new std::mutex();
   return *mutex;

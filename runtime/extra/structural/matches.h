@@ -53,7 +53,7 @@ class StructuralMatches {
   struct LogEntry {
     Any lhs;
     Any rhs;
-    bool is_match;  // true: added by Match; false: added by RememberEqual
+    bool is_match;  // true if Match added the pair; false if RememberEqual added it
   };
 
   static const Object* Partner(const Partners& partners, const Partners& back,

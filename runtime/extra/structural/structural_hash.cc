@@ -286,7 +286,7 @@ class HashWalk {
   std::vector<Pair> pairs_;  // the pairs of all kPairs frames, in the order of the frames
   ListCopies lists_;
   ObjectTable<uint64_t> object_hashes_;
-  ObjectTable<uint64_t> container_hashes_;  // not used for the hashes of map keys
+  ObjectTable<uint64_t> container_hashes_;  // hashes of containers; unused for map keys
   std::vector<Any> table_keys_;             // owns the objects in both tables
   size_t num_skipped_keys_ = 0;
   uint32_t num_variables_ = 0;

@@ -23,7 +23,7 @@ ChildKind ChildKindOf(const Any& value);
 // free-threaded Python, a List is also read from a copy.
 class ChildReader {
  public:
-  // object  a value with children
+  // object  the value whose children are read; must be a value with children
   explicit ChildReader(const Any& object, int64_t skipped_flags = 0);
 
   const Any& value() const { return value_; }

@@ -58,7 +58,7 @@ class HookArgument<kMethod> {
   // The data shared by the walk and by the function that the walk passes to hooks.
   struct WalkLink {
     WalkLink(Walk* walk, RunningHooks* hooks) : walk(walk), hooks(hooks) {}
-    std::atomic<Walk*> walk;  // null after the walk has ended
+    std::atomic<Walk*> walk;  // the walk; null after the walk has ended
     RunningHooks* const hooks;
     const std::thread::id thread = std::this_thread::get_id();
   };

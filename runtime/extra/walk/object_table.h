@@ -76,7 +76,7 @@ class ObjectTable {
     }
   }
 
-  std::vector<Slot> slots_;  // the size is 0 or a power of two
+  std::vector<Slot> slots_;  // the number of slots is 0 or a power of two
   size_t size_ = 0;
 };
 

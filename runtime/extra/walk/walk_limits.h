@@ -19,7 +19,7 @@ inline constexpr size_t kMaxDepth = size_t{1} << 20;
 
 // The limits and error messages of one kind of walk.  Messages are printf formats.
 struct WalkLimits {
-  const char* service;  // prefix of too_deep and no_stack
+  const char* service;  // prefix of the messages too_deep and no_stack
   size_t max_depth = kMaxDepth;
   const char* too_deep = "the value is nested deeper than %zu levels";
   // For walks that call hooks (hook_scope.h, hook_argument.h); %zu is the number of

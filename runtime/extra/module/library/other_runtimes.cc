@@ -13,7 +13,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// The SONAME of the runtime.  Clients are linked to it, so every copy of the runtime has it.
+// The SONAME of the runtime.  Every copy of the runtime has this SONAME, because clients are linked
+// to it.
 constexpr const char* kSoname = "libtvm_ffi.so";
 
 // State of the scan of the loader's list of libraries.  The loader appends new libraries to the
@@ -71,8 +72,8 @@ bool IsNew(ScanState* seen, uintptr_t address) {
   return true;
 }
 
-// Examines one library of the loader's list.  Does not print the warning itself, because it runs
-// under the loader's lock.
+// Examines one library of the loader's list.  The function does not print the warning, because the
+// function runs under the loader's lock.
 int Look(dl_phdr_info* library, size_t /*size*/, void* data) {
   auto* search = static_cast<Search*>(data);
   ScanState* seen = search->state;
