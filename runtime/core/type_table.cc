@@ -164,7 +164,8 @@ int32_t TypeTable::Add(const TypeRequest& request) {
   int32_t parent_depth = parent == nullptr ? -1 : parent->info.type_depth;
   if (request.depth != parent_depth + 1) {
     ThrowTableError("InternalError", "type `", request.key, "`: expected depth ", parent_depth + 1,
-                    ", one more than the depth of the parent type, got ", request.depth);
+                    ", one more than the depth of the parent type (0 without a parent), got ",
+                    request.depth);
   }
   if (request.child_slots < 0 || request.child_slots >= kMaxTypes) {
     ThrowTableError("InternalError", "type `", request.key, "`: child_slots must be in 0..",

@@ -161,7 +161,7 @@ TEST_CASE("a dict iterator walks over a dict that changes") {
   dict.erase(0);
   CHECK_EQ(other(1).cast<int>(), 0);
   CHECK_EQ(Thrown([&] { other(2); }),
-           "RuntimeError: the current key of the map iterator was removed from the map");
+           "RuntimeError: the map changed during iteration: its current key was removed");
 }
 
 struct AllocatesNothing {

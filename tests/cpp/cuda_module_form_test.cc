@@ -151,8 +151,10 @@ TEST_CASE("kernel descriptions are checked") {
   refused(Kernel("k", {}, {"gridDim.w"}),
           "ValueError: CUDA kernel `k`: `gridDim.w` is not a launch field; expected gridDim");
   refused(Kernel("k", {}, {}, {{"grid", 1}}), "`grid` is not a launch field");
-  refused(Kernel("k", {}, {"gridDim", "gridDim.z"}), "CUDA kernel `k`: duplicate `gridDim.z`");
-  refused(Kernel("k", {}, {"gridDim"}, {{"blockIdx.y", 1}}), "duplicate `blockIdx.y`");
+  refused(Kernel("k", {}, {"gridDim", "gridDim.z"}),
+          "CUDA kernel `k`: `gridDim.z` sets a launch field that is already set");
+  refused(Kernel("k", {}, {"gridDim"}, {{"blockIdx.y", 1}}),
+          "`blockIdx.y` sets a launch field that is already set");
   refused(Kernel("k", {}, {}, {{"blockDim.x", 0}}),
           "`blockDim.x` must be from 1 to 2147483647, got 0");
   refused(Kernel("k", {}, {}, {{"dynamicSharedMemory", -1}}),

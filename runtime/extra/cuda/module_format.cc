@@ -119,7 +119,7 @@ uint64_t ReadVersion(Reader* in) {
 void ReadImages(uint64_t version, Reader* in, SavedModule* module) {
   size_t position = in->position();
   module->images.resize(version == kOneImage ? 1 : in->Count(20, "images"));
-  if (module->images.empty()) in->Fail(position, "expected images, got none");
+  if (module->images.empty()) in->Fail(position, "expected at least one device image, got none");
   for (SavedImage& image : module->images) {
     image.format = ReadFormat(in);
     if (version != kOneImage) image.architecture = in->Text("bytes of an architecture");

@@ -134,7 +134,10 @@ class LaunchFields {
 
   void Claim(const LaunchFieldName& claimed) {
     for (size_t field = claimed.first; field < size_t{claimed.first} + claimed.count; ++field) {
-      if (is_set_[field]) Fail(kernel_, "duplicate `" + std::string(claimed.name) + "`");
+      if (is_set_[field]) {
+        Fail(kernel_,
+             "`" + std::string(claimed.name) + "` sets a launch field that is already set");
+      }
       is_set_[field] = true;
     }
   }

@@ -91,7 +91,8 @@ class ForwardIterator {
     Any key = pair_.first;  // copy the key, because its hash hook may advance this iterator
     auto position = table_->find(key);
     if (position == table_->end()) {
-      TVM_FFI_THROW(RuntimeError) << "the current key of the map iterator was removed from the map";
+      TVM_FFI_THROW(RuntimeError)
+          << "the map changed during iteration: its current key was removed";
     }
     Visit(++position);
   }
