@@ -275,8 +275,8 @@ int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
 
 void LaunchCall::CheckDtypeVariable(const DLTensor& tensor, const int64_t* operands) {
   const std::vector<DLDataType>& set = program_.dtype_sets[operands[1]];
-  // 1 + the index of the dtype in `set` that an earlier tensor has; 0 if no earlier tensor has set
-  // it.
+  // The register: 1 + the index in `set` of the dtype of an earlier tensor; 0 if no earlier tensor
+  // has the dtype variable.
   int64_t& known = state_.registers[operands[0]];
   size_t index = IndexInSet(set, tensor.dtype);
   if (index == set.size()) FailDtype(operands[2], tensor.dtype, "");
@@ -303,8 +303,8 @@ void LaunchCall::CheckAlignment(const DLTensor& tensor, const int64_t* operands)
   FailNumber(operands[1], static_cast<int64_t>(got));
 }
 
-// Compares a value with the value of a name of the signature, such as the extent `n`.  The first
-// value that is found becomes the value of the name; each later value must be equal to it.
+// Compares a value with the value of a name in the signature, such as the extent `n`.  The first
+// compared value becomes the value of the name; each later value must equal the value of the name.
 void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
   int64_t &value = state_.registers[operands[0]], &is_known = state_.registers[operands[1]];
   if (is_known == 0) {

@@ -22,7 +22,7 @@ class LaunchCall {
   // Checks the arguments, which are borrowed for the lifetime of this object.
   //
   // Fails: with the error that the launch program contains for the failed check.  The placeholders
-  // in its message are replaced by the values of the call.
+  // in the message of the error are replaced by the values of the call.
   LaunchCall(const LaunchProgram& program, const TVMFFIAny* args, int32_t num_args)
       : program_(program), scratch_(program.num_words) {
     state_.args = args;

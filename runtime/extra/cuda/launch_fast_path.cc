@@ -117,8 +117,9 @@ class QuickChecksBuilder {
   std::vector<uint32_t> tensors_;  // per tensor: index of its check in quick_.tensors, or kNone
 };
 
-// Adds quick checks for the instructions at quick_.end.  Returns the number of words of the
-// instructions that the quick checks replace; 0 if the next instruction has no quick check.
+// Translates the next instructions of the launch program, which begin at the offset quick_.end, to
+// quick checks and adds the quick checks to quick_.  Returns the size of these instructions in
+// words; 0 if no quick check exists for the next instruction.
 size_t QuickChecksBuilder::AddNext() {
   Instruction next(program_.code, quick_.end);
   switch (next.operation) {
@@ -141,8 +142,8 @@ size_t QuickChecksBuilder::AddNext() {
   }
 }
 
-// Adds the check of an optional argument.  Its instructions are the jumps that skip the argument,
-// and the instructions up to the target of these jumps.
+// Adds the quick check of an optional argument.  It replaces the jumps that skip an omitted
+// argument, and the instructions up to the target of these jumps.
 size_t QuickChecksBuilder::AddOptional(size_t at) {
   const size_t begin = at;
   const int64_t argument = Instruction(program_.code, at).operands[0];
@@ -201,8 +202,8 @@ void QuickChecksBuilder::Remove(const Instruction& read) {
   quick_.tensors.pop_back();
 }
 
-// Adds a condition to the last element of quick_.numbers.  Returns false if the instruction cannot
-// be added to that check.
+// Adds the condition that the instruction checks to the last quick check in quick_.numbers. Returns
+// false if a quick check of a number cannot express the condition.
 bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_guarded) {
   if (quick_.numbers.empty()) return false;
   NumberCheck& check = quick_.numbers.back();
@@ -214,8 +215,8 @@ bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_gua
     check.known_register = instruction.index(2);
     return true;
   }
-  // Quick checks skip omitted arguments.  An unguarded check also applies to the default value of
-  // an omitted argument, so a quick check cannot express it.
+  // Quick checks skip omitted arguments.  If no jump skips the check of an argument, the check also
+  // applies to the default value of the omitted argument, and a quick check cannot express it.
   bool is_optional = check.omission.may_be_missing || check.omission.may_be_none;
   if ((is_optional && !is_guarded) || check.is_truth) return false;
   if (instruction.operation == Operation::kTruth) {
@@ -227,8 +228,8 @@ bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_gua
   return true;
 }
 
-// Adds a condition to the existing quick check of a tensor.  Returns false if the check does not
-// exist or already has a condition of this kind.
+// Adds the condition that the instruction checks to the quick check of its tensor.  Returns false
+// if the check does not exist or already has a condition of this kind.
 bool QuickChecksBuilder::AddToTensor(const Instruction& instruction) {
   if (tensors_[instruction.index(0)] == kNone) return false;
   TensorCheck& check = quick_.tensors[tensors_[instruction.index(0)]];

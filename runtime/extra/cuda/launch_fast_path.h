@@ -8,8 +8,8 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// Moves constants from the code of a validated launch program to the initial register values, and
-// translates the leading check instructions to quick checks.
+// Prepares the fast path of a validated launch program: moves constants from the code to the
+// initial register values, and translates the first check instructions to quick checks.
 void BuildFastPath(LaunchProgram* program);
 
 }  // namespace tvm::ffi::extra::cuda

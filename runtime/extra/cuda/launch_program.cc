@@ -190,8 +190,8 @@ void Reader::ReadResults() {
 std::string Reader::ReadKernelName() {
   size_t position = bytes_.position();
   std::string name = Text("bytes of a kernel name");
-  if (name.empty()) Fail(position, "empty kernel name");
-  if (name.find('\0') != std::string::npos) Fail(position, "kernel name with a NUL byte");
+  if (name.empty()) Fail(position, "a kernel name is empty");
+  if (name.find('\0') != std::string::npos) Fail(position, "a kernel name contains a NUL byte");
   return name;
 }
 
@@ -207,7 +207,7 @@ uint32_t Reader::ReadStart(bool may_be_none) {
 void Reader::ReadVariant(LaunchVariant* variant) {
   size_t position = bytes_.position();
   variant->images = Indices(num_images_, "images", "image index");
-  if (variant->images.empty()) Fail(position, "expected images, got none");
+  if (variant->images.empty()) Fail(position, "expected at least one device image, got none");
   variant->kernels.resize(NonzeroCount(8, "kernels"));
   for (std::string& kernel : variant->kernels) kernel = ReadKernelName();
   variant->kernel_register = IndexOrNone(program_.num_registers, "register index");
@@ -242,7 +242,7 @@ void Reader::CheckCode() {
     }
     const char* operands = kOperands[code[at]];
     for (++at; *operands != '\0'; ++operands, ++at) {
-      if (at >= code.size()) FailInCode(at, "instruction truncated");
+      if (at >= code.size()) FailInCode(at, "the last instruction is truncated");
       CheckOperand(*operands, code[at], at);
       if (*operands == 'J') jumps.push_back(at);
     }
@@ -252,7 +252,7 @@ void Reader::CheckCode() {
   if (code[last] != 0 || !begins_instruction_[last]) FailInCode(last, "expected the end operation");
   for (size_t jump : jumps) {
     if (!begins_instruction_[static_cast<size_t>(code[jump])]) {
-      FailInCode(jump, "jump into an instruction");
+      FailInCode(jump, "the target of a jump is not the start of an instruction");
     }
   }
   for (const auto& [position, start] : starts_) {

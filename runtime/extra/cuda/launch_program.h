@@ -109,7 +109,7 @@ constexpr uint32_t kNone = 0xffffffff;
 
 // An error that a launch program can raise.
 struct LaunchFailure {
-  uint32_t kind;        // 0 TypeError, 1 ValueError, 2 RuntimeError
+  uint32_t kind;        // kind of the error: 0 TypeError, 1 ValueError, 2 RuntimeError
   std::string message;  // message with placeholders such as {got}
 };
 
@@ -145,7 +145,8 @@ struct LaunchVariant {
   std::vector<LaunchArgument> arguments;
 };
 
-// A launch program in memory.  It is move-only, because its quick checks point to its dtype sets.
+// A launch program in memory.  The struct is move-only, because the quick checks point to the dtype
+// sets.
 struct LaunchProgram {
   LaunchProgram() = default;
   LaunchProgram(LaunchProgram&&) = default;
@@ -153,21 +154,22 @@ struct LaunchProgram {
 
   uint32_t num_arguments, num_results, num_registers;
   std::vector<LaunchFailure> failures;
-  std::vector<std::vector<DLDataType>> dtype_sets;  // no set is empty
+  std::vector<std::vector<DLDataType>> dtype_sets;  // accepted dtypes of tensors; no set is empty
   // Error messages that do not concern one argument, as indices in `failures`:
-  std::vector<uint32_t> missing_failures;  // too few; indexed by the number of arguments passed
-  // For too many arguments: the message if one was passed, the message if several were passed.
+  std::vector<uint32_t> missing_failures;  // for too few arguments; index: number passed
+  // The messages for too many arguments: if one argument was passed, and if several were passed.
   uint32_t too_many_singular, too_many_plural;
-  // If no variant's condition holds; kNone if no_image_failure is used instead.
+  // The message if no variant has a condition that holds; kNone if no_image_failure is used
+  // instead.
   uint32_t no_variant_failure;
   uint32_t no_image_failure;
   // Index of the tensor argument on whose device the kernel runs; kNone for the current device.
   uint32_t first_tensor;
   std::vector<LaunchResult> results;
-  std::vector<LaunchVariant> variants;  // at least one variant
+  std::vector<LaunchVariant> variants;  // the launch variants; at least one
   std::vector<int64_t> code;
   // The fields below are derived by BuildFastPath:
-  static constexpr size_t kBlock = 4;  // number of registers or tensor slots cleared together
+  static constexpr size_t kBlock = 4;  // registers and slots are cleared in blocks of this size
   std::vector<int64_t> initial;        // initial register values, padded to a multiple of kBlock
   QuickChecks quick;
   size_t max_kernel_arguments = 0;  // the largest number of kernel arguments of a launch variant

@@ -38,7 +38,7 @@ struct Omission {
 
 struct TensorCheck {
   // Checks the extent of an axis against a constant or against the value of a register.  If the
-  // register has no value yet, the extent is stored in it instead.
+  // register has no value yet, the extent is stored in the register and the check passes.
   struct Extent {
     int32_t axis;
     bool is_constant;  // true: compare the extent with `constant`; false: with `value_register`
@@ -60,8 +60,8 @@ struct TensorCheck {
   size_t num_dtypes = 0;
   // True if all tensors with the same `dtype_register` must have one dtype.
   bool is_variable = false;
-  // Index of the register for the shared dtype: 0 until the first tensor is checked, then 1 + the
-  // index of that tensor's dtype in `dtypes`.
+  // Index of the register that represents the shared dtype.  The register is 0 until the first
+  // tensor is checked, then 1 + the index of the first tensor's dtype in `dtypes`.
   uint32_t dtype_register = 0;
   std::vector<Extent> extents;  // the field `axis` of every element is less than `ndim`
 
@@ -145,7 +145,7 @@ struct NumberCheck {
     if (argument >= static_cast<uint32_t>(call.num_args)) return false;
     const TVMFFIAny& arg = call.args[argument];
     int64_t& number = call.registers[register_index];
-    number = arg.v_int64;  // for a float, the bit pattern of the double
+    number = arg.v_int64;  // the bit pattern of the double if the number is a float
     if (is_float && arg.type_index == kTVMFFIFloat) return true;
     bool is_bool = arg.type_index == kTVMFFIBool;
     if (!(takes_int && arg.type_index == kTVMFFIInt) && !(takes_bool && is_bool)) return false;

@@ -17,7 +17,7 @@ inline bool IsEmpty(const DLTensor& tensor) {
 // Returns true for a row-major tensor without gaps.  The stride of a dimension with extent 1 does
 // not matter.
 inline bool IsCompact(const DLTensor& tensor) {
-  uint64_t step = 1;  // unsigned, because extents from callers may overflow
+  uint64_t step = 1;  // unsigned, because the product of extents may overflow
   if (tensor.strides == nullptr) return true;
   for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
     if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != step) {

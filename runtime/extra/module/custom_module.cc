@@ -42,7 +42,10 @@ struct MethodTable {
     if (name == "inspect_source") return &inspect_source;
     if (name == "save_to_bytes") return &save_to_bytes;
     if (name == "write_to_file") return &write_to_file;
-    TVM_FFI_THROW(ValueError) << "modules have no method `" << name << "`";
+    TVM_FFI_THROW(ValueError) << "modules have no method `" << name
+                              << "`; expected get_function, get_function_doc, "
+                                 "get_function_metadata, get_write_formats, inspect_source, "
+                                 "save_to_bytes or write_to_file";
     TVM_FFI_UNREACHABLE();
   }
 };

@@ -289,7 +289,7 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         ),
         (lambda: LaunchPlan.first_of([]), "expected launch plans with one signature, got none"),
         (lambda: launch_module([]), "expected at least one launch plan, got none"),
-        (lambda: launch_module([fill(), fill()]), "duplicate function `fill`"),
+        (lambda: launch_module([fill(), fill()]), "two functions have the name `fill`"),
         (lambda: codegen.c.source_of([fill(), fill()]), "duplicate function name 'fill'"),
     ],
 )

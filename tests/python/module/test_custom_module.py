@@ -309,7 +309,9 @@ def test_custom_modules_import_and_are_imported(kernel_library):
     with pytest.raises(AttributeError):
         plain.get_function("greet")
     assert plain.get_function_doc("greet", query_imports=True) == "Greets."
-    with pytest.raises(RuntimeError, match="Cyclic dependency detected during import"):
+    with pytest.raises(
+        RuntimeError, match="a module must not import itself, directly or through other modules"
+    ):
         greeter.import_module(plain)
     library.clear_imports()
     plain.clear_imports()
@@ -469,7 +471,7 @@ def test_class_needs_a_kind_and_no_slots():
 
 
 def test_the_native_constructor_checks_the_method_names():
-    with pytest.raises(ValueError, match="modules have no method `run`"):
+    with pytest.raises(ValueError, match="modules have no method `run`; expected get_function, "):
         native("pytvmffi.ModuleFromMethods")("test.raw", 0, None, {"run": lambda m: m})
     raw = native("pytvmffi.ModuleFromMethods")(
         "test.raw", 2, 17, {"get_function": lambda module, name: lambda: (module.kind, name)}
