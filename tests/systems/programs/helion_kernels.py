@@ -251,7 +251,8 @@ calls()
 assert module.shift(x, y, 24, twice=False) is None
 (line,) = calls("cuLaunch")
 assert "_helion_shift on 0, grid 2 1 1" in line, line
-x, only = Array(random(20)), "only for n%8 == 0 and n <= 2147483647"
+x = Array(random(20))
+only = "no launch variant accepts these arguments; expected n%8 == 0 and n <= 2147483647"
 refused(ValueError, only, module.shift, x, x, 20, True)
 
 # ---- features that plans lack, and bad input -----------------------------------------------------
