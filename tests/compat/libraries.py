@@ -26,7 +26,7 @@ FLAGS = ("-std=c++17", "-O1", "-fPIC")
 
 @dataclass(frozen=True)
 class Implementation:
-    """Headers to compile with, and the runtime of the same implementation."""
+    """Headers to compile with, and the runtime library of the same implementation."""
 
     name: str
     include_folders: tuple[str, ...]
@@ -75,7 +75,7 @@ def build_libraries(
 
 
 def build_client(folder: Path, source: Path, ours: Implementation) -> Path:
-    """Return a library of one source and the checks, built with this project's headers."""
+    """Return a library of one source file and the checks, built with this project's headers."""
     folder.mkdir(parents=True, exist_ok=True)
     objects = [_compile(folder, path, ours) for path in (source, FOLDER / "exchange/failure.cc")]
     return _link(folder, source.stem, objects, ours)[0]

@@ -27,7 +27,7 @@ int seven(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* resu
 }
 """
 
-# Each payload becomes a new module, so that the tree is visible.
+# The loader creates a new module for each payload, so that the module tree is visible.
 SCRIPT = """
 import sys
 import tvm_ffi

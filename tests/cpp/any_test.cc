@@ -158,7 +158,7 @@ TEST_CASE("objects are cast to pointers") {
 
 TEST_CASE("an expected value is moved out once") {
   struct Source : Any {
-    // Clients derive from Any and read the cell.
+    // Classes of clients derive from Any and read its 16 bytes.
     int32_t index() const { return data_.type_index; }
   };
   Source source;

@@ -77,7 +77,7 @@ TEST_CASE("list functions reject indices out of bounds") {
 }
 
 // Looks up the object for missing keys, once per process, so this test comes before other look-ups.
-// Cause: the object was requested under the guard of a static variable.
+// Regression: the object was requested under the guard of a static variable.
 TEST_CASE("the function that returns the missing object may be reentrant") {
   Function original = Global("ffi.GetInvalidObject");
   static int calls = 0;
@@ -93,8 +93,8 @@ TEST_CASE("the function that returns the missing object may be reentrant") {
   CHECK_EQ(calls, 2);
 }
 
-// Cause: the index was converted to an iterator first, whose address overflows for 2^60 elements of
-// 16 bytes.
+// Regression: the index was converted to an iterator first, whose address overflows for 2^60
+// elements of 16 bytes.
 TEST_CASE("list functions reject indices whose address overflows") {
   List<int> list = {1, 2, 3};
   constexpr int64_t kRound = int64_t{1} << 60;

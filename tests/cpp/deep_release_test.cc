@@ -57,7 +57,7 @@ TEST_CASE("nested sequences are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Tuple<Any, int>(std::move(value), 1)); }), 1u);
 }
 
-// Cause: paths share their prefixes, so each path owns the one before it.
+// Regression: paths share their prefixes, so each path owns the one before it.
 TEST_CASE("access paths are released") {
   reflection::AccessPath path = reflection::AccessPath::Root();
   for (int i = 0; i < kDepth; ++i) path = path->ArrayItem(i);
@@ -70,7 +70,7 @@ TEST_CASE("nested tables are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Dict<int, Any>{{1, std::move(value)}}); }), 1u);
 }
 
-// Cause: only the release of containers was deferred.
+// Regression: only the release of containers was deferred.
 TEST_CASE("functions that capture functions are released") {
   auto typed = [](Any value) {
     return Any(Function::FromTyped([value = std::move(value)](int64_t x) { return x; }));

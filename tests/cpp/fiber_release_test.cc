@@ -75,7 +75,7 @@ void ReleaseYielding() {
 
 }  // namespace
 
-// Cause: deferred objects were in a list on the stack of the outermost release, which was
+// Regression: deferred objects were in a list on the stack of the outermost release, which was
 // suspended.
 TEST_CASE("objects released during a suspended release are destroyed") {
   for (auto body : {&ReleaseYielding<0>, &ReleaseYielding<40>, &ReleaseYielding<62>,
@@ -109,7 +109,7 @@ TEST_CASE("releases on several stacks end in any order") {
   }
 }
 
-// Cause: the thread's pointer referred to the stack of a release that was never resumed.
+// Regression: the thread's pointer referred to the stack of a release that was never resumed.
 TEST_CASE("stacks may be abandoned during a release") {
   static Any kept;  // references of the abandoned stack, kept reachable for leak checkers
   [[maybe_unused]] static const void* abandoned;

@@ -113,7 +113,7 @@ const char* const kNotItsTurn =
     "RuntimeError: the function that a hook got was called on another thread, or when the hook was "
     "not running";
 
-// Cause: a call from a getter reallocated the walk's stack in the middle of a step.
+// Regression: a call from a getter reallocated the walk's stack in the middle of a step.
 TEST_CASE("getters cannot reenter the walk that reads them") {
   RegisterOnce();
   for (const Service& service : kServices) {
@@ -137,7 +137,7 @@ TEST_CASE("getters cannot reenter the walk that reads them") {
   }
 }
 
-// Cause: a walk is not thread-safe, and did not reject other threads.
+// Regression: a walk is not thread-safe, and did not reject other threads.
 TEST_CASE("other threads cannot enter the walk") {
   RegisterOnce();
   for (const Service& service : kServices) {

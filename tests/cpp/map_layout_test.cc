@@ -287,8 +287,8 @@ Dict<int64_t, int64_t> TableWithoutSlots() {
   return dict;
 }
 
-// Cause: releasing a map that another library had grown crashed, because the old table was searched
-// for pairs.
+// Regression: releasing a map that another library had grown crashed, because the old table was
+// searched for pairs.
 TEST_CASE("a table without slots is released") { CHECK_EQ(TableWithoutSlots().size(), size_t{0}); }
 
 TEST_CASE("a table without slots is empty") {

@@ -39,7 +39,7 @@ Array<Any> WatchedInside(int depth) {
   return nest;
 }
 
-// Cause: a pending array with only the Strong flag had no weak count, so dropping the weak
+// Regression: a pending array with only the Strong flag had no weak count, so dropping the weak
 // reference freed its memory before its destructor ran.  AddressSanitizer detects this.
 TEST_CASE("dropping weak references during a release keeps pending objects valid") {
   for (int depth = 60; depth < 70; ++depth) WatchedInside(depth);
@@ -57,8 +57,8 @@ TEST_CASE("dropping weak references after a release frees the memory") {
   CHECK(watcher.lock() == nullptr);
 }
 
-// Cause of the three tests below: only the release of containers was deferred, so each level used a
-// stack frame.
+// Regression in the three tests below: only the release of containers was deferred, so each level
+// used a stack frame.
 TEST_CASE("chains of causes are released") {
   std::optional<Error> error;
   for (int i = 0; i < kDepth; ++i) {

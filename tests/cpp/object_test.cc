@@ -153,7 +153,7 @@ LooksBackObj::~LooksBackObj() {
   CHECK(!holder->optional.has_value());
 }
 
-// Cause: the reference was released before the pointer was set to null.
+// Regression: the reference was released before the pointer was set to null.
 TEST_CASE("a destructor sees a null pointer during reset") {
   Holder holder;
   holder.pointer = make_object<LooksBackObj>(&holder);

@@ -33,8 +33,8 @@ const Any& ElementOf(const Seq& seq, size_t i) {
 
 std::string TextAt(const Any& value) { return value.cast<std::string>(); }
 
-// Cause: the value was created after the buffer had moved, from the reference into the old buffer;
-// AddressSanitizer detects this, and the text was wrong or empty.
+// Regression: the value was created after the buffer had moved, from the reference into the old
+// buffer; AddressSanitizer detects this, and the text was wrong or empty.
 template <typename Seq>
 void InsertsItsOwnElement() {
   for (int64_t size : {2, 4, 7, 16}) {
@@ -98,7 +98,7 @@ TEST_CASE("array inserts a range of its elements") { InsertsItsOwnRange<Array<An
 TEST_CASE("list inserts a range of its elements") { InsertsItsOwnRange<List<Any>>(); }
 
 // The object's member functions require enough capacity, but their arguments may be inside the
-// object. Cause: a range was read after the elements after the position had moved.
+// object. Regression: a range was read after the elements after the position had moved.
 TEST_CASE("sequence objects insert their elements") {
   List<Any> list;
   list.reserve(16);

@@ -105,7 +105,7 @@ TEST_CASE("elements of the sequence itself can be appended") {
   CHECK_EQ(array.back().cast<String>(), "a text on the heap");
 }
 
-// Cause: the elements were written past the end of the block.
+// Regression: the elements were written past the end of the block.
 TEST_CASE("an array is not copied or moved into too little capacity") {
   Array<int> array = {1, 2, 3};
   for (int64_t capacity : {int64_t{2}, int64_t{0}, int64_t{-1}, INT64_MIN}) {

@@ -167,8 +167,8 @@ TEST_CASE("malformed nodes") {
   }
 }
 
-// Cause: reading a number takes time quadratic in its length, which was not limited: a megabyte
-// took 25 seconds.
+// Regression: reading a number takes time quadratic in its length, which was not limited: a
+// megabyte took 25 seconds.
 TEST_CASE("numbers of too many digits") {
   auto graph = [](const std::string& digits) {
     return Graph(1, R"({"type":"ffi.BigInt","data":")" + digits + "\"}");
@@ -185,7 +185,7 @@ TEST_CASE("numbers of too many digits") {
   }
 }
 
-// Cause: errors after the reader's checks, in look-ups, hooks and setters, were passed on
+// Regression: errors after the reader's checks, in look-ups, hooks and setters, were passed on
 // unchanged, with any kind and without the node.
 TEST_CASE("well-formed graphs without a valid value") {
   const std::string kNode = "ValueError: Invalid JSON Object Graph, node 0: ";

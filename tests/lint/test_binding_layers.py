@@ -153,7 +153,7 @@ def test_the_table_of_hooks_describes_each_field(binding):
 
 
 def test_each_precedence_belongs_to_one_rule_and_one_documented_step(repository, binding):
-    """Cause: two rules shared a number, and the import order decided which came first."""
+    """Regression: two rules shared a number, and the import order decided which came first."""
     text = (binding / "convert/precedence.pxd").read_text(encoding="utf-8")
     declared = re.findall(r"^    ([A-Z]\w+)", text.partition("cdef enum")[2], re.MULTILINE)
     assert declared.pop() == "NUM_PRECEDENCES"

@@ -65,7 +65,7 @@ def test_extending_a_path_does_not_change_its_prefix():
 
 
 def test_paths_compare_and_hash_by_their_steps():
-    key = tvm_ffi.Array(["k"])  # compared by identity natively
+    key = tvm_ffi.Array(["k"])  # steps are compared by identity in native code
     same = [ROOT.map_item(key).attr("y"), ROOT.map_item(key).attr("y")]
     assert not same[0].same_as(same[1])
     assert same[0] == same[1]
@@ -74,7 +74,7 @@ def test_paths_compare_and_hash_by_their_steps():
     assert ROOT.attr("x").array_item(1) == AccessPath.root().attr("x").array_item(1)
     assert hash(ROOT.attr("x").array_item(1)) == hash(AccessPath.root().attr("x").array_item(1))
     assert ROOT.array_item(1) != ROOT.array_item(2)
-    assert ROOT.array_item(1) != ROOT.map_item(1)  # another kind of step
+    assert ROOT.array_item(1) != ROOT.map_item(1)  # a step of a kind that does not exist
     assert ROOT.map_item(1) != ROOT.map_item(1.0)
     assert ROOT.map_item(float("nan")) == ROOT.map_item(float("nan"))
     assert hash(ROOT.map_item(float("nan"))) == hash(ROOT.map_item(float("nan")))
@@ -200,7 +200,7 @@ def test_paths_are_read_from_json_graphs():
     ],
 )
 def test_inconsistent_paths_from_json_graphs_are_refused(fields):
-    """The depth was not checked, and a parent of any type was read as a path."""
+    """Regression: the depth was not checked, and a parent of any type was read as a path."""
     path = _path_of_graph(fields)
     other = _path_of_graph(fields)
     for use in (
@@ -217,7 +217,7 @@ def test_inconsistent_paths_from_json_graphs_are_refused(fields):
 
 
 def test_a_negative_depth_in_a_json_graph_means_no_steps():
-    """A vector with the negative depth as its size was allocated."""
+    """Regression: a vector was allocated with the negative depth as its size."""
     path = _path_of_graph({"depth": -2})
     assert list(path.to_steps()) == []
     assert path != ROOT

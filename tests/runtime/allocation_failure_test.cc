@@ -260,7 +260,7 @@ TEST_CASE("types can be registered after failed attempts") {
   TVMFFIObjectDecRef(function);
 }
 
-// Cause: a type took its index, and was in the table, before the last memory request.
+// Regression: a type took its index, and was in the table, before the last memory request.
 TEST_CASE("failed type registrations take no index") {
   TVMFFIByteArray key = Bytes("test.memory.TwoChildren");
   int32_t parent = TVMFFITypeGetOrAllocIndex(&key, -1, 1, 2, 0, kTVMFFIObject);
@@ -363,7 +363,7 @@ TEST_CASE("raising always leaves an error") {
   }
 }
 
-// Cause: the preallocated MemoryError is one shared object, and backtrace updates of a thread
+// Regression: the preallocated MemoryError is one shared object, and backtrace updates of a thread
 // changed the error of other threads, or freed its text during their use.
 TEST_CASE("the shared MemoryError keeps its backtrace") {
   auto raise_and_add = [](int) {
@@ -393,7 +393,7 @@ extern "C" __attribute__((noinline, visibility("default"))) std::string FrameWit
   return Text(*text);
 }
 
-// Cause: a frame that could not be described without memory remained unknown to its thread.
+// Regression: a frame that could not be described without memory remained unknown to its thread.
 TEST_CASE("backtraces are complete again when memory is available") {
   stays_exhausted = false;
   auto backtrace_after_failure = [](int n) {
@@ -425,7 +425,8 @@ TEST_CASE("a failed backtrace update keeps the old text") {
   TVMFFIObjectDecRef(error);
 }
 
-// Cause: the functions were registered by initialisers in object files that a static link drops.
+// Regression: the functions were registered by initialisers in object files that a static link
+// drops.
 TEST_CASE("a static link contains the built-in functions") {
   for (const char* name : {"ffi.String", "ffi.ModuleLoadFromFile", "ffi.Array", "ffi.Map",
                            "ffi.MakeFieldGetter", "ffi._RegisterFFIInit"}) {

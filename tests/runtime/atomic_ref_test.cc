@@ -48,8 +48,8 @@ void OnFault(int, siginfo_t*, void*) {
 
 }  // namespace
 
-// Cause: a thread that found the lock taken spun until the end of its time slice, and the holder
-// could not run if there were more threads than processors.
+// Regression: a thread that found the lock taken spun until the end of its time slice, and the
+// holder could not run if there were more threads than processors.
 TEST_CASE("a thread that finds the reference locked yields") {
   void* page = mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   object = static_cast<TVMFFIObject*>(page);

@@ -112,7 +112,7 @@ TEST_CASE("raising again replaces the pending error") {
   TVMFFIObjectDecRef(first);
 }
 
-// Cause: the earlier error was released after the new one had been stored, and a call in its
+// Regression: the earlier error was released after the new one had been stored, and a call in its
 // destructor replaced or took the new error.
 TEST_CASE("destructors of the earlier error may make calls that fail") {
   auto raise = [](void*) { TVMFFIErrorSetRaisedFromCStr("KeyError", "of the destructor"); };
@@ -230,7 +230,7 @@ TEST_CASE("a backtrace is replaced or appended to") {
   TVMFFIObjectDecRef(error);
 }
 
-// Cause: the old text was cleared before the new one, which may be part of it, was read.
+// Regression: the old text was cleared before the new one, which may be part of it, was read.
 TEST_CASE("a backtrace may be replaced by part of itself") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "first line\nsecond line\n");
   TVMFFIByteArray whole = TVMFFIErrorGetCellPtr(error)->backtrace;

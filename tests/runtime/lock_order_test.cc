@@ -53,9 +53,9 @@ void FailToRegisterAttr() {
 
 }  // namespace
 
-// First in this file, because it tests an initialization that happens once per process.  Cause: the
-// address of the loader was determined under the guard of a static variable, for which the
-// initialiser also waited.
+// First in this file, because it tests an initialization that happens once per process.
+// Regression: the address of the loader was determined under the guard of a static variable, for
+// which the initialiser also waited.
 TEST_CASE("threads register names twice concurrently") {
   static TVMFFIObjectHandle function = nullptr;
   auto call = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return 0; };
@@ -69,8 +69,9 @@ TEST_CASE("threads register names twice concurrently") {
   TVMFFIObjectDecRef(function);
 }
 
-// Cause: the error was created under the type table's lock, and its backtrace needs the loader's
-// lock for names.  Each thread needs it, because symbols of code addresses are cached per thread.
+// Regression: the error was created under the type table's lock, and its backtrace needs the
+// loader's lock for names.  Each thread needs it, because symbols of code addresses are cached per
+// thread.
 TEST_CASE("types are registered while other registrations fail") {
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterField);
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterMethod);
@@ -78,7 +79,7 @@ TEST_CASE("types are registered while other registrations fail") {
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterAttr);
 }
 
-// Cause: all slots shared a lock, and an init function that loads a library held it.
+// Regression: all slots shared a lock, and an init function that loads a library held it.
 TEST_CASE("slots are initialized while another init function loads a library") {
   static int target;
   static void* slot = nullptr;

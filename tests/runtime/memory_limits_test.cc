@@ -24,7 +24,7 @@ TVMFFIByteArray BytesOfSize(size_t size) {
 
 }  // namespace
 
-// Cause: the size of the block overflowed, and the content was copied past its end.
+// Regression: the size of the block overflowed, and the content was copied past its end.
 TEST_CASE("a string of an impossible size is rejected") {
   for (size_t below : {0, 1, 16, 17, 24, 40, 41, 64}) {
     TVMFFIByteArray bytes = BytesOfSize(SIZE_MAX - below);
@@ -54,7 +54,7 @@ size_t AllocatedBytes() {
 
 }  // namespace
 
-// Cause: each code address of a backtrace was cached for ever.
+// Regression: each code address of a backtrace was cached for ever.
 TEST_CASE("backtraces of new code use bounded memory") {
   constexpr size_t kCount = 100000;
   constexpr size_t kSize = kCount * sizeof(kStub);

@@ -32,7 +32,7 @@ CXX_DATA_SIZES = {
     "_ZTIN3tvm3ffi5ErrorE": 56,
 }
 
-# Functions that this implementation adds: tvm/ffi/extra/c_host_call.h.
+# Functions that this implementation adds to the ABI, declared in tvm/ffi/extra/c_host_call.h.
 OWN_C_FUNCTIONS = {
     "TVMFFIHostCall",
     "TVMFFIHostErrorStatus",
@@ -43,7 +43,7 @@ OWN_C_FUNCTIONS = {
     "TVMFFIHostSlotFunction",
 }
 
-# By the part of the SONAME before ".so".
+# SONAME by the part of the library's file name before ".so".
 ALLOWED_LIBRARIES = {
     "libc",
     "libdl",
@@ -114,7 +114,7 @@ def test_type_index_of_modules_is_one_per_process(library: Any) -> None:
 
 
 def test_stays_mapped_after_it_is_closed(library: Any) -> None:
-    """Cause: threads and exit handlers reached its code after `dlclose`, if it was unmapped."""
+    """Regression: threads and exit handlers ran code of the library after `dlclose`."""
     flags = run("readelf", "--dynamic", "--wide", str(library.path))
     assert re.search(r"\(FLAGS_1\).*\bNODELETE\b", flags)
 

@@ -36,7 +36,7 @@ VALUES = st.recursive(
 
 
 class Json:
-    """The library's JSON functions; intermediate values stay in native code."""
+    """The library's JSON functions; their intermediate values stay in native code."""
 
     def __init__(self, library: Any) -> None:
         self.library = library
@@ -89,7 +89,7 @@ class Json:
         return self.library.take_text(value)
 
     def apply(self, text: str, *steps: Any) -> str:
-        """Return the text after the functions were applied to `text`, one after the other."""
+        """Return the text after the functions were applied to `text` in this order."""
         with contextlib.ExitStack() as stack:
             value = stack.enter_context(self.text(text))
             for name, *more in steps:
@@ -98,7 +98,7 @@ class Json:
 
     @property
     def none(self) -> Any:
-        """The None argument."""
+        """The argument None of a JSON function."""
         return self.library.any_value(NONE, 0, 0)
 
 
@@ -109,7 +109,7 @@ def ffi(library: Any) -> Json:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Distinguish 1, 1.0 and True, and 0.0 and -0.0; treat NaN as equal to itself."""
+    """Return a comparable form that distinguishes 1, 1.0 and True, 0.0 and -0.0; NaN equals NaN."""
     return repr(first) == repr(second)
 
 
@@ -193,7 +193,7 @@ def read_by_python(text: str) -> tuple[Any, bool]:
 
 
 def read_by_library(ffi: Json, text: str) -> tuple[Any, str]:
-    """Return the value as Python reads it, and the error's text."""
+    """Return the value as Python's json module reads it, and the error's text."""
     try:
         result = ffi.apply(text, ("ffi.json.Parse",), ("ffi.json.Stringify", ffi.none))
     except ffi.library.raised_error as error:
@@ -216,7 +216,7 @@ def test_accepts_the_text_that_python_accepts(ffi, text):
 
 
 def decode_graph(graph: Any) -> Any:
-    """Read the graph of a JSON value; nodes refer to earlier nodes."""
+    """Read a JSON value that was written as a graph; nodes refer to earlier nodes."""
     assert list(graph) == ["root_index", "nodes"]
     values: list[Any] = []
     for node in graph["nodes"]:

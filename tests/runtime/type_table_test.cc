@@ -146,7 +146,7 @@ TEST_CASE("a free static index is assigned as requested") {
   CHECK_EQ(Text(TVMFFIGetTypeInfo(100)->type_key), "test.Static");
 }
 
-// Cause: children got consecutive indices of the range, including those in use.
+// Regression: children got consecutive indices of the range, including those in use.
 TEST_CASE("children skip indices that are in use within the range") {
   int32_t parent = Register({"test.Ranged", 101, 1, 4});
   CHECK_EQ(Register({"test.Ranged.fixed", 103, 2, 0, 1, parent}), 103);

@@ -75,7 +75,7 @@ def test_look_up_by_index_name_and_variant():
 
 
 def test_variants_are_found_by_integers_of_derived_classes():
-    """The lookup searched a range of all 64-bit integers linearly."""
+    """Regression: the search for a free variant number was linear in the values of the enum."""
 
     class Number(enum.IntEnum):
         LOW = 10
@@ -215,7 +215,7 @@ def test_variants_of_an_enumeration_from_cpp():
 
 
 def test_objects_of_enumerations_without_a_class_are_enums():
-    """The classes of value-like enums were not found for derived native types."""
+    """Regression: the classes of value-like enums were not found for derived native types."""
     columns = core._lookup_type_attr(
         core._object_type_key_to_index("testing.TestCxxStrEnum"), "__ffi_enum__"
     )

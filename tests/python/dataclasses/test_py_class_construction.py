@@ -96,7 +96,7 @@ def test_mutually_recursive_default_factories_raise_recursion_error():
     assert Chicken(Leaf(1)).egg.v == 1
 
 
-_shared = tvm_ffi.List([1])  # the type refers to it, and types are never released
+_shared = tvm_ffi.List([1])  # the type refers to the class, and types are never released
 
 
 def test_a_python_list_as_default_is_copied_and_a_native_one_shared():
@@ -307,7 +307,7 @@ def _class_whose_values_raise(exceptions):
 @pytest.mark.parametrize("make", [KeyboardInterrupt, lambda: SystemExit(3), GeneratorExit])
 @pytest.mark.parametrize("trigger", ["constructor", "default", "graph"])
 def test_interruptions_of_a_conversion_are_raised_unchanged(make, trigger):
-    """They were wrapped in errors about the field, which `except Exception` catches."""
+    """Regression: they were wrapped in errors about the field, which `except Exception` caught."""
     exception = make()
     cls = _class_whose_values_raise([exception])
     node = {"type": cls.__tvm_ffi_type_info__.type_key, "data": {"x": 1}}
@@ -325,7 +325,7 @@ def test_interruptions_of_a_conversion_are_raised_unchanged(make, trigger):
 
 
 def test_the_exception_of_a_conversion_is_the_cause_of_the_error_about_the_field():
-    """The original exception was replaced by a new one with the same message.
+    """Regression: the original exception was replaced by a new one with the same message.
 
     The class is local, because other tests register the built-in exception classes.
     """

@@ -100,7 +100,7 @@ def test_objects_owned_by_native_code_are_not_collected():
 
 
 def test_refused_values_leave_no_reference_cycle():
-    """The exception of the native error kept frames alive that keep the error alive."""
+    """Regression: a native error's exception kept stack frames alive that kept the error alive."""
     token = Token()
     end = weakref.ref(token)
 

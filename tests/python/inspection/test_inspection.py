@@ -337,7 +337,7 @@ def test_object_files_folders_and_missing_files_are_refused(tmp_path):
 
 
 def inspected(path: Path, data: bytes) -> str:
-    """Return the error message for a file, or "" if it is valid; the error must have a position."""
+    """Return the error message for a file, or "" if the file is valid; errors have a position."""
     path.write_bytes(data)
     began, problem = time.process_time(), ""
     try:
@@ -353,7 +353,7 @@ def test_a_file_truncated_at_any_length_is_refused(described, tmp_path):
     data = described.read_bytes()
     path = tmp_path / "truncated.so"
     lengths = {*range(70), *range(64, len(data), 131), *range(len(data) - 130, len(data))}
-    # The section headers are at the end.
+    # The section headers are at the end of the file.
     assert all(inspected(path, data[:length]) for length in lengths)
     assert inspected(path, data) == ""
     small = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
@@ -386,7 +386,7 @@ def test_random_bytes_are_handled(described, tmp_path, seed, count):
 
 
 def test_overlapping_sections_are_refused_quickly(tmp_path):
-    """Each of thirty thousand sections covers the whole file: 1.7 MB took more than a minute."""
+    """Regression: thirty thousand sections that each cover the file took more than a minute."""
     data = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
     (table,) = struct.unpack_from("<Q", data, 40)
     count = 30_000
@@ -449,7 +449,7 @@ def needy_library(needs: bytes, names: bytes = b"") -> bytes:
 
 
 def test_shared_version_entries_are_refused_quickly(tmp_path):
-    """Each version was read for each library: three thousand of each, in 100 KB, took seconds."""
+    """Regression: each version was read for each library: 3000 of each, in 100 KB, took seconds."""
     path = tmp_path / "versions.so"
     assert "more entries than '.gnu.version_r' has" in inspected(
         path, needy_library(version_needs(3000, 3000, 0))
@@ -462,14 +462,14 @@ def test_shared_version_entries_are_refused_quickly(tmp_path):
     ids=["usual", "5000 digits", "10 digits"],
 )
 def test_versions_with_many_digits_are_ignored(tmp_path, name, floors):
-    """Python refuses to convert that many digits, and its message became the error."""
+    """Regression: Python refuses to convert that many digits, and its message became the error."""
     path = tmp_path / "versions.so"
     path.write_bytes(needy_library(version_needs(1, 2, 1), name.encode() + b"\0"))
     assert inspect_library(path).floors == floors
 
 
 def test_unterminated_strings_are_skipped_quickly(tmp_path):
-    """A megabyte was searched for each row without counting against the reading limit."""
+    """Regression: the search of a megabyte for each row did not count as reading."""
     rows = struct.pack("<Q", 0x100000) * 60_000
     text = ("text", 1, 0x100000, b"A" * (1 << 20))
     sections = [text, ("tvm_ffi_exports", 1, 0x800000, rows)]
@@ -478,7 +478,7 @@ def test_unterminated_strings_are_skipped_quickly(tmp_path):
 
 
 def test_rows_in_a_sparse_file_take_no_memory(tmp_path):
-    """Half a gigabyte that occupies no disk space was converted to a list of addresses."""
+    """Regression: half a gigabyte of sparse file was converted to a list of addresses."""
     path = tmp_path / "sparse.so"
     data = bytearray(
         elf_files.library(
@@ -497,7 +497,7 @@ def test_rows_in_a_sparse_file_take_no_memory(tmp_path):
 
 @pytest.mark.parametrize("kind", ["fifo", "device"])
 def test_fifos_and_devices_are_refused(tmp_path, described, kind):
-    """Opening a FIFO blocked until a process opened it for writing."""
+    """Regression: opening a FIFO blocked until a process opened it for writing."""
     path = tmp_path / "library.so"
     if kind == "fifo":
         os.mkfifo(path)
@@ -510,7 +510,7 @@ def test_fifos_and_devices_are_refused(tmp_path, described, kind):
 
 
 def test_a_file_truncated_during_reading_is_an_os_error(tmp_path, described):
-    """The file was mapped, and the process ended with SIGBUS."""
+    """Regression: the file was mapped, and the process ended with SIGBUS."""
     path = tmp_path / "library.so"
     path.write_bytes(described.read_bytes())
     with open_image(path) as image:
@@ -532,7 +532,7 @@ def test_a_search_in_blocks_finds_matches_across_blocks(tmp_path, length):
 
 
 def test_rows_that_share_a_long_string_are_read_quickly(build):
-    """Ten thousand rows have the same million letters as name and text."""
+    """Ten thousand rows share one string of a million letters as their name and text."""
     library = build("rows.so", "-DMANY_ROWS")
     began = time.process_time()
     inspect_library(library)
@@ -540,7 +540,7 @@ def test_rows_that_share_a_long_string_are_read_quickly(build):
 
 
 def test_signatures_that_share_a_long_string_are_read_quickly():
-    """The same 900 KB were parsed for each of sixteen functions: one megabyte took 100 s."""
+    """Regression: the same 900 KB were parsed for each of sixteen functions: 1 MB took 100 s."""
     text = "(" + ", ".join(f"p{i}: int" for i in range(10_000)) + ")"
     names = [f"f{i:02}" for i in range(100)]
     symbols = [Symbol(f"__tvm_ffi_{name}", 0, 0, True, False) for name in names]
@@ -562,7 +562,7 @@ def exporting(*texts: bytes) -> bytes:
 
 @pytest.mark.parametrize(("depth", "is_read"), [(31, True), (32, False), (600, False)])
 def test_deeply_nested_metadata_are_not_read(tmp_path, depth, is_read):
-    """Nested JSON that could be parsed could not be serialized again: RecursionError."""
+    """Regression: nested JSON could be parsed but not serialized again: RecursionError."""
     path = tmp_path / "deep.so"
     path.write_bytes(exporting(b"f", b"metadata", b'{"x":%s1%s}' % (b"[" * depth, b"]" * depth)))
     (function,) = inspect_library(path).to_json()["functions"]
@@ -570,7 +570,7 @@ def test_deeply_nested_metadata_are_not_read(tmp_path, depth, is_read):
 
 
 def test_device_code_in_a_section_with_a_long_name(tmp_path):
-    """The name is reported for each cubin: 700 KB became 650 MB."""
+    """Regression: the name was reported for each cubin: 700 KB became 650 MB."""
     path = tmp_path / "section.so"
     section = ("x" * 60_000, 1, 0, cubin(7, 0x5A0D5A) * 100)
     path.write_bytes(elf_files.library(machine=elf_files.X86_64, sections=[section]))

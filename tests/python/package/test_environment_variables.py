@@ -31,7 +31,7 @@ def run(run_python, code, **environment):
 
 
 def test_invalid_backtrace_limits_are_ignored(run_python):
-    """Numbers too large for int were passed to atoi, whose result is undefined."""
+    """Regression: numbers too large for int were passed to atoi, whose result is undefined."""
     code = """
 import traceback, tvm_ffi
 try:

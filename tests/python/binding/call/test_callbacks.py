@@ -26,7 +26,7 @@ class Owner:
 
 
 def call_with_count(function, count):
-    """Call with `count` arguments at NULL; return the code and True if an error was pending."""
+    """Call with `count` arguments at NULL; return the code, and True if an error was pending."""
     library = ctypes.CDLL(libinfo.find_libtvm_ffi())
     result, error = (ctypes.c_int64 * 2)(), ctypes.c_void_p()
     handle = ctypes.c_void_p(function.__chandle__())
@@ -166,13 +166,13 @@ def test_result_that_cannot_be_passed_is_an_error(kernels):
 
 
 def test_borrowed_bytes_returned_by_a_callback_are_copied(kernels):
-    """Results were packed like arguments, so the caller got the address of a deleted object."""
+    """Regression: results were packed like arguments; the caller got a freed object's address."""
     lend = tvm_ffi.convert_func(lambda: core.ByteArrayArg(b"bytes of a dead object"))
     assert lend() == b"bytes of a dead object"
 
 
 def test_callback_cannot_return_a_moved_object(kernels):
-    """Results were packed like arguments: the caller got an address in a deleted wrapper."""
+    """Regression: results were packed like arguments; the caller got a freed wrapper's address."""
     array = tvm_ffi.Array([1, 2])
     move = tvm_ffi.convert_func(array._move)
     with pytest.raises(TypeError, match="ObjectRValueRef can be passed as an argument only"):

@@ -78,7 +78,7 @@ def test_a_library_function_shows_its_metadata(kernels):
 def test_a_library_function_without_metadata_has_no_signature(kernels):
     assert kernels.count.__doc__ is None
     assert not hasattr(kernels.count, "__signature__")
-    # The metadata of this function have no schema.
+    # This function has metadata without a type schema.
     assert kernels.echo.__doc__ == "Return the argument."
     assert not hasattr(kernels.echo, "__signature__")
 
@@ -319,7 +319,7 @@ def test_a_keyword_call_releases_its_arguments():
 
 
 def test_sentinels_are_passed_as_ordinary_values(echo):
-    """They separate and mark arguments of constructors only."""
+    """`/` and `*` separate and mark parameters of constructors only."""
     for sentinel in (core.MISSING, core.KWARGS):
         assert echo(sentinel).same_as(sentinel)
     function = tvm_ffi.convert_func(lambda *args: len(args))

@@ -85,7 +85,7 @@ def test_pointer_handlers_come_before_callables_and_after_the_pointer_protocol(k
 
 
 def test_numpy_array_comes_before_torch_tensor_and_dlpack():
-    """The two rules once shared a number: NumPy's came first because it was imported first."""
+    """Regression: these rules shared a number, and the import order decided between them."""
     np = pytest.importorskip("numpy")
     torch_like = type("Tensor", (), {"__module__": "torch"})
     array = np.zeros(2).view(type("Array", (np.ndarray, torch_like), {}))

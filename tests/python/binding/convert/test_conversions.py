@@ -31,7 +31,7 @@ def having(**members):
 
 
 def answering(**answers):
-    """Return a value of a new class whose methods return these answers."""
+    """Return a value of a new class whose methods return the given results."""
     return having(**{name: lambda self, answer=answer: answer for name, answer in answers.items()})
 
 
@@ -176,7 +176,7 @@ def test_an_invalid_cuda_stream_is_refused(echo, answer, error):
 
 
 def test_stream_of_the_cuda_driver_package_is_a_pointer(kernels, echo):
-    """The test uses a class with the same name and module; the real one needs a driver."""
+    """The test uses a class with the name and module of the real one, which needs a driver."""
     stream = type(
         "CUstream", (), {"__module__": "cuda.bindings.driver", "__int__": lambda self: 77}
     )

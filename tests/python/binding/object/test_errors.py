@@ -324,7 +324,7 @@ def test_context_of_an_exception_raised_while_handling_is_kept(kernels):
 
 
 class _Marked:
-    """Raises an error with attributes in its conversion, while another exception is handled."""
+    """Raises an exception with attributes in its conversion while another one is handled."""
 
     def __init__(self, make):
         self.make = make
@@ -340,7 +340,7 @@ class _Marked:
 
 @pytest.mark.parametrize("make", [ValueError, PlainError])
 def test_an_error_about_an_argument_keeps_its_context_and_attributes(kernels, make):
-    """The error was copied with a longer message; its attributes and context were lost."""
+    """Regression: the error was copied with a longer message; the copy lost its attributes."""
     with pytest.raises(make) as caught:
         kernels.count(_Marked(make))
     assert caught.value.code == 7
@@ -556,7 +556,7 @@ def test_a_signal_during_the_description_of_an_error_is_handled(run_python, func
 
 
 def test_an_error_in_a_cycle_with_its_traceback_is_collected(kernels):
-    """An Error value owned the exception, and the garbage collector did not see that reference."""
+    """Regression: the garbage collector did not see that an Error owns its exception."""
 
     def hold():
         error = kernels.catch(raiser(ValueError("x")))  # frames of the traceback hold `error`
@@ -592,7 +592,7 @@ def test_traceback_manager_prepends_entries():
 
 
 def test_traceback_manager_keeps_a_bounded_number_of_frames():
-    """Long-running compilers keep reporting new source locations."""
+    """Long-running compilers report errors with ever new source locations."""
     manager = error_module.TracebackManager()
     first = manager.append_traceback(None, "kernel.cu", 0, "launch").tb_frame
     assert manager.append_traceback(None, "kernel.cu", 0, "launch").tb_frame is first
@@ -616,7 +616,7 @@ def test_traceback_hooks():
 
 @pytest.mark.parametrize("other", [5, "text", ValueError("x"), type])
 def test_a_value_that_is_not_a_traceback_is_a_type_error(other):
-    """Any object was read as if it were a traceback."""
+    """Regression: any object was read as if it were a traceback."""
     with pytest.raises(TypeError, match="expected a traceback or None, got"):
         core._TRACEBACK_TO_BACKTRACE_STR(other)
 
@@ -633,21 +633,21 @@ def raise_frozen(*_):
 
 
 def test_frozen_exceptions_cross_the_boundary(kernels):
-    """The traceback was set by assignment, which frozen exceptions refuse."""
+    """Regression: the traceback was set by assignment, which frozen exceptions refuse."""
     with pytest.raises(FrozenError) as info:
         tvm_ffi.convert_func(raise_frozen)()
     assert info.value.code == 3
 
 
 def test_frozen_exceptions_are_raised_while_packing(kernels):
-    """A mark was set by assignment, which frozen exceptions refuse."""
+    """Regression: an attribute that marks an exception was set, which frozen exceptions refuse."""
     value = type("Value", (), {"__tvm_ffi_value__": raise_frozen})()
     with pytest.raises(FrozenError):
         kernels.count(value)
 
 
 def test_cause_and_notes_of_a_packing_error_are_kept(kernels):
-    """The exception is copied with a longer message; its cause and notes were lost."""
+    """Regression: the exception is copied with a longer message; its cause and notes were lost."""
     cause = KeyError("cause")
 
     def fail(_):

@@ -37,7 +37,7 @@ def ends(result):
 
 @pytest.mark.parametrize("kept", ["'a str of some length'", "b'x' * 20", "print", "object()"])
 def test_a_thread_waiting_to_release_an_object_releases_it_before_shutdown(run_python, kept):
-    """The check for shutdown preceded the wait, which then unwound a destructor and aborted."""
+    """Regression: a thread checked for shutdown, then waited; its unwinding aborted the process."""
     code = f"sys.setswitchinterval(10)\nkernels.release_later({kept}, 50)\n"
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["released"]
 
@@ -54,7 +54,7 @@ def test_a_thread_that_checks_for_signals_does_not_wait(run_python):
 
 
 def test_threads_that_enter_python_during_shutdown_are_refused(run_python):
-    """They enter during a slow destructor, and must not wait for the interpreter."""
+    """Native threads enter during a slow destructor, and must not wait for the interpreter."""
     code = """
     class Slow:
         release, call = kernels.release_later, kernels.call_later

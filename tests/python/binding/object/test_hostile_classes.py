@@ -146,7 +146,7 @@ for length in (1, 2, 5):
         function = tvm_ffi.convert_func(act)
         try:
             arrived.add(attempt(function))
-        except MemoryError:  # the interpreter itself had none
+        except MemoryError:  # the interpreter itself had no memory left
             pass
         stop()
 assert {ValueError, MemoryError} <= arrived, arrived
@@ -165,7 +165,7 @@ def test_a_callback_that_raises_without_memory_does_not_crash(run_python):
 
 
 def test_a_value_may_change_its_class_during_the_choice_of_its_conversion(kernels):
-    """The conversion chosen for the old class, which may be gone, was applied to the value."""
+    """Regression: the conversion chosen for the earlier class of the value was applied to it."""
 
     class Other:
         pass
@@ -189,7 +189,7 @@ def test_a_class_may_be_released_during_the_conversion_of_its_value(kernels):
     def make(number):
         def convert(self):
             self.__class__ = Other
-            gc.collect(1)  # the class is young
+            gc.collect(1)  # the class is too new to be cached
             return number
 
         return type("Dying", (), {"__tvm_ffi_value__": convert})()
@@ -218,7 +218,7 @@ class Inner:
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 10, 30])
 def test_readonly_of_nested_value_protocols(kernels, depth):
-    """Each level kept two objects alive, and an argument had space for two in total."""
+    """Regression: each level kept two objects alive, and an argument had space for two in total."""
     array = np.arange(3)
     tensor = tvm_ffi.from_dlpack(array)
     for last in (array, tensor):
@@ -239,7 +239,7 @@ def test_too_many_nested_readonly_promises_are_refused(kernels):
 
 @pytest.mark.parametrize("base", [core.String, core.Bytes])
 def test_a_class_may_be_released_while_its_value_returns_an_object(kernels, base):
-    """A field was read from a packer that had been reused for another class."""
+    """Regression: a field was read from a packer that had been reused for another class."""
     kept = []
 
     class Other(base):
@@ -288,7 +288,7 @@ class LyingArray(np.ndarray):
 
 
 def test_array_that_lies_about_its_dtype_is_refused(kernels):
-    """The size was computed from the attribute, which gave twice the number of bytes."""
+    """Regression: the size came from the attribute and was twice the real number of bytes."""
     array = np.zeros(8, "S1").view(LyingArray)
     with pytest.raises(TypeError, match=r"NumPy dtype \|S1 has no DLPack form \(shape=\(8,\)\)"):
         kernels.extents(array)
@@ -298,7 +298,7 @@ def test_array_that_lies_about_its_dtype_is_refused(kernels):
 
 
 def test_array_that_lies_about_its_strides_is_refused(kernels):
-    """A negative stride between items was rounded to one that leaves the array."""
+    """Regression: a negative stride between items was rounded to one that leaves the array."""
     packed = np.zeros(4, np.dtype([("a", "i1"), ("b", "i4")]))
     array = packed["b"][::-1].view(LyingArray)
     with pytest.raises(
@@ -313,7 +313,7 @@ def test_array_that_lies_about_its_strides_is_refused(kernels):
 
 @pytest.mark.parametrize("kind", ["list", "dict"])
 def test_garbage_collection_may_change_the_converted_container(kind):
-    """Big ints allocate Python objects: a collection freed the memory of the list in use."""
+    """Converting big ints runs a collection. Regression: the collection freed the list in use."""
     is_on = False
 
     def clear(phase, info):
@@ -361,7 +361,7 @@ class OfPairs(dict):
 
 @pytest.mark.parametrize("cls", [dict, OfPairs])
 def test_values_under_conversion_are_not_in_a_visible_list(cls):
-    """Keys and values were in a temporary list that `gc` exposed, and read after its release."""
+    """Regression: keys and values were in a list that `gc` exposed; they were read when freed."""
     made = tvm_ffi.Map(cls({0: Clears(), **{i: f"value number {i}" for i in range(1, 40)}}))
     assert list(made.values()) == [7, *(f"value number {i}" for i in range(1, 40))]
 
@@ -391,7 +391,7 @@ def test_a_borrowed_array_has_a_copy_of_its_shape(kernels):
     own = array.__array_interface__["data"][0]
     assert address not in (0, own)
     again = np.zeros((2, 3), np.int64)
-    assert kernels.extents(again).value == address  # in the argument view, which is reused
+    assert kernels.extents(again).value == address  # in the reused argument view
 
 
 def test_a_torch_tensor_may_be_reshaped_in_place_while_it_is_borrowed(kernels):
@@ -412,7 +412,7 @@ def test_a_torch_tensor_may_be_reshaped_in_place_while_it_is_borrowed(kernels):
 
 
 def test_a_callback_error_survives_an_audit_hook_that_refuses_frames(run_python):
-    """The backtrace was read through audited attributes: the error became a MemoryError."""
+    """Regression: the backtrace was read by audited attributes; a MemoryError hid the error."""
     result = run_python(
         textwrap.dedent("""
             import sys, tvm_ffi
@@ -464,7 +464,7 @@ class _Last:
 
 
 def test_erased_elements_may_append_to_their_list():
-    """Elements were released while others were moved, and the buffer was reallocated."""
+    """Regression: elements were released during a move, and a release reallocated the buffer."""
     values = tvm_ffi.List()
     seen = []
 
@@ -481,7 +481,7 @@ def test_erased_elements_may_append_to_their_list():
 
 
 def test_values_of_a_cleared_dict_may_insert_into_it():
-    """The table was treated as small after it had become large, or was traversed without end."""
+    """Regression: after the table had grown, it was treated as small, or traversed endlessly."""
     values = tvm_ffi.Dict()
 
     def act():

@@ -111,7 +111,7 @@ def test_function_from_an_address_is_a_type_error(kernel_library):
 
 
 def test_functions_received_from_native_code_can_be_pickled(copy_by_pickle, kernels, echo):
-    """Each function that arrives in Python gets a new wrapper; the first one may be gone."""
+    """Each function that Python receives gets a new wrapper; the first wrapper may be gone."""
     assert copy_by_pickle(echo(kernels.count))(1, 2) == 2
     held = Array([kernels["count"], tvm_ffi.get_global_func("ffi.json.Stringify")])
     gc.collect()
@@ -380,7 +380,7 @@ def test_ten_thousand_values_are_pickled(copy_by_pickle):
 
 
 def test_instances_without_state_have_a_repr():
-    """`repr` raised AttributeError, in debuggers and during unpickling."""
+    """Regression: `repr` raised AttributeError, in debuggers and during unpickling."""
     signature = tvm_ffi.Signature.parse("f(x: float32[n, n + 1], y: int, z: Array[int]) -> int")
     x, y, z = signature.parameters
     for whole in (signature, x, x.type.shape[1], y.type, z.type, *signature.results):

@@ -67,7 +67,7 @@ def test_a_function_emptied_by_its_argument_is_still_called():
 
 @pytest.mark.parametrize("watch", ["array", "function"])
 def test_a_wrapper_emptied_and_refilled_by_an_argument_keeps_the_callees_object(kernels, watch):
-    """The call's reference was released when the wrapper got another object during the call."""
+    """Regression: a wrapper that got another object during the call released the call's object."""
     wrapper, target = watched_array() if watch == "array" else watched_function()
     other = tvm_ffi.Array([1]) if watch == "array" else tvm_ffi.convert_func(len)
     alive = []
@@ -118,7 +118,7 @@ class ReturnsReadOnly(core.ObjectConvertible):
 @pytest.mark.parametrize("wrap", [tvm_ffi.readonly, ReturnsReadOnly])
 @pytest.mark.parametrize("build", ["call", "array", "map", "list as argument"])
 def test_a_readonly_tensor_stays_alive_when_it_is_emptied(kernels, wrap, build):
-    """The converted argument was borrowed from a wrapper that the call did not record."""
+    """Regression: the call did not record the wrapper that owned a converted argument."""
     tensor, owner = watched_tensor()
     alive = []
 
@@ -149,7 +149,7 @@ def test_readonly_arguments_are_released(kernels):
 
 
 def test_an_object_passed_moved_and_then_borrowed_stays_alive(kernels):
-    """The list of borrowed wrappers began with the second argument, after the first was packed."""
+    """Regression: wrappers were recorded as borrowed only from the second argument on."""
     array, target = watched_array()
     assert kernels.take_then_count_owners(array._move(), array) == 1
     assert array.__chandle__() == 0
@@ -171,7 +171,7 @@ def test_an_object_moved_by_asobject_and_then_borrowed_stays_alive(kernels):
 
 @pytest.mark.parametrize("num_before", range(9))
 def test_references_stored_by_a_garbage_collection_are_kept(kernels, num_before):
-    """One wrapper got two entries, and the second one overwrote the first."""
+    """Regression: one wrapper got two entries, and the second one overwrote the first."""
     wrapper, _ = watched_array()
     other, target = watched_array()
     alive, turns = [], []
@@ -196,7 +196,7 @@ def test_references_stored_by_a_garbage_collection_are_kept(kernels, num_before)
             gc.set_threshold(*thresholds)
             gc.callbacks.remove(refill)
         gc.collect()
-        del filling  # its allocations counted towards the threshold of the collection
+        del filling  # the wrapper's allocations counted towards the threshold of the collection
         alive.append(target() is not None)
 
     kernels.count(wrapper, Doing(act))
@@ -205,7 +205,7 @@ def test_references_stored_by_a_garbage_collection_are_kept(kernels, num_before)
 
 @pytest.mark.parametrize("others", [(), (1, "text", 2.5, None)])
 def test_a_moved_argument_is_the_only_reference(kernels, others):
-    """The moved reference does not count as another owner."""
+    """The moved reference does not count as an additional owner of the object."""
     array, target = watched_array()
     kernels.take(array._move(), *others)
     assert target() is None
@@ -255,7 +255,7 @@ def test_item_emptied_while_a_container_is_built_stays_alive(kernels):
 def test_an_rvalue_reference_cannot_be_reinitialized():
     function, _ = watched_function()
     reference = core.ObjectRValueRef(function)
-    reference.__init__(tvm_ffi.convert_func(len))  # has no effect
+    reference.__init__(tvm_ffi.convert_func(len))  # the call has no effect
     assert reference.obj is function
 
 

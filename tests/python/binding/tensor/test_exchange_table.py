@@ -57,7 +57,7 @@ def lazy_tensor(framework, act, *, is_conj=False, is_neg=False):
 
 @OWNING
 def test_lazy_views_are_checked_before_the_memory_is_read(kernels, owning):
-    """The methods may free the memory that was read; the owning function did not call them."""
+    """Regression: the methods of the class freed the memory that the exchange API had returned."""
 
     def move(tensor):
         tensor.data = type(tensor.data)()
@@ -375,7 +375,7 @@ def test_an_attribute_that_is_not_an_exchange_api_is_refused(kernels, attribute)
 
 
 def test_an_exchange_api_that_cannot_read_tensors_is_refused(kernels):
-    """Its NULL was called."""
+    """Regression: the NULL function pointer was called."""
     framework = Framework(owning=True)
     framework.table.from_python = type(framework.table.from_python)(0)
     with pytest.raises(ValueError, match="has no function that reads a tensor"):
@@ -383,7 +383,7 @@ def test_an_exchange_api_that_cannot_read_tensors_is_refused(kernels):
 
 
 def test_without_a_function_for_results_they_are_tvm_ffi_tensors(kernels):
-    """Its NULL was called."""
+    """Regression: the NULL function pointer was called."""
     framework = Framework()
     framework.table.to_python = type(framework.table.to_python)(0)
     tensor = framework.tensor_class()
@@ -391,7 +391,7 @@ def test_without_a_function_for_results_they_are_tvm_ffi_tensors(kernels):
 
 
 def test_an_export_of_null_is_a_buffer_error(kernels):
-    """The function returned success and NULL, which was dereferenced."""
+    """Regression: the function returned success and NULL, which was dereferenced."""
     framework = Framework(owning=True)
     framework.table.from_python = type(framework.table.from_python)(lambda value, out: 0)
     with pytest.raises(BufferError, match="exported as NULL"):

@@ -130,7 +130,7 @@ def test_an_invalid_device_of_an_exporter_is_refused(echo, answer):
 
 
 def test_a_device_without_an_index_must_be_the_cpu(echo):
-    """Paddle returns None as the index, for arrays and for `Place` objects."""
+    """Paddle returns None as the device index, for arrays and for `Place` objects."""
 
     class Paddle(Source):
         def __dlpack_device__(self):
@@ -257,7 +257,7 @@ def test_from_dlpack_with_a_stream_checks_requirements():
 def test_from_dlpack_refuses_an_invalid_stream():
     with pytest.raises(TypeError, match="str"):
         tvm_ffi.from_dlpack(Source(device=CUDA_3), stream="default")
-    framework = Framework()  # owns the table
+    framework = Framework()  # the object that owns the exchange API
     table = framework.tensor_class.__dlpack_c_exchange_api__
     only_table = type("OnlyTable", (), {"__dlpack_c_exchange_api__": table, "framework": framework})
     with pytest.raises(TypeError, match="expected an array with __dlpack__, got OnlyTable"):
@@ -278,7 +278,7 @@ def test_stream_objects_are_made_current():
     ids=["TensorFlow", "Arrow"],
 )
 def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
-    """Their capsules lack the read-only flag."""
+    """The capsules of these immutable arrays lack the read-only flag."""
 
     class Dtype:
         name = "float32"

@@ -198,7 +198,7 @@ def test_small_dtype_of_ml_dtypes_is_refused(echo, name):
 
 
 def test_a_class_named_numpy_ndarray_is_not_an_array(echo):
-    """The check used the class name only, and the memory of other objects was read as an array."""
+    """Regression: any object of a class named like an array was read as an array."""
     cls = type("ndarray", (), {"__module__": "numpy"})
     assert type(echo(cls())) is cls
 

@@ -140,7 +140,7 @@ def test_numpy_of_another_device_is_an_error(echo):
 )
 @pytest.mark.parametrize("shape", [(3,), (0,)], ids=["elements", "empty"])
 def test_numpy_of_a_dtype_that_numpy_lacks_is_a_type_error(echo, dtype, name, shape):
-    """NumPy uses a byte for each small element, so the array extended beyond the memory."""
+    """Regression: NumPy uses a byte per small element, so the array ended after the memory."""
     from forged import Source
 
     source = Source(shape, (1,), dtype=dtype)
@@ -151,7 +151,7 @@ def test_numpy_of_a_dtype_that_numpy_lacks_is_a_type_error(echo, dtype, name, sh
 
 
 def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
-    """Handles are addresses; the lookup in ml_dtypes raised AttributeError."""
+    """A data address may be a handle. Regression: ml_dtypes raised AttributeError."""
     from forged import Source
 
     source = Source((3,), (1,), dtype=(3, 64, 1))

@@ -309,7 +309,7 @@ def test_tensor_without_memory_is_refused_in_one_sentence(kernels, make, remedy)
     assert kernels.count(torch.zeros(3)) == 1
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # torch's own use
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # used by torch
 @pytest.mark.parametrize(
     ("transform", "remedy"),
     [
@@ -370,7 +370,7 @@ def test_conjugated_views_of_a_subclass_are_refused(kernels):
 
 
 def test_an_overridden_cdata_of_a_subclass_is_ignored(kernels):
-    """The overridden attribute was used as the address of the tensor: the process crashed."""
+    """Regression: the overridden attribute was used as a tensor address; the process crashed."""
 
     class Lies(torch.Tensor):
         _cdata = 0
@@ -386,7 +386,7 @@ def test_an_overridden_cdata_of_a_subclass_is_ignored(kernels):
 
 
 def test_negated_view_of_a_class_that_denies_it_is_refused(kernels):
-    """Torch found a lazy view, but the methods that name its kind are overridden by the class."""
+    """Regression: a class overrides the methods that name the kind of lazy view torch found."""
 
     class Denies(torch.Tensor):
         def is_conj(self):

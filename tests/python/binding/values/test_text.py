@@ -217,7 +217,7 @@ class Name(str, enum.Enum):
 
 
 def test_names_may_be_members_of_an_enum(kernels):
-    """Arguments that Cython declares as str refuse instances of derived classes."""
+    """Parameters that Cython declares as str refuse instances of subclasses."""
     assert kernels.get_function(Name.ECHO)(1) == 1
     assert kernels[Name.ECHO](1) == 1
     function = tvm_ffi.register_global_func(Name.GLOBAL, lambda: 3)
