@@ -93,7 +93,7 @@ def _compile(folder: Path, source: Path, implementation: Implementation) -> Path
         for outdated in folder.glob(f"{stem}-*.o"):
             outdated.unlink()
         _run([*command, "-o", str(target.with_suffix(".part"))])
-        target.with_suffix(".part").rename(target)  # written last: an interrupted build is repeated
+        target.with_suffix(".part").rename(target)  # last, so that builds are resumable
     return target
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import tvm_ffi  # noqa: F401  (loads the runtime; its symbols are global from here on)
 
 NONE, INT, BOOL, RAW_STR, RVALUE_REF, FIRST_OBJECT = 0, 1, 2, 8, 10, 64
-REPETITIONS = 12  # repetitions of a row while memory grows; Python's own growth ends before
+REPETITIONS = 12  # runs of a row while its memory grows; Python's own growth ends before
 SMALL = 200  # largest number in a repeated case
 RUNTIME = ctypes.CDLL(None)
 

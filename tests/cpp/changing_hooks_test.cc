@@ -329,7 +329,7 @@ TEST_CASE("a hook may change the dict in which a mismatch is searched for") {
   rhs.Set(Key(100), 100);
   size_t num_hashes = 0;
   auto clear = [&] {
-    if (++num_hashes > lhs.size() + 1) rhs.clear();  // all keys of the left dict were found
+    if (++num_hashes > lhs.size() + 1) rhs.clear();  // all keys of the left dict were found before
   };
   bool differs = false;
   auto compare = [&] { differs = StructuralEqual::GetFirstMismatch(lhs, rhs).has_value(); };
@@ -357,8 +357,8 @@ TEST_CASE("an error of a hook leaves the chains of a crowded table unchanged") {
     std::mt19937_64 random(round);
     AnyDict dict;
     int num_hashes = 0;
-    // A search calls few hash hooks; an insertion that grows the table from 512 slots calls all of
-    // them.
+    // A search calls few hash hooks; an insertion that grows the table from 512 slots calls the
+    // hooks of all keys.
     auto fail = [&] {
       if (++num_hashes > 300 && dict.size() > 300) throw Error("ValueError", "no hash", "");
     };

@@ -24,7 +24,7 @@ int32_t NewType(const std::string& key) {
   return TVMFFITypeGetOrAllocIndex(&name, -1, 1, 0, 1, kTVMFFIObject);
 }
 
-// One thread runs `add` for 0, 1, ... while the other threads run `look`.
+// One thread runs `add` for 0, 1, ... while the other threads run `look` repeatedly.
 template <typename Add, typename Look>
 void WhileAdding(Add add, Look look) {
   std::atomic<bool> is_done{false};
@@ -119,8 +119,8 @@ class PlainModuleObj final : public ModuleObj {
 };
 Module NewModule() { return Module(ObjectPtr<ModuleObj>(make_object<PlainModuleObj>())); }
 
-// Regression: the field was read without the lock that guards imports; and the check for a shared
-// array used a load that does not order other owners' reads before the in-place change.
+// Regression: the field was read without the lock that guards imports. The check for a shared array
+// used a load that does not order other owners' reads before the in-place change.
 TEST_CASE("imports are added while threads read them") {
   Module module = NewModule();
   refl::FieldGetter imports("ffi.Module", "imports_");
@@ -141,7 +141,7 @@ class CellObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.concurrent.Cell", CellObj, Object);
 };
 
-// Regression: a fence orders an owner's writes before the destructor. ThreadSanitizer does not
+// Regression: a fence orders an owner's writes before the destructor, but ThreadSanitizer does not
 // model fences and reported a false race.
 TEST_CASE("destructors see the writes of other owners") {
   for (int round = 0; round < kCount; ++round) {

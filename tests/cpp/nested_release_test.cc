@@ -16,7 +16,7 @@ using namespace tvm::ffi;
 
 constexpr int kDepth = 300000;
 
-// Drops its weak reference in its destructor.
+// An object whose destructor drops its weak reference.
 class WatcherObj : public Object {
  public:
   explicit WatcherObj(const Array<Any>& watched)
@@ -28,9 +28,9 @@ class WatcherObj : public Object {
   WeakObjectPtr<Object> watched_;
 };
 
-// An array `depth` levels inside another, next to an object with the only weak reference to it.
-// Elements are released from last to first: the weak reference is dropped while the array is
-// pending.
+// An array inside `depth` levels of arrays, next to an object with the only weak reference to it.
+// Elements are released from last to first: the weak reference is dropped while the release of the
+// array is pending.
 Array<Any> WatchedInside(int depth) {
   Array<Any> watched = {String("long enough to be an object of its own")};
   Any watcher(ObjectRef(ObjectPtr<Object>(make_object<WatcherObj>(watched))));

@@ -78,7 +78,7 @@ TEST_CASE("destructors may grow a dict during clear") {
     };
     dict.clear();
     on_destruction = nullptr;
-    // As many entries are erased as the dict had at first.
+    // The loop erases as many entries as the dict had at first.
     CHECK_EQ(dict.size(), static_cast<size_t>(7 * size));
     for (auto [key, value] : dict) CHECK_EQ(dict[key].cast<int64_t>(), key);
   }
@@ -99,8 +99,8 @@ TEST_CASE("elements that destructors add during clear are kept") {
   CHECK_EQ(Numbers(list), "113 114 115 116 117 118 1 2 3 ");
 }
 
-// Returns the size of a sequence after `empty`, while the destructors of its elements replace it by
-// an empty one.
+// Returns the size of a sequence after `empty`; the destructors of the elements replace the
+// sequence by an empty one.
 template <typename Sequence, typename Empty>
 size_t SizeOfDropped(const Empty& empty) {
   Sequence sequence;
@@ -120,7 +120,7 @@ void CheckDropped() {
            size_t{3});
 }
 
-// Regression: loops continued in a destroyed container.
+// Regression: loops continued in a container that a destructor had destroyed.
 TEST_CASE("destructors may release the container during clear") {
   CheckDropped<List<Any>>();
   CheckDropped<Array<Any>>();

@@ -36,7 +36,7 @@ def test_commands_of_the_readme(example, run, readme_blocks, name):
     if not HAS_TORCH:
         shown = shown.replace(TORCH_LINE, NO_TORCH_LINE)
     output = run("sh", "-euc", commands, cwd=example(name), timeout_s=300)
-    if name == "inline_module":  # the last line depends on the machine
+    if name == "inline_module":  # the last line of the output depends on the machine
         *output_lines, last_line = output.splitlines()
         assert output_lines == shown.splitlines()[:-1]
         assert last_line.startswith(("CUDA fill wrote [7.0, 7.0, 7.0]", "CUDA no "))

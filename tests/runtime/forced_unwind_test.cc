@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that end inside a C function of the library, by pthread_exit or by cancellation.
-// Regression: the C library unwinds the stack with an exception that must not be caught. The boundary
-// between C and C++ caught it, or was noexcept, and the process ended.
+// Regression: the C library unwinds the stack with an exception that must not be caught. The
+// boundary between C and C++ caught it, or was noexcept, and the process ended.
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -86,7 +86,7 @@ TVMFFIObjectHandle NewFatalTensor() {
 
 void SetGlobal(TVMFFIObjectHandle function) {
   TVMFFIByteArray name = Bytes("test.forced_unwind");
-  TVMFFIFunctionSetGlobal(&name, function, 1);  // a plain `if`, because CHECK catches exceptions
+  TVMFFIFunctionSetGlobal(&name, function, 1);  // outside of CHECK, which catches exceptions
   TVMFFIObjectDecRef(function);
 }
 

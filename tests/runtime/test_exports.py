@@ -107,7 +107,7 @@ def test_shared_cxx_data_has_the_size_that_clients_expect(library: Any) -> None:
 
 
 def test_type_index_of_modules_is_one_per_process(library: Any) -> None:
-    """Clang has no unique symbols; its weak symbols suffice where names are looked up globally."""
+    """Clang has no unique symbols; its weak symbols suffice for a global look-up of symbols."""
     unique_or_weak = {"u", "V"}
     tindex = "_ZZN3tvm3ffi9ModuleObj27_GetOrAllocRuntimeTypeIndexEvE6tindex"
     assert defined_symbols(library)[tindex][0] in unique_or_weak

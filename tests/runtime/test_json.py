@@ -138,7 +138,7 @@ def test_indent_at_the_end_of_its_range(ffi, indent):
 
 @pytest.mark.parametrize("indent", [1001, 2**31 - 1, 2**31, 2**32 + 1, 2**63 - 1])
 def test_an_indent_that_is_too_large_is_a_value_error(ffi, indent):
-    """Cause: it was truncated to 32 bits, and the rest requested an arbitrary amount of memory."""
+    """Regression: the indent was truncated to 32 bits; the rest requested any amount of memory."""
     argument = ffi.library.any_value(INT, 0, indent)
     message = f"indent must (be at most 1000 spaces|fit 32 bits), got {indent}"
     with pytest.raises(Exception, match=message) as caught:

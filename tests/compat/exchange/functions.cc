@@ -26,7 +26,7 @@ int AddExternC(void* step, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* r
   TVM_FFI_SAFE_CALL_END();
 }
 
-// Adds two integers; each function uses another way to declare parameters.
+// Returns a function that adds two integers; `kind` selects how the function is created.
 Function MakeAdder(Any, String kind) {
   if (kind == "typed") return Function::FromTyped(Add, "add");
   if (kind == "packed") {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors for invalid use of TensorFlow functions; the next call works."""
+"""Errors for invalid use of TensorFlow functions; the next valid call works."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def check_forks() -> None:
 
 
 def check_forged_graphs() -> None:
-    """Graphs may come from damaged files."""
+    """Graphs may come from damaged files, so any attribute may be invalid."""
     raw = {
         "inputs": [x], "shapes": [[2, 3]], "Tout": [tf.float32], "function": "f",
         "arguments": [0, 1], "updated": [-1], "num_buffers": 1, "values": NO_VALUES,

@@ -42,7 +42,7 @@ def run(*arguments, folder, program=MODULE, **variables):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder with three libraries: good, with unsupported requirements, and truncated."""
+    """Return a folder with three libraries: valid, with unsupported requirements, and truncated."""
     good = [("__tvm_ffi_add", True), ("__tvm_ffi__doc_add", True), ("TVMFFIObjectDecRef", False)]
     bad = [*good, ("__tvm_ffi_b\x1b[31md", True), ("_ZN3tvm3ffi5LaterEv", False)]
     for name, symbols in {"good": good, "bad": bad}.items():

@@ -19,7 +19,7 @@ from tvm_ffi import core, libinfo
 
 
 class Owner:
-    """A callable that can be weakly referenced."""
+    """A callable object that can be weakly referenced."""
 
     def __call__(self, *args):
         return len(args)
@@ -39,11 +39,11 @@ def call_with_count(function, count):
 
 @pytest.mark.parametrize("count", [-1, -2, -(2**31)])
 def test_a_negative_argument_count_is_refused(count):
-    """Callbacks read a negative argument count as a large unsigned one."""
+    """Callbacks read a negative argument count as a large unsigned count."""
     assert call_with_count(tvm_ffi.convert(lambda *args: len(args)), count) == (-1, True)
     for name in ("ffi.Array", "ffi.SystemLib"):
         assert call_with_count(tvm_ffi.get_global_func(name), count) == (0, False)
-    for name in ("ffi.Map", "ffi.Dict"):  # their arguments are pairs
+    for name in ("ffi.Map", "ffi.Dict"):  # arguments of the operations are pairs
         refused = count % 2 == 1
         assert call_with_count(tvm_ffi.get_global_func(name), count) == (-refused, refused)
 

@@ -118,7 +118,7 @@ def test_functions_in_containers_compare_by_identity(kernels, echo):
 
 
 def test_functions_may_be_used_in_compiled_graphs(kernels):
-    """The registry of graph functions holds weak references."""
+    """The registry of graph functions holds weak references to the functions."""
     dynamo = pytest.importorskip("torch._dynamo")
     assert dynamo.allow_in_graph(kernels.count) is kernels.count
 
@@ -238,7 +238,7 @@ def test_function_from_an_mlir_packed_call():
 
 @pytest.fixture
 def ticking():
-    """Return an int64 array whose element another Python thread increments."""
+    """Return an int64 array; another Python thread increments its element."""
     counter = np.zeros(1, np.int64)
     stop = threading.Event()
 

@@ -160,7 +160,7 @@ SCHEMAS = {
         "() -> 'None'"
     ),
     '{"type":"ffi.Function","args":[{"type":"int"},{"type":"ffi.String"}]}': (
-        "(_0: 'str', /) -> 'int'"  # the earlier form: result first
+        "(_0: 'str', /) -> 'int'"  # the earlier form: the result's type is first
     ),
     '{"type":"ffi.Function","named_args":{"return":[{"type":"Tuple","args":[{"type":"int"},'
     '{"type":"bool"}]}],"params":[{"type":"ffi.Map","args":[{"type":"ffi.String"},'
@@ -373,7 +373,7 @@ def test_help_shows_signature_and_documentation(kernels):
     text = pydoc.render_doc(kernels.clamp, renderer=pydoc.plaintext)
     assert "clamp(_0: float, _1: float, _2: float, /) -> float" in text
     assert "Return x, or the bound it lies beyond." in text
-    assert "__from_extern_c__" not in text  # help() shows the function, not its class
+    assert "__from_extern_c__" not in text  # help() shows the function, not the class of functions
 
 
 def test_help_of_a_function_without_documentation_shows_its_signature():

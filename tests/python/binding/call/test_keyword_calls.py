@@ -63,7 +63,7 @@ def test_arguments_are_bound_to_parameters(kernels, name, args, kwargs, expected
         ),
         (
             "named",
-            (1, 2, 3, 4, "x"),  # as many as there are parameters
+            (1, 2, 3, 4, "x"),  # as many defaults as there are parameters
             {},
             "named() takes from 2 to 3 positional arguments but 5 were given",
         ),
@@ -209,7 +209,7 @@ def test_global_functions_take_positional_arguments(kernels):
     tvm_ffi.register_global_func("test_keyword_calls.softmax", kernels.softmax, override=True)
     found = tvm_ffi.get_global_func("test_keyword_calls.softmax")
     try:
-        # The registration has no metadata; only the module describes the function.
+        # The registration has no metadata; only the module's metadata describes the function.
         assert shown(kernels.softmax(1, y=2)) == [1, 2, 1.0]
         assert shown(found(1, 2, 3)) == [1, 2, 3]
     finally:
@@ -272,7 +272,7 @@ def test_damaged_metadata_cause_a_warning(kernels, name, text):
         warnings.simplefilter("error")
         assert shown(function(1, 2)) == [1, 2]
         assert shown(kernels.get_function(name)(1, 2)) == [1, 2]
-        assert not hasattr(function, "__signature__")  # as inspect expects
+        assert not hasattr(function, "__signature__")  # the form that inspect expects
     with pytest.raises(TypeError, match="unexpected keyword"):
         function(x=1)
 

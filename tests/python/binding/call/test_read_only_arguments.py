@@ -84,7 +84,7 @@ def test_argument_restrictions_of_a_signature_are_enforced(kernels):
 
 
 def immutable():
-    """Return an array of a class whose arrays are all read-only, as in JAX."""
+    """Return an array of a class whose arrays are all read-only, as JAX arrays are."""
     return Source(flags=READ_ONLY)
 
 
@@ -99,7 +99,7 @@ def read_only_tensors(tmp_path):
     np.arange(4.0).tofile(tmp_path / "data.bin")
     mapped = tvm_ffi.from_dlpack(np.memmap(tmp_path / "data.bin", dtype=np.float64, mode="r"))
     kept = []
-    tvm_ffi.convert(kept.append)(read_only())  # borrowed for the call, then kept by the list
+    tvm_ffi.convert(kept.append)(read_only())  # borrowed for the call, then stored in the list
     return {
         "of NumPy": tvm_ffi.from_dlpack(read_only()),
         "of a file": mapped,

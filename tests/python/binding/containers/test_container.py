@@ -239,7 +239,7 @@ def test_deep_copies_are_independent():
     made = copy.deepcopy(value)
     inner.append(2)
     assert [list(made[0]), list(made[1]), list(made[2]["a"])] == [[1], [1], [1]]
-    assert made[0].same_as(made[1])  # shared children stay shared
+    assert made[0].same_as(made[1])  # shared children stay shared in the copy
     assert not made[0].same_as(inner)
     assert value.__deepcopy__()[0] == [1, 2]
 

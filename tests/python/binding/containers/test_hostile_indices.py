@@ -76,7 +76,7 @@ def test_indices_are_evaluated_before_the_length(name, change):
     operation = OPERATIONS[name]
     for value in VALUES:
         if name == "insert" and abs(value) > 1 << 64:
-            continue  # list raises where List takes the nearest end
+            continue  # list raises where List takes the nearest end of the sequence
         expected = outcome(list, operation, change, value)
         assert outcome(List, operation, change, value) == expected, value
 

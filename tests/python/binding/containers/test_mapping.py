@@ -167,7 +167,7 @@ def test_key_hooks_that_change_their_dict_raise(size, change):
             if len(table) > 0:
                 with pytest.raises(RuntimeError, match=message):
                     call()
-        for i in range(70):  # the table grows several times
+        for i in range(70):  # the table grows several times in this loop
             if len(table) > 4:
                 with pytest.raises(RuntimeError, match=message):
                     table[_ChangingKey(500 + i)] = 1

@@ -194,7 +194,7 @@ def test_iteration_while_a_list_changes():
     made.clear()
     assert list(iterator) == []
     made.append(1)
-    assert list(iterator) == []  # an exhausted iterator stays exhausted
+    assert list(iterator) == []  # an exhausted iterator must stay exhausted
 
 
 EXTENDED_SLICES = [slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2), slice(1, 5, 3)]

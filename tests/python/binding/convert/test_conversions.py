@@ -41,7 +41,7 @@ class CallableError(Exception):
 
 
 class CallableValue:
-    """A callable that also implements the protocols with lower precedence."""
+    """A callable that also implements protocols with lower precedence."""
 
     def __call__(self):
         return 5
@@ -198,7 +198,7 @@ def test_handlers_make_pointers_of_other_classes(kernels, echo):
         with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
             echo(value)
         derived = type("Derived", (handled,), {})()
-        assert echo(derived) is derived  # the exact class counts
+        assert echo(derived) is derived  # only the exact class counts, not its subclasses
     finally:
         del core._OPAQUE_PTR_HANDLERS[handled]
 
@@ -246,7 +246,7 @@ def test_other_protocols_take_precedence_over_asobject(kernels, echo):
 
 
 def test_the_result_of_the_value_protocol_is_converted_by_the_same_rules(echo):
-    """A subclass of int is passed as an int even if it implements the value protocol."""
+    """An instance of an int subclass is passed as an int even if it has the value protocol."""
     number = type("Number", (int,), {"__tvm_ffi_value__": lambda self: 99})
     assert echo(number(3)) == 3
     assert echo(answering(__tvm_ffi_value__=number(3))) == 3

@@ -51,7 +51,7 @@ def frame_names(exception):
 
 @pytest.fixture
 def registered(monkeypatch):
-    """Return `register_error`; registrations are undone after the test."""
+    """Return `register_error`; its registrations are undone after the test."""
     tables = (core.ERROR_NAME_TO_TYPE, core.ERROR_TYPE_TO_NAME)
     before = [dict(table) for table in tables]
     yield tvm_ffi.register_error
@@ -155,7 +155,7 @@ def test_frames_of_the_binding_are_not_in_the_traceback(kernels):
 def test_failure_without_an_error_is_a_runtime_error(kernels, code):
     with pytest.raises(RuntimeError, match="set no error"):
         kernels.fail_silently(code)
-    assert kernels.count(1, 2) == 2  # the next call works
+    assert kernels.count(1, 2) == 2  # the next call must work
 
 
 def test_an_already_set_error_without_an_exception_is_reported(kernels):
@@ -208,7 +208,7 @@ def test_python_frames_are_in_the_native_backtrace(kernels):
 
     lines = kernels.catch(outer_python_function).backtrace.splitlines()
     functions = [line.rpartition(", in ")[2] for line in lines]
-    assert functions[:2] == ["fail", "outer_python_function"]  # most recent call first
+    assert functions[:2] == ["fail", "outer_python_function"]  # the most recent call is first
     assert f'File "{__file__}", line ' in lines[0]
 
 
@@ -487,7 +487,7 @@ def test_a_registration_applies_to_earlier_errors(kernels, registered):
 
 # ---- signals ---------------------------------------------------------------------------------
 
-# A shell starts background processes with SIGINT ignored, and Python does not change that.
+# A shell starts background processes with SIGINT ignored; Python leaves this setting unchanged.
 WAIT = """
 import signal, sys
 import tvm_ffi
@@ -512,7 +512,7 @@ def test_ctrl_c_ends_a_long_native_call(kernel_library, how):
         text=True,
     ) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.1)  # most likely inside the native call by then
+        time.sleep(0.1)  # by then, the program is most likely inside the native call
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=15)
     assert (process.returncode, output, errors) == (0, "interrupted 2\n", "")
@@ -522,7 +522,7 @@ LATE = """
 import _thread, functools, signal
 import tvm_ffi
 
-# A Python function would let the signal handler run before it returns; C functions do not.
+# A signal handler could run before a Python function returns; C functions do not run it.
 interrupt = functools.partial(sorted, [signal.SIGINT, signal.SIGINT], key=_thread.interrupt_main)
 
 class Late(Exception):

@@ -15,8 +15,8 @@ import tvm_ffi
 kernels = tvm_ffi.load_module(sys.argv[1])
 """
 
-# A native thread waits for the GIL from here until the interpreter releases it once more at exit;
-# the object is released then.
+# A native thread waits for the GIL from here until the interpreter releases the GIL once more at
+# exit; the object is released then.
 WAIT_UNTIL_THE_END = """
 class Slow:
     def __del__(self, sleep=time.sleep):
@@ -48,7 +48,7 @@ def test_a_thread_waiting_to_call_python_calls_it_before_shutdown(run_python):
 
 
 def test_a_thread_that_checks_for_signals_does_not_wait(run_python):
-    """Signals are handled by the main thread, so other threads need not wait for the GIL."""
+    """The main thread handles signals, so other threads need not wait for the GIL."""
     code = "sys.setswitchinterval(10)\nkernels.check_signals_later(50)\n"
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["checked"]
 
@@ -115,7 +115,7 @@ def test_processes_that_clear_exit_handlers_can_be_called(run_python):
 
 
 def test_forked_child_can_be_called_and_ends(run_python):
-    """A thread inside the interpreter gate during the fork does not exist in the child."""
+    """A thread that is inside the interpreter gate during a fork does not exist in the child."""
     code = """
     import os
     def stay():
@@ -135,7 +135,7 @@ def test_forked_child_can_be_called_and_ends(run_python):
     assert ends(run_python(BEGIN + textwrap.dedent(code), *quiet)) == ["in the child"]
 
 
-# The class has separate globals. The garbage collector does not see references from elements of
+# The class has separate globals. The garbage collector does not see the references of elements in
 # native containers, so an element that refers to the program's globals would keep itself alive.
 DIES = """
 import os
@@ -252,7 +252,8 @@ def test_finalizers_at_shutdown_may_convert_and_inspect_values(run_python, expre
     assert ends(run_python(BEGIN + DIES + textwrap.dedent(code))) == [expected]
 
 
-# The interpreter gate waits for a native thread inside, and releases the GIL while it waits.
+# The interpreter gate waits at exit for a native thread inside, and releases the GIL while it
+# waits.
 STAY = """
 def stay():
     while True:

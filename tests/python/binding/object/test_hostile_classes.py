@@ -18,7 +18,7 @@ from tvm_ffi._binding.types import Constructor
 
 
 class Refuses(BaseException):
-    """Raised by the methods of the classes below; not caught by `except Exception`."""
+    """Raised by the methods of the classes below; `except Exception` does not catch it."""
 
 
 def _refuse(*_):
@@ -202,7 +202,7 @@ def test_a_class_may_be_released_during_the_conversion_of_its_value(kernels):
 
 
 class Inner:
-    """A value that converts to an array through nested `readonly` promises."""
+    """A value that converts to an array through several nested `readonly` promises."""
 
     __dlpack_c_exchange_api__ = None
 
@@ -251,7 +251,7 @@ def test_a_class_may_be_released_while_its_value_returns_an_object(kernels, base
             classes.clear()
             gc.collect()
 
-            class Exporter:  # reuses the packer with another context
+            class Exporter:  # reuses the packer (argument converter) with another context
                 def __dlpack__(self, **keywords):
                     return np.zeros(2).__dlpack__(**keywords)
 
@@ -277,7 +277,7 @@ class _FakeDtype:
 
 
 class LyingArray(np.ndarray):
-    """An array whose Python attributes differ from the fields that NumPy's C code uses."""
+    """An array whose Python attributes differ from the fields that NumPy's C code reads."""
 
     dtype = property(lambda self: _FakeDtype())
     strides = property(lambda self: (8,))
@@ -343,7 +343,7 @@ def test_garbage_collection_may_change_the_converted_container(kind):
 
 
 class Clears:
-    """A value that clears all lists that contain it and are visible to the garbage collector."""
+    """A value that clears all lists that contain the value and that the collector can see."""
 
     def __tvm_ffi_int__(self):
         for row in gc.get_referrers(self):
@@ -353,7 +353,7 @@ class Clears:
 
 
 class OfPairs(dict):
-    """A mapping whose keys are created when `items` is iterated."""
+    """A mapping whose keys are created when its `items` are iterated."""
 
     def items(self):
         return ((f"key number {key}", value) for key, value in dict.items(self))
@@ -380,7 +380,7 @@ def test_an_array_may_be_reshaped_in_place_while_it_is_borrowed(kernels):
         return [np.empty((7, 8, 9, 10, 11)) for _ in range(50)]
 
     seen = []
-    # The second argument is packed, then the first is called.
+    # The call packs the second argument, then calls the first.
     tvm_ffi.convert_func(lambda f, x: (f(), seen.append(x.shape)))(act, array)
     assert seen == [(1, 2, 1, 3, 1)]
 

@@ -131,7 +131,7 @@ def test_recorded_origins_do_not_keep_functions_and_modules_alive(kernel_library
 
 
 def test_function_whose_module_is_gone_is_a_type_error():
-    """The origin of this function is a module that the function does not keep alive."""
+    """The origin of the function is a module that the function does not keep alive."""
     function = tvm_ffi.convert_func(len)
     holder = Array([1])
     set_module_origin(function, holder, "f", False)
@@ -229,7 +229,7 @@ def test_a_system_library_is_pickled_by_its_prefix(copy_by_pickle):
 
 
 def test_a_module_without_a_known_path_is_a_type_error(kernel_library, tmp_path):
-    """The function that loads this module does not record its path."""
+    """The function that loads this module does not record the module's path."""
     path = tmp_path / "nowhere.so"
     shutil.copy(kernel_library, path)
     module = tvm_ffi.get_global_func("ffi.ModuleLoadFromFile")(str(path))

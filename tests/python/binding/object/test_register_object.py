@@ -201,7 +201,7 @@ def test_fields_check_the_object_and_not_only_its_class(pair, record):
     obj = pair(1, 0.5)
     assert obj.first == 1
     other = record(b="x")
-    other.__class__ = pair  # the class that the field was last read from
+    other.__class__ = pair  # the class from which the field was last read
     with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`.*`test\.python\.Record`"):
         _ = other.first
     obj.__move_handle_from__(pair.__new__(pair))
@@ -217,7 +217,7 @@ def test_a_field_does_not_keep_its_last_class_alive(pair):
 
     assert Derived(1, 0.5).first == 1
     gone = weakref.ref(Derived)
-    assert pair(1, 0.5).first == 1  # replaces Derived as the last class
+    assert pair(1, 0.5).first == 1  # now `pair` is the last class that was read
     del Derived
     gc.collect()
     assert gone() is None
@@ -588,7 +588,7 @@ def test_a_wrapper_of_another_class_returned_by_new_is_checked():
     GIVEN[0] = 5
     with pytest.raises(TypeError):
         HELD[0]
-    GIVEN[0] = tvm_ffi.Object()  # reads no fields
+    GIVEN[0] = tvm_ffi.Object()  # a class that reads no fields
     assert HELD[0] is GIVEN[0]
     GIVEN[0] = None
 

@@ -123,7 +123,7 @@ def test_other_messages_are_unchanged(message, arguments):
 
 
 def test_classes_are_named_by_their_public_module(monkeypatch):
-    """A pandas Series is defined in a private module and imported from `pandas`."""
+    """A pandas Series is defined in a private module, and users import it from `pandas`."""
     package = types.ModuleType("pandas")
     package.Series = type("Series", (), {"__module__": "pandas.core.series"})
     hidden = type("Hidden", (), {"__module__": "pandas.core.series"})

@@ -41,7 +41,7 @@ def test_objects_of_other_classes_are_refused(cls):
         if not callable(method) or isinstance(method, (staticmethod, classmethod, type)):
             continue
         if name == "__new__" or isinstance(method, types.BuiltinFunctionType):
-            continue  # not called with an instance
+            continue  # the first argument is not an instance of the class
         for other in (object(), 1, b"text"):
             with pytest.raises(TypeError):
                 method(other)

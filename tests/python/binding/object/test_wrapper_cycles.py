@@ -25,7 +25,7 @@ NUMBERS = itertools.count()
 
 
 class Greeter(CustomModule, kind="test.python.wrappers"):
-    """A module whose state refers to the module."""
+    """A module whose state refers back to the module."""
 
     def __init__(self):
         self.itself = self
@@ -275,7 +275,7 @@ def test_an_object_in_a_cycle_through_its_field_is_collected(make):
 
 
 class TensorLike(core.DLTensorTestWrapper):
-    """A base class with an exchange API."""
+    """A tensor base class with an exchange API."""
 
 
 def tensor_class_that_keeps_a_function():
@@ -304,13 +304,13 @@ def raised_by(owner):
 
 
 def passed(error):
-    """Return an error after its exception was stored in the native error."""
+    """Return an error after an exception was stored in its native error."""
     tvm_ffi.convert_func(repr)(error)
     return error
 
 
 def wrappers_of(exception):
-    """Return two wrappers of one native error."""
+    """Return two wrappers of the same native error."""
     error = core._convert_to_ffi_error(exception)
     return error, tvm_ffi.Array([error])[0]
 

@@ -80,7 +80,7 @@ READERS += [tvm_ffi.Function, core.Error, core.OpaquePyObject]
 
 
 def compiled_base(cls):
-    """Return the nearest compiled base class."""
+    """Return the nearest base class that is compiled."""
     return next(base for base in cls.__mro__ if not base.__flags__ & (1 << 9))
 
 
@@ -91,7 +91,7 @@ def test_a_class_derived_from_two_types_refuses_objects_of_either(cls):
     class Both(Pair, cls):
         pass
 
-    plain = cls is tvm_ffi.Tensor  # its wrappers have the layout of Object
+    plain = cls is tvm_ffi.Tensor  # wrappers of this class have the layout of Object
     both = (core.Object if plain else Both).__new__(Both)
     with pytest.raises(
         TypeError, match=r"Both: expected an object of type .*, got type `testing.TestIntPair`"

@@ -106,7 +106,7 @@ def test_the_result_of_asobject_stays_alive_when_it_is_emptied(kernels):
 
 
 class ReturnsReadOnly(core.ObjectConvertible):
-    """An object whose conversion returns a read-only argument."""
+    """An object whose conversion returns a tensor that is promised to be read-only."""
 
     def __init__(self, tensor):
         self.tensor = tensor
@@ -153,7 +153,7 @@ def test_an_object_passed_moved_and_then_borrowed_stays_alive(kernels):
     array, target = watched_array()
     assert kernels.take_then_count_owners(array._move(), array) == 1
     assert array.__chandle__() == 0
-    assert target() is not None  # the wrapper stores the reference of the call
+    assert target() is not None  # the wrapper stores the reference that the call borrows
     array.__init__([1])
     empty(array)
     assert target() is None
@@ -231,7 +231,7 @@ def test_argument_moved_by_a_callback_stays_alive_for_the_callee(kernels):
     alive = []
 
     def act():
-        kernels.take(array._move())  # the result is released
+        kernels.take(array._move())  # the result of the call is released
         alive.append((array.__chandle__(), target() is not None))
 
     kernels.call_alone(act, array)
@@ -309,7 +309,7 @@ def test_a_numpy_array_keeps_the_memory_of_a_borrowed_tensor(kernels):
         seen, drained, borrowed = [], [], []
 
         def act(phase, _):
-            if phase == "stop":  # these allocations start the next collection
+            if phase == "stop":  # these allocations cause the next collection
                 drained.extend([{} for _ in range(100)] + [(i,) for i in range(50)])
                 return
             seen.append(phase)
@@ -367,7 +367,7 @@ def test_an_unpickled_tensor_keeps_its_buffer():
     tensor = pickle.loads(data, buffers=[content])
     for view in gc.get_objects():
         if type(view) is memoryview:
-            with contextlib.suppress(BufferError):  # a view with exports
+            with contextlib.suppress(BufferError):  # a memoryview that is exported
                 view.release()
     if tensor.data_ptr() == np.frombuffer(content, np.uint8).ctypes.data:  # not copied
         with pytest.raises(BufferError):

@@ -15,7 +15,8 @@ from tvm_ffi import core
 CUDA_3 = (2, 3)
 STREAM = 0x5EED
 
-# The borrowing function of the exchange API is optional; without it the owning one is used.
+# The exchange API's function that borrows is optional; without it, the function that returns an
+# owned tensor is used.
 OWNING = pytest.mark.parametrize("owning", [False, True], ids=["borrowing", "owning"])
 
 
@@ -26,7 +27,7 @@ def cuda_tensor(framework, device=CUDA_3):
 
 @pytest.fixture
 def cuda_stream():
-    """Set a stream for the device before the test, and check that the test restores it."""
+    """Set a device's stream before the test, and check that the test restores the stream."""
     with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 3), 0xBEF0):
         yield 0xBEF0
         assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == 0xBEF0
@@ -38,11 +39,11 @@ def test_a_tensor_is_read_through_the_exchange_api(kernels, owning):
     tensor = framework.tensor_class()
     assert kernels.data_address(tensor).value == tensor.address
     assert kernels.dtype_triple(tensor) == 2 * 65536 + 32 * 256 + 1
-    assert tensor.arguments is None  # __dlpack__ was not called
+    assert tensor.arguments is None  # __dlpack__ was not called for the tensor
 
 
 def lazy_tensor(framework, act, *, is_conj=False, is_neg=False):
-    """Return a tensor of a class with lazy views that calls `act` in `is_conj`."""
+    """Return a tensor whose class has lazy views and calls `act` in the method `is_conj`."""
 
     class Lazy(framework.tensor_class):
         def is_conj(self):
@@ -220,7 +221,7 @@ def test_tensors_inside_a_native_container_determine_the_stream(kernels, cuda_st
 def test_the_stream_of_a_container_of_cpu_tensors_is_not_queried(kernels, cuda_stream):
     framework = Framework()
     container = tvm_ffi.List([framework.tensor_class(), "text"])
-    container.append(container)  # the search must end in spite of the cycle
+    container.append(container)  # the search for the exchange API must end in spite of the cycle
     container.append(container)
     kernels.see_stream(False, container)
     assert framework.stream_queries == []
@@ -229,7 +230,7 @@ def test_the_stream_of_a_container_of_cpu_tensors_is_not_queried(kernels, cuda_s
 
 
 class Streaming(Source):
-    """A tensor that reports its stream through `__tvm_ffi_env_stream__`."""
+    """A tensor that reports its stream by the method `__tvm_ffi_env_stream__`."""
 
     def __tvm_ffi_env_stream__(self):
         return self.stream

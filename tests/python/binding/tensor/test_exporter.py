@@ -28,7 +28,7 @@ def export_arguments(kernels, array, *others):
 
 
 class Stream:
-    """A stream object like those of CUDA's Python packages."""
+    """A stream object like those of the Python packages for CUDA."""
 
     def __init__(self, address):
         self.address = address
@@ -149,7 +149,7 @@ def test_a_device_without_an_index_must_be_the_cpu(echo):
 
 @pytest.fixture
 def fake_cupy(monkeypatch):
-    """Install a fake `cupy` module, as CuPy needs a GPU: the array class and current streams."""
+    """Install a fake `cupy` module (CuPy needs a GPU) with an array class and current streams."""
     cupy, cuda = ModuleType("cupy"), ModuleType("cupy.cuda")
     cupy.ndarray = type("ndarray", (Source,), {"__module__": "cupy"})
     cupy.cuda = cuda
@@ -287,7 +287,7 @@ def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
 
     cls = type(name, (Source,), {"__module__": module, "dtype": Dtype})
     assert kernels.echo(cls()).shape == (3, 4)
-    if "tensorflow" in module:  # its `__dlpack__` refuses a stream
+    if "tensorflow" in module:  # the array's `__dlpack__` refuses a stream
         assert export_arguments(kernels, cls(device=CUDA_3)) == {"max_version": VERSION}
     assert len(kernels.reading(cls(), np.zeros(1), cls())) == 3
     with pytest.raises(BufferError, match="argument 'y' .*read-only, and the function writes"):

@@ -147,7 +147,7 @@ def test_numpy_of_a_dtype_that_numpy_lacks_is_a_type_error(echo, dtype, name, sh
     tensor = echo(source)
     with pytest.raises(TypeError, match=f"NumPy has no dtype like {name}:"):
         tensor.numpy()
-    del tensor  # before the memory of `source`
+    del tensor  # an address before the memory of `source`
 
 
 def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
@@ -158,7 +158,7 @@ def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
     tensor = echo(source)
     with pytest.raises(TypeError, match="handle"):
         tensor.numpy()
-    del tensor  # before the memory of `source`
+    del tensor  # an address before the memory of `source`
 
 
 @pytest.mark.parametrize("use", [iter, lambda t: t[0], lambda t: t + t], ids=["iter", "[]", "+"])
@@ -268,7 +268,7 @@ def views(draw):
     """Return a view of an array with sliced, permuted and broadcast dimensions."""
     shape = tuple(draw(st.lists(st.integers(0, 5), max_size=5)))
     array = np.arange(int(np.prod(shape))).reshape(shape).astype(draw(st.sampled_from(NAMES)))
-    view = np.asarray(array[tuple(draw(SLICES) for _ in shape)])  # an array even for ndim 0
+    view = np.asarray(array[tuple(draw(SLICES) for _ in shape)])  # an array even if ndim is 0
     view = view.transpose(draw(st.permutations(range(view.ndim))))
     if draw(st.booleans()):
         view = np.broadcast_to(view, (draw(st.integers(1, 3)), *view.shape))
@@ -276,7 +276,7 @@ def views(draw):
 
 
 def passed(view):
-    """Return the argument to pass for an array: broadcast arrays are read-only."""
+    """Return the argument to pass for an array: broadcast arrays are passed as read-only."""
     return view if view.flags.writeable else tvm_ffi.readonly(view)
 
 

@@ -14,7 +14,7 @@ import tvm_ffi
 
 torch = pytest.importorskip("torch")
 
-# torch name: DLPack type code, bits, our name
+# torch dtype name: DLPack type code, bits, our name
 DTYPES = {
     "bool": (6, 8, "bool"),
     "int8": (0, 8, "int8"),
@@ -243,7 +243,7 @@ def table_allocator():
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
     table = pointer(torch.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
-    return ctypes.c_void_p.from_address(table + 16).value  # after the header
+    return ctypes.c_void_p.from_address(table + 16).value  # the address after the object header
 
 
 def test_the_allocator_is_torchs_during_the_call_and_restored_after(kernels):
@@ -262,7 +262,7 @@ def test_allocator_is_restored_after_a_failure(kernels):
 def test_allocator_is_restored_after_a_nested_call(kernels):
     def nested(_):
         inner = kernels.allocator(torch.zeros(1)).value
-        return inner == kernels.allocator().value  # still the allocator of the outer call
+        return inner == kernels.allocator().value  # the allocator is still that of the outer call
 
     assert kernels.call(nested, torch.zeros(1)) is True
 
@@ -288,7 +288,7 @@ def test_fake_tensor_is_refused(kernels):
     assert kernels.count(torch.zeros(3)) == 1
 
 
-# A function that creates a tensor without accessible memory, and the remedy in the error.
+# Name of a function that creates a tensor without accessible memory, and the remedy in the error.
 @pytest.mark.parametrize(
     ("make", "remedy"),
     [
@@ -331,7 +331,7 @@ def test_tensor_inside_a_transform_is_refused_in_one_sentence(kernels, transform
 
 
 def test_other_torch_errors_have_no_native_stack():
-    """Torch writes its C++ backtrace into the message."""
+    """Torch writes its C++ backtrace into the error message."""
     from tvm_ffi._binding.tensor.torch_errors import without_native_stack
 
     text = "Cannot do it\nException raised from F at f.cpp:1 (most recent call first):\nframe #0: g"

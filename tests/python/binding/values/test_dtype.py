@@ -31,7 +31,7 @@ FLOAT8_FORMATS = (
 FLOAT8 = [f"float8_{form}" for form in FLOAT8_FORMATS]
 FLOAT6 = ["float6_e2m3fn", "float6_e3m2fn"]
 
-# string: canonical string, code, bits, lanes
+# dtype text: canonical text, code, bits, lanes
 TEXTS = {
     "int32": ("int32", 0, 32, 1),
     "int": ("int32", 0, 32, 1),
@@ -321,7 +321,7 @@ def test_torch_and_numpy_dtypes_get_canonical_names():
     assert str(tvm_ffi.dtype(torch.float4_e2m1fn_x2)) == "float4_e2m1fnx2"
     assert str(tvm_ffi.dtype(np.dtype("<i4"))) == "int32"
     assert str(tvm_ffi.dtype(np.dtype(bool))) == "bool"
-    assert str(tvm_ffi.dtype("i4")) == "i4"  # a string is kept as given
+    assert str(tvm_ffi.dtype("i4")) == "i4"  # a string is kept as it was given
 
 
 def test_table_of_numpy_dtypes():
