@@ -18,7 +18,7 @@ ROOT = AccessPath.root()
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered_step_class():
-    """Register the package's class for steps; other tests of this process register another one."""
+    """Register the package's class for steps; other tests in this process register others."""
     index = core._object_type_key_to_index("ffi.reflection.AccessStep")
     earlier = core._type_index_to_type_info(index).type_cls
     core._register_object_by_index(index, AccessStep)
@@ -139,7 +139,7 @@ def test_long_paths_are_created_compared_and_released():
 
 
 def test_paths_from_native_code_have_the_class_without_an_import(run_python):
-    """The class is registered when the first path arrives."""
+    """The class of steps is registered when the first path arrives."""
     result = run_python(
         "import sys, tvm_ffi\n"
         "assert 'tvm_ffi.access_path' not in sys.modules\n"
@@ -164,7 +164,7 @@ def test_a_user_class_is_not_replaced_by_a_later_import(run_python):
 
 
 def _path_of_graph(fields, last=7):
-    """Return a path from a JSON graph, whose parent is `<root>.x`; fields replace its own."""
+    """Return a path from a JSON graph; its parent is `<root>.x`, and fields replace its own."""
     nodes = [
         {"type": "None"},
         {"type": "ffi.reflection.AccessPath", "data": {"parent": 0, "step": 0, "depth": 0}},

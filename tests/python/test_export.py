@@ -23,7 +23,8 @@ pytestmark = [
     pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}"),
 ]
 
-# Returns a power; the exponent is an argument, so that the compiler cannot evaluate `pow`.
+# The C function returns a power; the exponent is an argument, so that the compiler cannot evaluate
+# `pow`.
 SOURCE = """
 #include <math.h>
 #include <tvm/ffi/c_api.h>
@@ -67,7 +68,7 @@ def test_one_object(compiled, tmp_path):
 
 
 def test_file_names_with_special_characters(compiled, tmp_path, monkeypatch):
-    """Spaces, non-ASCII letters, and names that a shell or linker could take for an option."""
+    """Paths with spaces, non-ASCII letters, and names that look like options."""
     monkeypatch.chdir(tmp_path)
     for name in ("-o b.o", "@ü.o", "'\"\\ .o"):
         shutil.copy(compiled("__tvm_ffi_two", 2), name)
@@ -194,7 +195,7 @@ def test_an_existing_library_is_replaced_atomically(compiled, tmp_path):
     old = tvm_ffi.load_module(path)
     tvm_ffi.export_library(path, objects=compiled("__tvm_ffi_two", 3))
     assert old.two() == 2
-    # Under the old path, the loader would return the library that is already loaded.
+    # Under the old path, the loader would return the library that is already in memory.
     assert tvm_ffi.load_module(path.rename(tmp_path / "new.so")).two() == 3
 
 

@@ -9,7 +9,7 @@ namespace {
 
 int code_of_custom_type = 0;
 
-// A registered function that returns a wrong type.
+// A registered function whose result has a wrong type.
 int AnswerCode(void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   CHECK_EQ(num_args, 1);
   if (TextOf(args[0]) == "wrong") {

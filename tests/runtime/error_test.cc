@@ -53,7 +53,7 @@ TEST_CASE("a created error holds copies of its strings") {
   CHECK((cell->update_backtrace != nullptr));
   CHECK(cell->cause_chain == nullptr);
   CHECK(cell->extra_context == nullptr);
-  CHECK(!IsErrorPending());  // creating an error does not raise it
+  CHECK(!IsErrorPending());  // the creation of an error does not raise the error
   TVMFFIObjectDecRef(error);
 }
 
@@ -136,7 +136,7 @@ namespace {
 
 TVMFFIObjectHandle kept_error = nullptr;
 
-// Raises an error that does the same in its destructor.
+// Raises an error whose destructor raises an error in the same way.
 void RaiseAgain(void*) {
   TVMFFIObjectHandle context = NewOpaque(nullptr, &RaiseAgain);
   TVMFFIObjectHandle error = NewError("KeyError", "again", "", nullptr, context);
@@ -152,7 +152,7 @@ TEST_CASE("errors that raise in their destructors for ever are replaced") {
   RaiseAgain(nullptr);
   TVMFFIErrorSetRaisedFromCStr("TypeError", "later");
   CHECK_EQ(TakeRaised().message, "later");
-  CHECK_EQ(StrongCount(kept_error), 1u);  // the last one
+  CHECK_EQ(StrongCount(kept_error), 1u);  // the error that was raised last
 }
 
 TEST_CASE("raising the pending error itself keeps it") {

@@ -50,7 +50,7 @@ TVMFFIObjectHandle NewFunction(TVMFFISafeCallType call, void (*deleter)(void*)) 
   return function;
 }
 
-// A function whose deleter ends the thread.
+// A function object whose deleter ends the thread.
 TVMFFIObjectHandle NewThreadEnding() { return NewFunction(&ExitFromCall, &ExitFromDeleter); }
 
 int objects_released = 0;
@@ -59,7 +59,7 @@ TVMFFIObjectHandle NewCounted() {
   return NewOpaque(nullptr, [](void*) { ++objects_released; });
 }
 
-// Takes ownership of cause and context.
+// Takes ownership of `cause` and `context`.
 TVMFFIObjectHandle NewError(TVMFFIObjectHandle cause, TVMFFIObjectHandle context) {
   TVMFFIByteArray kind = Bytes("ValueError"), empty = Bytes("");
   TVMFFIObjectHandle error = nullptr;

@@ -16,15 +16,15 @@ ABI = json.loads(
     (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
 )
 
-# Symbols that the incumbent dropped and published binaries still import.
+# Symbols that the incumbent has removed and that published binaries still import.
 FORMER_CXX_SYMBOLS = set(ABI["cpp_symbols_imported_but_not_exported_by_this_version"])
-# Static variables inside functions of the incumbent, which clients cannot name, or which belong to
-# the function's code: a client that inlines the code defines the guard as well.
+# Static variables inside functions of the incumbent. Clients cannot name them, or define the guard
+# themselves because they inline the function.
 INCIDENTAL_CXX_SYMBOLS = {
     "_ZGVZN3tvm3ffi9ModuleObj27_GetOrAllocRuntimeTypeIndexEvE6tindex",
     "_ZZN3tvm3ffi9ModuleObj14InternalUnsafe22GetFunctionFromImportsEPS1_PKcE6mutex_",
 }
-# Sizes of shared class data in bytes: vtables and type information.
+# Sizes in bytes of the class data that libraries share: vtables and type information.
 CXX_DATA_SIZES = {
     "_ZTVN3tvm3ffi9ModuleObjE": 112,
     "_ZTIN3tvm3ffi9ModuleObjE": 40,
@@ -78,14 +78,14 @@ def dynamic_entries(library: Any, tag: str) -> list[str]:
 
 
 def defined_symbols(library: Any) -> dict[str, tuple[str, int]]:
-    """Return {name: (nm letter, size)} of the dynamic symbols that the library defines."""
+    """Return {name: (nm letter, size)} for the dynamic symbols that the library defines."""
     text = run("nm", "--dynamic", "--defined-only", "--portability", str(library.path))
     fields = (line.split() for line in text.splitlines())
     return {name: (letter, int(size, 16)) for name, letter, _, size in fields}
 
 
 def is_cxx(name: str) -> bool:
-    """Return True if this is a mangled C++ name."""
+    """Return True if the name is a mangled C++ name."""
     return name.startswith("_Z")
 
 

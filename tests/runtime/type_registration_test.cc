@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int32_t kNoType = 1 << 20;  // never allocated here
+constexpr int32_t kNoType = 1 << 20;  // no object of this type is allocated here
 
 int32_t NewType(std::string_view key, int32_t depth = 1, int32_t parent = kTVMFFIObject) {
   TVMFFIByteArray bytes = Bytes(key);

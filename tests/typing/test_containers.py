@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-# The comments are the types as mypy prints them, without modules; pyright prints the same.
+# The comments are the types that mypy prints, without module names; pyright prints the same types.
 PROGRAM = """\
 import tvm_ffi
 from tvm_ffi import Array, Dict, List, Map, Tensor

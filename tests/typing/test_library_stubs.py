@@ -56,7 +56,7 @@ REGISTERED = """\
 # tvm-ffi-stubgen(end)
 """
 
-# Lines with a comment are wrong.
+# Type checkers must report the lines with a comment.
 PROGRAM = """\
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ void fill_float32(float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = 32;
 }
 
-/* Names of locals in generated wrappers. */
+/* Parameter names that equal the names of locals in generated wrappers. */
 int64_t value(int64_t a) { return 2 * a; }
 int64_t arg_a(int64_t a) { return 3 * a; }
 

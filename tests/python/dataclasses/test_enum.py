@@ -23,7 +23,7 @@ def key():
 
 
 class Color(Enum, type_key="test.enum.Color"):
-    """Variants with a field."""
+    """An enumeration whose variants have a field."""
 
     rgb: int
     red = entry(rgb=1)
@@ -31,7 +31,7 @@ class Color(Enum, type_key="test.enum.Color"):
 
 
 class Priority(IntEnum, type_key="test.enum.Priority"):
-    """Variants that are integers."""
+    """An enumeration whose variants are integers."""
 
     low = 10
     high = entry(value=20)
@@ -39,7 +39,7 @@ class Priority(IntEnum, type_key="test.enum.Priority"):
 
 
 class Sign(StrEnum, type_key="test.enum.Sign"):
-    """Variants that are strings."""
+    """An enumeration whose variants are strings."""
 
     plus = "+"
     times = entry(value="*")
@@ -231,7 +231,7 @@ def test_old_subclass_without_key_is_not_registered():
 
 
 def body(base, **members):
-    """Define an enumeration with these members."""
+    """Define an enumeration that has these members."""
     return type(base)("Bad", (base,), members, type_key=key())
 
 

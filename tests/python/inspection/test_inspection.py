@@ -33,7 +33,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "kernels" / "described.c"
 
 
 def cubin(abi: int, flags: int) -> bytes:
-    """Return the first 64 bytes of a cubin, whose section headers would end at byte 64."""
+    """Return a cubin's first 64 bytes; its section headers would end at byte 64."""
     ident = b"\x7fELF\x02\x01\x01\x41" + bytes([abi]) + bytes(7)
     return ident + struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64, flags, 64, 56, 0, 64, 0, 0)
 
@@ -48,7 +48,7 @@ def fatbin(*entries: tuple[int, int, int, bytes]) -> bytes:
 
 
 def hip_bundle(*entries: tuple[bytes, int]) -> bytes:
-    """Return the header of an offload bundle with entries (triple, size)."""
+    """Return the header of an offload bundle whose entries are pairs (triple, size)."""
     parts = [b"__CLANG_OFFLOAD_BUNDLE__", struct.pack("<Q", len(entries))]
     for triple, size in entries:
         parts += [struct.pack("<QQQ", 4096, size, len(triple)), triple]
@@ -94,7 +94,7 @@ def build(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def described(build):
-    """Return the path of the library."""
+    """Return the path of the compiled library."""
     return build("described.so")
 
 
@@ -422,7 +422,7 @@ def test_sections_and_symbols_match_pyelftools(described, bits, big_endian, tmp_
 
 
 def test_overlapping_names_are_refused_quickly(tmp_path):
-    """The names of a hundred symbols are suffixes of one long string."""
+    """The names of a hundred symbols are suffixes of the same long string."""
     name = "x" * 60_000
     data = bytearray(
         elf_files.library(machine=elf_files.X86_64, symbols=[(name, False)] + [("y", False)] * 99)
@@ -433,7 +433,7 @@ def test_overlapping_names_are_refused_quickly(tmp_path):
 
 
 def version_needs(libraries: int, versions: int, name: int) -> bytes:
-    """Return a version-needs section in which all libraries share the same versions and name."""
+    """Return a version-needs section in which all libraries have the same versions and name."""
     rows = []
     for i in range(libraries):
         step = 0 if i == libraries - 1 else 16

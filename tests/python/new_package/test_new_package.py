@@ -211,7 +211,7 @@ def test_the_files_of_a_package(write, tmp_path):
 
 @pytest.mark.parametrize("name", ["README.md", "tests/test_signatures.py"])
 def test_existing_files_are_not_overwritten(tmp_path, name):
-    """A dangling symbolic link counts as an existing file."""
+    """A dangling symbolic link counts as a file that exists."""
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.symlink_to("nowhere")

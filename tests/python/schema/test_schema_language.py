@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type schemas: all printers and parsers of declared types use the same notation."""
+"""Type schemas: all printers and parsers of declared types use one notation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tvm_ffi.stub.python_generator.utils import render_func_signature
 
 
 def declared_functions():
-    """Return name and type of the global functions that declare one, of the runtime and tests."""
+    """Return name and type of each global function (runtime and tests) that declares a type."""
     assert testing.echo is not None  # loads the library that registers the functions
     for name in list_global_func_names():
         schema = get_global_func_metadata(name).get("type_schema")
@@ -69,7 +69,7 @@ def test_stubs_match_type_schema_for_unchanged_names():
         params, result = printed_types(schema)
         line = render_func_signature(stubs[name], str, 0)
         shown, _, shown_result = line.removesuffix(": ...").partition("(")[2].rpartition(") -> ")
-        # Strict type checkers require the length of a tuple.
+        # Strict type checkers require the length of a tuple type.
         plain = shown.replace("tuple[Any, ...]", "tuple")
         expected = ", ".join([f"_{i}: {param}" for i, param in enumerate(params)] + ["/"])
         assert plain == (expected if params else ""), name

@@ -249,7 +249,7 @@ def test_a_list_may_change_while_other_threads_read_it(on_threads):
             for n in range(10000):
                 shared[0] = f"a text on the heap {n}"
                 if n % 8 == 0:
-                    shared.append(n)  # sometimes moves the elements to new memory
+                    shared.append(n)  # sometimes moves the elements to another memory block
         else:
             for _ in range(20000):
                 assert shared[0][0] in "af"

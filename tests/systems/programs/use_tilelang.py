@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-os.environ["TILELANG_CACHE_DIR"] = str(Path.cwd() / "tilelang")  # not a user's parameter
+os.environ["TILELANG_CACHE_DIR"] = str(Path.cwd() / "tilelang")  # not a parameter of the user
 
 import tilelang
 import tilelang.cpu.language as C
@@ -67,7 +67,7 @@ kernel = tilelang.compile(
 )
 kernel.export_library("add_one.so")
 
-# The process has no TileLang; only `tvm_ffi` provides a loader there.
+# This process has no TileLang; only `tvm_ffi` provides a loader for the module here.
 LOAD = f"""
 import inspect, sys, torch, tvm_ffi
 tvm_ffi.cuda.register_tvm_loader()

@@ -315,7 +315,7 @@ def test_missing_is_the_sentinel_of_the_binding():
 
 
 def test_a_list_in_itself_cannot_be_pickled():
-    """Each read of an element makes a new wrapper, so pickle does not notice the cycle."""
+    """Each read of an element makes a new wrapper: pickle does not notice the reference cycle."""
     value = List([1])
     value.append(value)
     with pytest.raises(RecursionError):

@@ -117,7 +117,7 @@ def test_changing_a_dict_during_iteration_raises(count):
 
 
 class _Hooks:
-    """Holds the function that the key hooks below call; nested hook calls do not call it."""
+    """Stores the function that the key hooks below call; nested hook calls do not call it."""
 
     change = None
     is_inside = False

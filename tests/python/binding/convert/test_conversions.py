@@ -26,7 +26,7 @@ Pair = namedtuple("Pair", "a b")
 
 
 def having(**members):
-    """Return a value of a new class with these members; functions get the value."""
+    """Return a value of a new class with these members; functions receive the value."""
     return type("Having", (), members)()
 
 

@@ -92,7 +92,7 @@ def test_lone_surrogate_anywhere_is_refused(echo, value, location):
 
 @st.composite
 def layouts(draw, num_items=12, is_negative_allowed=True):
-    """Return an offset, a shape and strides, in items, of a layout within `num_items` items."""
+    """Return offset, shape and strides, in elements, of a layout within `num_items` elements."""
     shape = tuple(draw(st.lists(st.integers(0, 4), max_size=4)))
     strides, low, high = [], 0, 0
     for extent in shape:

@@ -559,7 +559,7 @@ def test_an_error_in_a_cycle_with_its_traceback_is_collected(kernels):
     """Regression: the garbage collector did not see that an Error owns its exception."""
 
     def hold():
-        error = kernels.catch(raiser(ValueError("x")))  # frames of the traceback hold `error`
+        error = kernels.catch(raiser(ValueError("x")))  # the traceback refers to `error`
         return weakref.ref(error)
 
     held = hold()

@@ -424,7 +424,7 @@ def test_export_arguments_in_any_order(tensor, order):
 
 
 def test_export_argument_names_need_not_be_interned(tensor):
-    name = "".join(["max", "_", "version"])  # equal to the interned name, but another object
+    name = "".join(["max", "_", "version"])  # equal to the interned string, not identical
     assert capsule_name(tensor.__dlpack__(**{name: (1, 0)})) == b"dltensor_versioned"
 
 

@@ -257,7 +257,7 @@ def test_the_reported_stream_of_the_first_tensor_is_used(kernels, cuda_stream):
     assert kernels.seen_stream().value == STREAM
     kernels.see_stream(False, [streaming()])
     assert kernels.seen_stream().value == STREAM
-    kernels.see_stream(False, streaming(stream=None, device=(1, 0)))  # not queried: a CPU tensor
+    kernels.see_stream(False, streaming(stream=None, device=(1, 0)))  # no query: CPU tensor
     assert kernels.seen_stream().value == cuda_stream
     with pytest.raises(TypeError, match=r"argument #1 when calling `see_stream`"):
         kernels.see_stream(False, streaming(stream="5"))

@@ -22,7 +22,7 @@ cuda_3 = tvm_ffi.device("cuda", 3)
 
 
 def export_arguments(kernels, array, *others):
-    """Pass an array to a function that reads the stream of cuda:3; return its export arguments."""
+    """Pass an array to a function that reads the stream of cuda:3; return the export arguments."""
     kernels.see_stream(False, *others, array)
     return array.arguments
 

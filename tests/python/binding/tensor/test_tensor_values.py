@@ -84,7 +84,7 @@ def test_small_floats_match_ml_dtypes(name):
 
 
 def test_bfloat16():
-    halves = [0x3F80, 0xC000, 0x7F80, 0x0001]  # the upper halves of float32
+    halves = [0x3F80, 0xC000, 0x7F80, 0x0001]  # upper halves of float32 values
     tensor = of_bytes(struct.pack("=4H", *halves), (4, 16, 1), (2, 2))
     assert tensor.tolist() == [[1.0, -2.0], [math.inf, 2.0**-133]]
 
