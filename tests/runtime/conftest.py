@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library under test: the file ``TVM_FFI_LIBRARY``, or else the package's library."""
+"""The library under test: the file named by ``TVM_FFI_LIBRARY``, or the package's library."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ TEST_CASE("contradictory type arguments end the process") {
   check("static index 128", 128, 1, 0, kTVMFFIObject);  // in the range of dynamic types
   check("greater than the parent's", 20, 1, 0, kTVMFFIObject);
   check("child_slots", -1, 1, -1, kTVMFFIObject);
-  check("child_slots", -1, 1, INT32_MAX, kTVMFFIObject);  // index + 1 overflowed before
+  check("child_slots", -1, 1, INT32_MAX, kTVMFFIObject);  // adding 1 overflowed before
   check("child_slots", -1, 1, INT32_MAX - 1, kTVMFFIObject);
   check("full", -1, 1, (1 << 22) - 100, kTVMFFIObject);
   check("18 child slots after", 110, 1, 18, kTVMFFIObject);  // 128 is the index of another type

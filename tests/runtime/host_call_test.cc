@@ -34,7 +34,7 @@ TVMFFIHostScope ScopeOf(int32_t device_id, TVMFFIStreamHandle stream) {
   return scope;
 }
 
-// The environment (stream, device, allocator) that a function observed.
+// The environment (stream, allocator) that a function observed.
 struct Seen {
   TVMFFIStreamHandle stream = nullptr;
   DLPackManagedTensorAllocator allocator = nullptr;

@@ -209,7 +209,7 @@ TEST_CASE("a column grows in place and fills gaps with None") {
   CHECK_EQ(RegisterAttr(70, "test.growing", Int(70)), 0);
   const TVMFFITypeAttrColumn* column = Column("test.growing");
   CHECK_EQ(column->size, 71);
-  CHECK_EQ(RegisterAttr(5000, "test.growing", Bool(true)), 0);  // not a registered type
+  CHECK_EQ(RegisterAttr(5000, "test.growing", Bool(true)), 0);  // no type has this index
   CHECK_EQ(RegisterAttr(3, "test.growing", Int(3)), 0);
   CHECK_EQ(Column("test.growing"), column);
   CHECK_EQ(column->size, 5001);
