@@ -16,7 +16,7 @@ from scratch_environment import run_program, without_search_paths
 import tvm_ffi
 from tvm_ffi.module import CustomModule
 
-pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 
 SOURCE = """
 #include <tvm/ffi/c_api.h>

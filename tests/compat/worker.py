@@ -70,7 +70,7 @@ def take_error() -> Cell:
     handle = ctypes.c_void_p()
     RUNTIME.TVMFFIErrorMoveFromRaised(ctypes.byref(handle))
     if not handle.value:
-        raise StepError("failed without an error")
+        raise StepError("the exported function failed without a pending error")
     return Cell(67, 0, handle.value)
 
 

@@ -24,7 +24,7 @@ MISSING = {
 }
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed"),
     pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf"),
 ]
 
@@ -70,7 +70,7 @@ def test_commands_of_the_readme(folder, run, readme_blocks):
 @pytest.mark.parametrize("language", NEEDS)
 def test_a_program_with_one_language_needs_only_system_libraries(folder, run, language):
     if language in MISSING:
-        pytest.skip(f"no {NEEDS[language]}")
+        pytest.skip(f"{NEEDS[language]} is not installed")
     run("python", "build.py", "build", language, cwd=folder, timeout_s=300)
     program = folder / "build" / "axpy"
     assert run(program, cwd=folder) == expected_here(language)

@@ -18,7 +18,7 @@ SYSTEM_LIBRARIES |= {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}
 LOADING = {"dlopen", "dlmopen", "dlsym", "dlvsym"}
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed"),
     pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf"),
 ]
 
@@ -51,7 +51,7 @@ def undefined_symbols(run, program: Path) -> set[str]:
 def test_commands_of_the_readme(example, run, readme_blocks, index):
     block = readme_blocks(NAME, "sh")[index]
     if "cmake" in block and run("sh", "-c", "command -v cmake || true", cwd=Path()) == "":
-        pytest.skip("no cmake")
+        pytest.skip("CMake is not installed")
     output = run("sh", "-euc", block, cwd=example(NAME))
     assert output.endswith(EXPECTED)
     assert readme_blocks(NAME, "") == [EXPECTED]

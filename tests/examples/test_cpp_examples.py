@@ -23,7 +23,7 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 TORCH_LINE = "PyTorch  made a torch.Tensor of [2, 3]\n"
 NO_TORCH_LINE = "PyTorch  not installed, skipped\n"
 
-needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed")
 
 
 @needs_cxx

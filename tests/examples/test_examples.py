@@ -51,7 +51,9 @@ NO_TORCH_LINE = "PyTorch  not installed, skipped\n"
 CC = shlex.split(os.environ.get("CC") or "cc")
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 
-needs_cc = pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}")
+needs_cc = pytest.mark.skipif(
+    shutil.which(CC[0]) is None, reason=f"the C compiler {CC[0]} is not installed"
+)
 needs_cmake = pytest.mark.skipif(shutil.which("cmake", path=SEARCH) is None, reason="no cmake")
 
 # ---- Expected output, written by hand ------------------------------------------------------------
@@ -132,7 +134,7 @@ def test_commands_of_the_readme(example, run, readme_blocks, name, index):
     """Each command block runs alone in a fresh copy of the example."""
     block = readme_blocks(name, "sh")[index]
     if "cmake" in block and shutil.which("cmake", path=SEARCH) is None:
-        pytest.skip("no cmake")
+        pytest.skip("CMake is not installed")
     output = run("sh", "-euc", block, cwd=example(name))
     if "cmake" in block:
         assert output.endswith("\n" + README_OUTPUTS[name][index])

@@ -15,7 +15,7 @@ from tvm_ffi import codegen, cpp
 
 NAME = "graph_compiler"
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 
 @pytest.fixture

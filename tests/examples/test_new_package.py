@@ -69,9 +69,9 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(twice, Twice, "twice(x: int) -> int
 """
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
-    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler"),
-    pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="no mypy"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed"),
+    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed"),
+    pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed"),
     pytest.mark.skipif(
         importlib.util.find_spec("scikit_build_core") is None, reason="no scikit-build-core"
     ),

@@ -24,7 +24,7 @@ print(folders, "numpy" in sys.modules)
 USED = "IntPair(3, 4, name='pair') 7 IntPair(4, 3, name='pair')\n{True} False\n"
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler"),
+    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed"),
     pytest.mark.skipif(
         importlib.util.find_spec("scikit_build_core") is None, reason="no scikit-build-core"
     ),

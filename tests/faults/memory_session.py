@@ -105,7 +105,7 @@ def caught(cls: type[Exception], function: Callable[..., Any], *arguments: Any) 
         function(*arguments)
     except cls as error:
         return error
-    raise AssertionError(f"no {cls.__name__}")
+    raise AssertionError(f"the call raised no {cls.__name__}")
 
 
 class Greeter(CustomModule, kind="test.faults"):
@@ -331,7 +331,7 @@ class Memory:
         self.library = ctypes.CDLL(None)
         self.library.faults_heap_bytes.restype = ctypes.c_size_t
         if kind == "python" and self.library.faults_watch_python() != 0:
-            raise RuntimeError("Python's allocators are not to be had")
+            raise RuntimeError("the preloaded library cannot replace Python's allocators")
 
     def in_use(self) -> int:
         """Return the bytes in use on the heap or by Python, less the records of dead objects."""

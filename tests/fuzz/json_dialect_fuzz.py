@@ -84,7 +84,7 @@ def _integer(digits: str) -> Any:
 def _number(text: str) -> float:
     number = float(text)
     if abs(number) == float("inf"):
-        raise ValueError("too large for ours")
+        raise ValueError("the integer is too large for our JSON reader")
     return number
 
 

@@ -136,7 +136,10 @@ def test_imports_of_the_binding_have_no_cycles(graph):
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        pytest.fail("circle: " + " needs ".join(reversed(error.args[1])))
+        pytest.fail(
+            "modules of the binding import each other in a cycle: "
+            + " needs ".join(reversed(error.args[1]))
+        )
 
 
 # ---- Hooks ---------------------------------------------------------------------------------------

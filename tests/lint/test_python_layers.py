@@ -93,7 +93,10 @@ def test_imports_have_no_cycles(graph):
     try:
         TopologicalSorter(ours).prepare()
     except CycleError as error:
-        pytest.fail("import cycle: " + " needs ".join(reversed(error.args[1])))
+        pytest.fail(
+            "the modules of the package import each other in a cycle: "
+            + " needs ".join(reversed(error.args[1]))
+        )
 
 
 def test_every_allowed_upward_import_exists(graph):

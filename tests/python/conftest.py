@@ -188,7 +188,7 @@ def fake_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a library that replaces the CUDA driver."""
     compiler = shlex.split(os.environ.get("CC") or "cc")
     if shutil.which(compiler[0]) is None:
-        pytest.skip(f"no C compiler {compiler[0]}")
+        pytest.skip(f"the C compiler {compiler[0]} is not installed")
     folder = tmp_path_factory.mktemp("fake_driver")
     source = FOLDER.parents[1] / "cpp" / "fake_driver" / "fake_driver.c"
     command = [*compiler, "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", str(source)]

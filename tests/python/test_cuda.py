@@ -167,7 +167,7 @@ def test_saved_bytes_are_read_again():
         load(b"something else")
 
 
-@pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+@pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 def test_a_module_is_embedded_in_a_library(tmp_path):
     shared = cuda.create_module(PTX, {"f": ["x: void*"]})
     root = cuda.create_module(PTX, {"g": []})
@@ -198,7 +198,7 @@ def torch():
     """Return PyTorch; skip the test without a CUDA device."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
+        pytest.skip("this machine has no CUDA device")
     return torch
 
 

@@ -19,8 +19,10 @@ from tvm_ffi._library.linking import dynamic_symbols
 
 CC = shlex.split(os.environ.get("CC") or "cc")
 pytestmark = [
-    pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld"),
-    pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}"),
+    pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed"),
+    pytest.mark.skipif(
+        shutil.which(CC[0]) is None, reason=f"the C compiler {CC[0]} is not installed"
+    ),
 ]
 
 # The C function returns a power; the exponent is an argument, so that the compiler cannot evaluate
@@ -112,7 +114,7 @@ def test_functions_are_exported_under_given_names(compiled, tmp_path):
 def test_the_c_library_is_a_needed_library(compiled, tmp_path):
     """Otherwise symbols would be bound to their oldest version, which behaves differently."""
     path = tvm_ffi.export_library(tmp_path / "out.so", objects=compiled("__tvm_ffi_two", 2))
-    command = [shutil.which("readelf") or pytest.skip("no readelf"), "-dW", str(path)]
+    command = [shutil.which("readelf") or pytest.skip("readelf is not installed"), "-dW", str(path)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
     assert [name for name in needed if name.startswith(("libm.", "libc."))] == needed != []
@@ -167,7 +169,7 @@ extern "C" int __tvm_ffi_catch(void*, const void*, int, long* result) {
 def test_cxx_objects_must_be_linked_by_the_cxx_compiler(tmp_path, defines):
     cxx = os.environ.get("CXX") or "c++"
     if shutil.which(shlex.split(cxx)[0]) is None:
-        pytest.skip(f"no C++ compiler {cxx}")
+        pytest.skip(f"the C++ compiler {cxx} is not installed")
     (tmp_path / "code.cc").write_text(CXX_SOURCE)
     command = [*shlex.split(cxx), "-fPIC", *defines, "-c", "code.cc"]
     subprocess.run(command, cwd=tmp_path, check=True)

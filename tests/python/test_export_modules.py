@@ -20,7 +20,7 @@ from tvm_ffi._library.module_tree import plan_tree
 from tvm_ffi.module import CustomModule, ModulePropertyMask
 
 CC = shlex.split(os.environ.get("CC") or "cc")
-pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 
 
 class Table(CustomModule, kind="test.export.table"):
@@ -77,7 +77,7 @@ def described(root):
 def code_object(tmp_path_factory):
     """Return a function that compiles an object file with a given symbol."""
     if shutil.which(CC[0]) is None:
-        pytest.skip(f"no C compiler {CC[0]}")
+        pytest.skip(f"the C compiler {CC[0]} is not installed")
     folder = tmp_path_factory.mktemp("code")
 
     def compile_object(symbol):

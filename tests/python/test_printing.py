@@ -121,7 +121,7 @@ def test_containers_printed_by_hooks_are_abbreviated():
 
 
 def test_the_print_function_of_a_hook_is_refused_on_another_thread():
-    """Regression: two threads changed the stack of one walk, and the process crashed."""
+    """Regression: two threads changed the stack of the same walk, and the process crashed."""
     refused = []
 
     @tvm_ffi.dataclasses.py_class("test.printing.Lending")

@@ -86,7 +86,7 @@ class Library:
                 ctypes.byref(ByteArray.of(name)), ctypes.byref(function)
             )
         )
-        assert function.value is not None, f"no global function {name}"
+        assert function.value is not None, f"no global function is named {name}"
         contents = [ctypes.c_char_p(text.encode()) for text in texts]
         raw_str = ABI["type_index"]["kTVMFFIRawStr"]
         arguments = (AnyValue * len(texts))(

@@ -55,7 +55,7 @@ class Json:
                 ctypes.byref(self.library.byte_array(name)), ctypes.byref(function)
             )
         )
-        assert function.value is not None, f"no global function {name}"
+        assert function.value is not None, f"no global function is named {name}"
         row = (self.library.any_value * len(arguments))(*arguments)
         result = self.library.any_value()
         code = self.library.functions.TVMFFIFunctionCall(
@@ -239,7 +239,9 @@ def test_graph_of_a_value(ffi, value):
     graph = json.loads(text)
     assert same(decode_graph(graph), value)
     leaves = [node for node in graph["nodes"] if node["type"] not in {"ffi.Array", "ffi.Map"}]
-    assert len({repr(node) for node in leaves}) == len(leaves), "equal values share a node"
+    assert len({repr(node) for node in leaves}) == len(leaves), (
+        "equal values have several nodes in the graph; expected one shared node"
+    )
     back = ffi.apply(text, ("ffi.FromJSONGraphString",), ("ffi.json.Stringify", ffi.none))
     assert same(json.loads(back), value)
 

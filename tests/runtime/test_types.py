@@ -153,7 +153,7 @@ def test_fields_and_methods(library, key):
 @pytest.mark.parametrize("key", [key for key in TYPE_KEYS if "total_size" in TYPE_KEYS[key]])
 def test_metadata(library, key):
     expected, info = TYPE_KEYS[key], type_info(library, key)
-    assert info.metadata, "no metadata"
+    assert info.metadata, "the registered member has no metadata"
     metadata = info.metadata.contents
     assert metadata.total_size == expected["total_size"]
     assert metadata.structural_eq_hash_kind == expected["structural_eq_hash_kind"]

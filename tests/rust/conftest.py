@@ -36,7 +36,7 @@ def cargo() -> Callable[..., str]:
     """Return a function that runs cargo in a folder and returns its output."""
     program = shutil.which("cargo")
     if program is None:
-        pytest.skip("no cargo")
+        pytest.skip("cargo is not installed")
 
     def run(*arguments: str, cwd: Path, status: int = 0) -> str:
         done = subprocess.run(

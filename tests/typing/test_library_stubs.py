@@ -174,7 +174,7 @@ def lines_with_errors(pattern: str, output: str) -> list[int]:
 
 
 def mypy(folder: Path, program: str) -> list[int]:
-    pytest.importorskip("mypy", reason="no mypy")
+    pytest.importorskip("mypy", reason="mypy is not installed")
     output = run(sys.executable, "-m", "mypy", "--strict", program, cwd=folder)
     assert program in output, output
     return lines_with_errors(rf"^{re.escape(program)}:(\d+): error:", output)

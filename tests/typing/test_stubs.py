@@ -15,7 +15,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-pytest.importorskip("mypy", reason="no mypy")
+pytest.importorskip("mypy", reason="mypy is not installed")
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -46,7 +46,7 @@ def _untyped() -> list[str]:
 
 
 @pytest.mark.skipif(
-    sys.version_info < (3, 10), reason="mypy reads the standard library of a later Python"
+    sys.version_info < (3, 10), reason="mypy checks with the standard library of a later Python"
 )
 def test_stubs_match_the_compiled_modules(tmp_path):
     """Layout conflicts between base classes are ignored, because all extension types have them."""

@@ -140,7 +140,7 @@ def check_wrong_results_in_a_graph() -> None:
 
 
 def check_forks() -> None:
-    """A forked child lacks the threads that graphs wait for; its eager calls still work."""
+    """Graphs wait for threads that a forked child lacks; its eager calls still work."""
     scaled = call_tvm_ffi(module.Scale, x)
     child = os.fork()
     if child == 0:

@@ -23,7 +23,7 @@ def c_compiler() -> str:
     """Return the C compiler; skip tests that need a C compiler if there is none."""
     compiler = shutil.which("cc")
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
     return compiler
 
 

@@ -393,7 +393,7 @@ def heap_bytes() -> int:
     """Return the bytes allocated on the heap; the fields of glibc's mallinfo2 are sizes."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2"):
-        pytest.skip("no mallinfo2")
+        pytest.skip("the C library has no mallinfo2")
 
     class Information(ctypes.Structure):
         _fields_ = [(f"field{i}", ctypes.c_size_t) for i in range(10)]
@@ -458,7 +458,7 @@ def test_hostile_programs_are_harmless(fake_driver):
     run("launch_hostile.py", fake_driver)
 
 
-@pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+@pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 @pytest.mark.unsanitized(
     "the program is started with an environment of its own, without the sanitizer"
 )

@@ -388,7 +388,7 @@ def only_a_linker(tmp_path, monkeypatch):
     """Hide all programs except the linker from the search path."""
     linker = shutil.which("ld")
     if linker is None:
-        pytest.skip("no ld")
+        pytest.skip("the linker ld is not installed")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "ld").symlink_to(linker)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))

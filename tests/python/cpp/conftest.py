@@ -84,7 +84,7 @@ def wrapped_cc(tmp_path, monkeypatch):
     """
     compiler = shutil.which(shlex.split(os.environ.get("CC") or "cc")[0])
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
     log = tmp_path / "compilations"
     script = tmp_path / "wrapped-cc"
 

@@ -23,7 +23,7 @@ from tvm_ffi.cpp._cache_store import BuildCache, CacheEntry
 from tvm_ffi.cpp._files import content_digest
 from tvm_ffi.cpp._key import CacheKey
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 TEXT = "int one(void) { return 1; }"
 

@@ -14,7 +14,7 @@ import pytest
 from tvm_ffi import cpp
 from tvm_ffi.cpp import cache as build_cache
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 TEXT = "int one(void) { return 1; }"
 LONG = "/" + "a" * 5000

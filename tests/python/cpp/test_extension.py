@@ -27,8 +27,8 @@ int __tvm_ffi_answer(void* handle, const TVMFFIAny* args, int32_t num_args, TVMF
 }
 """
 
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed")
 
 
 @needs_cc
@@ -204,7 +204,8 @@ int __tvm_ffi_sizes(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFF
 
 @needs_cc
 @pytest.mark.skipif(
-    shutil.which("ld") is None or shutil.which("objcopy") is None, reason="no GNU binutils"
+    shutil.which("ld") is None or shutil.which("objcopy") is None,
+    reason="GNU binutils are not installed",
 )
 def test_cubins_are_embedded():
     cubins = {"first": b"\x7fELF", "second": b"1234567"}

@@ -17,7 +17,7 @@ from tvm_ffi.cpp._recipe import Step
 from tvm_ffi.utils import FileLock
 
 pytestmark = pytest.mark.skipif(find_ninja() is None, reason="no ninja")
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 TEXT = "int one(void) { return 1; }"
 

@@ -202,6 +202,6 @@ def test_nvcc_builds_the_example(monkeypatch):
         module = cpp.load_inline("from_cuda", cuda_sources=text, functions="fill")
     except RuntimeError as error:
         if "libcudart" in str(error):
-            pytest.skip("no CUDA runtime library")
+            pytest.skip("the CUDA runtime library is not installed")
         raise
     assert module.implements_function("fill")

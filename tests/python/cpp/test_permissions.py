@@ -19,7 +19,7 @@ from tvm_ffi.cpp import _permissions
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._ninja import find_ninja
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can change the owner of a file"
 )

@@ -25,7 +25,7 @@ VARIABLE = "TVM_FFI_CPP_EXTENSION_PRECOMPILE"
 USE = "-include .precompiled_headers.hpp"
 USING = f"*{USE.replace(' ', '?')}*"  # USE as a shell pattern
 
-needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed")
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def compiled_with(log) -> list[bool]:
 @pytest.mark.parametrize("compiler", ["c++", "clang++"])
 def test_the_second_build_precompiles_headers_and_later_builds_use_them(compiler, monkeypatch, log):
     if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
+        pytest.skip(f"the compiler {compiler} is not installed")
     monkeypatch.setenv("CXX", compiler)
     build(1)
     assert header_files() == []

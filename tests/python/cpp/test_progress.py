@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 
 def terminal_output(code: str) -> str:

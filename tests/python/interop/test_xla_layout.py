@@ -102,7 +102,7 @@ def name_in_header(text, struct, member):
 def test_offsets_and_constants_match_the_header(pins, header, tmp_path):
     compiler = os.environ.get("CC") or shutil.which("cc")
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
     path, text = header
     lines = [f'#include "{path}"']
     for struct, member, offset in pins:

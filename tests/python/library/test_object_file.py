@@ -16,7 +16,7 @@ import pytest
 from tvm_ffi._library.object_file import machine_of, write_object
 
 SYMBOL = "__tvm_ffi__library_bin"
-needs_ld = pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+needs_ld = pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 
 
 def written(parts, machine=None):
@@ -90,7 +90,10 @@ def test_pyelftools_reads_the_object(machine, name, note):
 
 
 @needs_ld
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="another machine")
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64"),
+    reason="the test has expectations for x86-64 and AArch64 only",
+)
 def test_the_linker_makes_a_library_from_it(tmp_path):
     content = bytes(range(256)) * 3
     with (tmp_path / "bytes.o").open("wb") as file:

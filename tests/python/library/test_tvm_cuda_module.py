@@ -103,7 +103,7 @@ def libraries(build_once):
     """Return a folder with host code, a fake CUDA driver and a fake TVM runtime."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     if shutil.which(compiler[0]) is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
     includes = [f"-I{path}" for path in libinfo.include_paths()]
 
     def compile_library(source, target, *options):

@@ -29,7 +29,7 @@ def other_runtime(build_once) -> Path:
     """Return a library with all functions of the C ABI, which do nothing."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     if shutil.which(compiler[0]) is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
 
     def build(folder: Path) -> None:
         names = json.loads(ABI.read_text(encoding="utf-8"))["functions"]

@@ -407,7 +407,7 @@ def check_growth(kernels, work, rounds=ROUNDS, max_bytes=None, max_blocks=MAX_BL
         if num_bytes < max_bytes and num_blocks < max_blocks:
             return
         growth.append(f"{num_bytes} bytes and {num_blocks} Python blocks")
-    pytest.fail(f"{rounds} rounds took, time after time, {'; '.join(growth)}")
+    pytest.fail(f"memory grew in each measurement of {rounds} rounds: {'; '.join(growth)}")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -462,7 +462,7 @@ def test_failure_leaks_nothing(kernels, error, work):
             work(k)
         except error:
             return
-        pytest.fail("nothing was raised")
+        pytest.fail("the call raised no exception")
 
     check_growth(kernels, attempt, rounds=400)
 
@@ -507,7 +507,7 @@ def test_torch_tensors_leak_nothing(kernels):
             k.count(tensor, conjugated)
         except TypeError:
             return
-        pytest.fail("nothing was raised")
+        pytest.fail("the call raised no exception")
 
     check_growth(kernels, attempt, rounds=400)
 

@@ -275,7 +275,7 @@ def test_one_iterator_for_all_threads(on_threads):
 def test_importing_the_package_does_not_enable_the_gil():
     """Importing the package does not enable the GIL of free-threaded Python."""
     if not hasattr(sys, "_is_gil_enabled") or not sysconfig.get_config_var("Py_GIL_DISABLED"):
-        pytest.skip("this Python has no mode without the GIL")
+        pytest.skip("this Python cannot run without the GIL")
     assert not sys._is_gil_enabled()
 
 

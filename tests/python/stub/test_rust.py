@@ -570,7 +570,7 @@ def rustc(tmp_path_factory):
     """Return a function that type-checks a file against a test double of the crate."""
     compiler = shutil.which("rustc")
     if compiler is None:
-        pytest.skip("no rustc")
+        pytest.skip("rustc is not installed")
     folder = tmp_path_factory.mktemp("rust")
 
     def run(source: Path, kind: str, *options: str) -> None:

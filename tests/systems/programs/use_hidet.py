@@ -50,7 +50,7 @@ try:
 except ValueError as error:
     assert str(error) == "softmax() argument 'y': shape[0] must be n = 4, got 8", error
 else:
-    raise AssertionError("a tensor of a wrong shape was taken")
+    raise AssertionError("the kernel accepted a tensor of a wrong shape")
 
 # The exported files: one library of wrappers, and Hidet's library.
 codegen.wrap_library("out/lib.so", [softmax], output=Path("out/softmax.so"))

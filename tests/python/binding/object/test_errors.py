@@ -545,11 +545,13 @@ except Handled:
 """
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="the function takes no signal")
+@pytest.mark.skipif(
+    sys.version_info < (3, 10), reason="_thread.interrupt_main takes no signal before Python 3.10"
+)
 @pytest.mark.parametrize("base", ["KeyboardInterrupt", "ValueError"])
 @pytest.mark.parametrize("function", ["interrupt", "fail"])
 def test_a_signal_during_the_description_of_an_error_is_handled(run_python, function, base):
-    """An exception of the handler was reported as a MemoryError or as a failure of `__str__`."""
+    """Regression: a handler's exception was reported as a MemoryError or failure of `__str__`."""
     result = run_python(LATE.format(function=function, base=base))
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "interrupted\n"

@@ -166,7 +166,9 @@ Dies = own.pop("Dies")
 def test_finalizers_of_values_in_native_objects_run_at_shutdown(run_python, made, variable):
     """Py_IsInitialized is false at that time, so even the main thread was refused."""
     if "lambda" in made and variable == "sys.kept" and sysconfig.get_config_var("Py_GIL_DISABLED"):
-        pytest.skip("without a GIL, functions die by the collector alone, which runs no more")
+        pytest.skip(
+            "without a GIL, only the garbage collector frees functions, and it no longer runs"
+        )
     assert ends(run_python(BEGIN + DIES + f"{variable} = {made}\n")) == ["dead"]
 
 
@@ -211,7 +213,9 @@ def test_finalizers_at_shutdown_may_call_and_be_called(run_python):
 def test_finalizers_at_shutdown_may_pass_values_of_new_classes(run_python, value, cls):
     """The conversion rules run after the globals of our modules have been cleared."""
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        pytest.skip("without a GIL, functions die by the collector alone, which runs no more")
+        pytest.skip(
+            "without a GIL, only the garbage collector frees functions, and it no longer runs"
+        )
     code = f"""
     import numpy
     from tvm_ffi import core

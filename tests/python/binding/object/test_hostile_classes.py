@@ -71,7 +71,7 @@ def test_the_exception_of_a_callback_is_the_same_object(kernels, cls):
     except BaseException as arrived:
         assert arrived is error  # noqa: PT017  (any other use of the exception may raise)
     else:
-        pytest.fail("nothing was raised")
+        pytest.fail("the call raised no exception")
 
 
 @HOSTILE
@@ -94,7 +94,7 @@ def test_the_exception_of_a_conversion_is_the_same_object(kernels, cls):
     except BaseException as arrived:
         assert arrived is error  # noqa: PT017
     else:
-        pytest.fail("nothing was raised")
+        pytest.fail("the call raised no exception")
 
 
 def test_an_exception_argument_whose_str_raises_is_kept(kernels):

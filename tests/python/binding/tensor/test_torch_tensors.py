@@ -426,7 +426,7 @@ for view in (torch.tensor([1j]).conj(), torch.tensor([1j]).conj().imag):
     except TypeError as error:
         assert "resolve_" in str(error)
     else:
-        raise AssertionError("a view that hides its values was passed")
+        raise AssertionError("native code accepted a torch view whose memory has other values")
 from torch._subclasses.fake_tensor import FakeTensorMode
 with FakeTensorMode():
     fake = torch.empty(2)
@@ -435,7 +435,7 @@ try:
 except TypeError as error:
     assert "FakeTensor holds no data" in str(error)
 else:
-    raise AssertionError("a tensor without data was passed")
+    raise AssertionError("native code accepted a torch tensor without memory")
 """
 
 
