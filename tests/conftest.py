@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixture for files that are built once and shared by all pytest workers."""
+"""Fixture for files that are built once per test run and shared by all pytest workers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ BuildOnce = Callable[[str, Callable[[Path], None]], Path]
 def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
     """Return a function that fills a folder of this run once, in the first worker that calls it."""
     base = tmp_path_factory.getbasetemp()
-    # A worker's folder is inside the folder of the run.
+    # The folder of a pytest worker is inside the folder of the test run.
     root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     def build(name: str, fill: Callable[[Path], None]) -> Path:
         folder, complete = root / name, root / f"{name}.complete"
         with FileLock(root / f"{name}.lock"):
             if not complete.exists():
-                shutil.rmtree(folder, ignore_errors=True)  # left by a failed attempt
+                shutil.rmtree(folder, ignore_errors=True)  # left by an earlier attempt that failed
                 folder.mkdir()
                 fill(folder)
                 complete.touch()

@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
-  // The path of this program, for tests that run one of its cases in a child process.
+  // Path of this program; tests run one of its cases in a child process.
   context.setCout(&std::cerr);
   return context.run();
 }

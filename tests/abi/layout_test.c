@@ -22,7 +22,7 @@
   static_assert(offsetof(Type, field) == (offset), "offset of " #Type "." #field " changed"); \
   static_assert(sizeof(((Type*)0)->field) == (size), "size of " #Type "." #field " changed")
 
-/* Assert the signedness of a field, which its size and offset do not show. */
+/* Assert the signedness of a field; its size and offset do not show the signedness. */
 #ifdef __cplusplus
 #define CHECK_INTEGER(Type, field, Integer)                          \
   static_assert(std::is_same<decltype(Type::field), Integer>::value, \
@@ -375,7 +375,8 @@ CHECK_INTEGER(DLPackVersion, minor, uint32_t);
 CHECK_INTEGER(DLManagedTensorVersioned, flags, uint64_t);
 
 #ifdef __cplusplus
-/* Values are passed in registers between libraries, and C++ classes derive from the cells. */
+/* Values are passed in registers between libraries, and C++ classes derive from the cells (the
+ * fields that follow the object header). */
 static_assert(std::is_trivially_copyable<TVMFFIAny>::value, "TVMFFIAny travels in registers");
 static_assert(std::is_standard_layout<TVMFFIAny>::value, "TVMFFIAny is standard layout");
 static_assert(std::is_standard_layout<TVMFFIObject>::value, "TVMFFIObject is standard layout");

@@ -26,9 +26,9 @@ ABI = json.loads((HERE / "abi.json").read_text(encoding="utf-8"))
 DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
-# Structs of C++ classes, or macros that have other names here (layout_test.c checks the macros).
+# Structs that belong to C++ classes, or macros with other names here (layout_test.c checks them).
 ENUMS_ELSEWHERE = {"ModulePropertyMask", "ReferenceCount"}
-# Flag macros in DLPack, without an enum type whose size could be measured.
+# Flag macros of DLPack; they have no enum type whose size could be measured.
 ENUMS_WITHOUT_TYPE = {"DLPackFlagBitMask"}
 ENUMS = {name: values for name, values in ABI["enums"].items() if name not in ENUMS_ELSEWHERE}
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Language:
-    """A compiler command and a language standard."""
+    """A compiler command with the language standard that it is run for."""
 
     name: str
     variable: str
@@ -155,7 +155,7 @@ def prototype(declarator: str, entry: dict) -> str:
 
 
 def redeclarations(lines: list[str]) -> str:
-    """Return `lines` with C linkage, so that a conflicting declaration is an error in C++ too."""
+    """Return `lines` with C linkage, so that C++ also reports conflicting declarations."""
     head, tail = '#ifdef __cplusplus\nextern "C" {\n#endif', "#ifdef __cplusplus\n}\n#endif"
     return "\n".join([head, *lines, tail])
 
@@ -192,12 +192,13 @@ def test_the_header_declares_only_functions_of_the_contract(header):
 
 
 def test_function_types_equal_the_contract(check):
-    """A typedef may be repeated only with the same type."""
+    """C allows to repeat a typedef only with the same type."""
     names = [name for name in ABI["function_types"] if name.startswith(("TVMFFI", "DLPack"))]
     assert len(names) == 9
     used = [f'static_assert(sizeof({name}) == 8, "{name}");' for name in names]
     again = [f"typedef {prototype(f'(*{name})', ABI['function_types'][name])};" for name in names]
-    # Function types without a typedef: the assignment to the member requires exactly this type.
+    # Types of function pointers without a typedef: the test assigns a function of exactly this
+    # type.
     members = [
         f"void check_{owner}_{field}({owner}* owner);\n"
         f"void check_{owner}_{field}({owner}* owner) {{\n"
@@ -213,7 +214,7 @@ def test_function_types_equal_the_contract(check):
 
 
 def test_the_layout_test_asserts_every_fact_of_the_contract():
-    """The hand-written assertions cover the whole contract."""
+    """The hand-written assertions in layout_test.c cover the whole contract."""
     pinned = set(re.findall(r"^CHECK_\w+\(.*\);$", (HERE / "layout_test.c").read_text(), re.M))
     expected = set()
     for name, layout in ABI["structs"].items():

@@ -21,16 +21,16 @@ TEXT = SOURCE.read_text(encoding="utf-8")
 
 pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
 
-# Types of C++ classes.
+# Structs of the contract that belong to C++ classes; Rust does not declare them.
 ENUMS_ELSEWHERE = {"ModulePropertyMask", "ReferenceCount"}
-# Padding fields that give 32-bit platforms the same size.
+# Padding fields of the C structs; they give 32-bit platforms the same size.
 NOT_DECLARED = {"TVMFFIObject.__ensure_align"}
 IMPORTS = """\
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::{align_of, offset_of, size_of, MaybeUninit};
 use std::ptr::addr_of;
 """
-# Members of anonymous C unions, which need names in Rust.
+# Members of anonymous C unions; in Rust these unions need names.
 UNIONS = {
     "TVMFFIAny": {
         **dict.fromkeys(("zero_padding", "small_str_len"), "padding"),
@@ -53,7 +53,7 @@ def rust_type(text: str) -> str:
     text = text.strip()
     pointer = re.fullmatch(r"(.*)\(\*\)\((.*)\)", text)
     if pointer:
-        # The contract names parameters of some function pointers.
+        # The contract gives the parameters of some function pointers names; Rust types have none.
         types = [re.sub(r"(?<=\*)\w+$", "", part.strip()) for part in pointer[2].split(",")]
         return function_type(pointer[1], types)
     if text.endswith("*const"):
@@ -119,7 +119,7 @@ def test_structs_have_the_layout_of_the_contract(compile_text):
 
 
 def test_a_wrong_size_is_a_compile_error(compile_text):
-    """Prove that the assertions of the tests above are evaluated."""
+    """Prove that the assertions of the tests above are evaluated: a wrong one must fail."""
     done = compile_text(equal("size_of::<TVMFFIAny>()", 8))
     assert done.returncode != 0
     assert "assertion failed" in done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table of client packages: requirements of each package and the program that uses it."""
+"""Table of client packages: each package, its requirements and the program that uses it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 
 @contextlib.contextmanager
 def judged(runtime: str) -> Iterator[None]:
-    """Report a client that fails on the incumbent as a row of the table, not as a test failure."""
+    """Report a client that fails also on the incumbent as a table row, not as a test failure."""
     try:
         yield
     except AssertionError as error:

@@ -89,7 +89,7 @@ def exchange_libraries(
 def exchange(
     exchange_libraries: dict[str, tuple[Path, Path]], incumbent_python: Path
 ) -> Callable[..., Outcomes]:
-    """Return a function that runs rows with two libraries on one of the runtimes."""
+    """Return a function that runs table rows with two libraries on one of the two runtimes."""
     interpreters = {
         "ours": (Path(sys.executable), dict(os.environ)),
         "incumbent": (incumbent_python, without_search_paths()),
@@ -126,7 +126,7 @@ def client() -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def pydantic() -> Path:
-    """Return a folder with a package that clients require and that does not use this one."""
+    """Return a folder with a fake of a package that clients require but do not use here."""
     try:
         with _one_worker():
             return unpack_with_dependencies(BUILD / "clients" / "pydantic", ["pydantic"])

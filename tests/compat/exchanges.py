@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of rows in separate processes, so that a crash is the outcome of one row."""
+"""Runs of table rows in separate processes, so that a crash is the outcome of one row only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Outcomes:
     """Outcomes of the rows of one pair of libraries."""
 
     errors: dict[str, str | None]
-    """Messages by name of the row; None if the row succeeded."""
+    """Error messages by the name of the row; None if the row succeeded."""
     runtimes: list[str]
     """The libtvm_ffi files that the process had loaded."""
 
@@ -33,7 +33,7 @@ def run_rows(
     libraries: tuple[Path, Path],
     rows: Sequence[Row],
 ) -> Outcomes:
-    """Run rows; after a row that ends the process, run the remaining rows in a new process."""
+    """Run rows; after a row that ends its process, run the remaining rows in a new process."""
     outcomes = Outcomes({}, [])
     command = [str(python), str(WORKER), *map(str, libraries)]
     while remaining := [row for row in rows if row.name not in outcomes.errors]:

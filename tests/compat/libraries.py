@@ -26,7 +26,7 @@ FLAGS = ("-std=c++17", "-O1", "-fPIC")
 
 @dataclass(frozen=True)
 class Implementation:
-    """Headers to compile with, and the runtime of the same implementation."""
+    """Headers to compile with, and the runtime library of the same implementation."""
 
     name: str
     include_folders: tuple[str, ...]
@@ -75,7 +75,7 @@ def build_libraries(
 
 
 def build_client(folder: Path, source: Path, ours: Implementation) -> Path:
-    """Return a library of one source and the checks, built with this project's headers."""
+    """Return a library of one source file and the checks, built with this project's headers."""
     folder.mkdir(parents=True, exist_ok=True)
     objects = [_compile(folder, path, ours) for path in (source, FOLDER / "exchange/failure.cc")]
     return _link(folder, source.stem, objects, ours)[0]
@@ -93,7 +93,7 @@ def _compile(folder: Path, source: Path, implementation: Implementation) -> Path
         for outdated in folder.glob(f"{stem}-*.o"):
             outdated.unlink()
         _run([*command, "-o", str(target.with_suffix(".part"))])
-        target.with_suffix(".part").rename(target)  # written last: an interrupted build is repeated
+        target.with_suffix(".part").rename(target)  # last, so that builds are resumable
     return target
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of exchanges: each row is a chain of steps in two libraries.
+"""The table of exchanges: each row is a chain of function calls in two libraries.
 
 Both libraries are built from ``exchange/*.cc`` and export the same steps.  A step receives the
 result of the previous step, followed by its own arguments.
@@ -20,10 +20,10 @@ class Step:
     """A call of an exported function."""
 
     side: int
-    """0 for the left library, 1 for the right one."""
+    """Index of the library: 0 for the left one, 1 for the right one."""
     function: str
     args: tuple[Any, ...]
-    """Arguments after the value; ``...`` is replaced by the arguments of the case."""
+    """Further arguments after the value; ``...`` is replaced by the arguments of the case."""
     moves: bool = False
     """True if the value is passed as an rvalue reference."""
     raises: bool = False
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Row:
-    """A chain of steps, run for each case."""
+    """A row: a chain of steps that is run for each case."""
 
     name: str
     steps: tuple[Step, ...]
@@ -594,7 +594,7 @@ ROWS = (
     *VISIT_ROWS,
 )
 
-# Control rows, which must fail: they prove that the same violation in another row is noticed.
+# Control rows, which must fail: they prove that the checks notice the same violation in other rows.
 CONTROL_ROWS = (
     row("failed check", left("fail_on_purpose")),
     row("leak", right("leak_on_purpose")),

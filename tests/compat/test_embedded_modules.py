@@ -14,7 +14,8 @@ from scratch_environment import run_program, without_search_paths
 
 SOURCE = Path(__file__).resolve().parents[1] / "runtime" / "embedding_library.c"
 
-# Creates a new module for each payload; the C library calls a global function by its name.
+# The loader of the C library creates a new module for each payload; the library calls a global
+# function by its name.
 SCRIPT = """
 import sys
 import tvm_ffi

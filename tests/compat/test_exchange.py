@@ -31,7 +31,7 @@ def test_exchange(exchange, runtime, left, right, row):
 @both_runtimes
 @all_pairs
 def test_both_libraries_use_the_same_runtime(exchange, ours, incumbent, runtime, left, right):
-    """Both libraries, each linked with the other implementation, bind to the process's runtime."""
+    """Both libraries, linked with different implementations, bind to the process's one runtime."""
     expected = {"ours": ours, "incumbent": incumbent}[runtime].library
     used = [path for path in exchange(runtime, left, right).runtimes if "libtvm_ffi.so" in path]
     assert used == [str(expected.resolve())]
@@ -42,7 +42,7 @@ def test_row_names_are_unique():
     assert len(names) == len(set(names))
 
 
-# Expected failures, by name of the control row.
+# Expected error messages by the name of the control row.
 NOTICED = {
     "failed check": "AssertionError: failure.cc",
     "leak": "memory grows by",
@@ -64,7 +64,7 @@ def test_rows_after_a_crash_run(exchange):
 
 
 def unique_symbols(library):
-    """Return the unique symbols: each is one object in the process, whatever library defines it."""
+    """Return the unique symbols; the loader keeps one object of each name in the process."""
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("nm is not installed")
@@ -80,7 +80,7 @@ def unique_symbols(library):
 
 SHARED_ON_PURPOSE = re.compile(
     r"(guard variable for )?"
-    r"(.*::_type_index"  # a class has one index in the process
+    r"(.*::_type_index"  # a class has one type index in the process
     r"|.*::_GetOrAllocRuntimeTypeIndex\(\)::tindex"
     r"|.*::column"  # pointers into the runtime's tables
     r"|std::.*)"
@@ -88,7 +88,7 @@ SHARED_ON_PURPOSE = re.compile(
 
 
 def test_libraries_share_only_constant_data(exchange_libraries):
-    """The first loaded library's object serves all others, whatever headers they use."""
+    """The first loaded library's object serves all other libraries, whatever headers they use."""
     shared = unique_symbols(exchange_libraries["ours"][0])
     assert "exchange::NodeObj::_type_index" in shared
     assert [name for name in sorted(shared) if not SHARED_ON_PURPOSE.fullmatch(name)] == []

@@ -16,7 +16,7 @@ from scratch_environment import run_program, without_search_paths
 import tvm_ffi
 from tvm_ffi.module import CustomModule
 
-pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 
 SOURCE = """
 #include <tvm/ffi/c_api.h>
@@ -27,7 +27,7 @@ int seven(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* resu
 }
 """
 
-# Each payload becomes a new module, so that the tree is visible.
+# The loader creates a new module for each payload, so that the module tree is visible.
 SCRIPT = """
 import sys
 import tvm_ffi

@@ -83,8 +83,7 @@ def test_published_library_loads(client, published):
     assert run_python("-c", LOAD, client(*requirements) / path) == "loaded\n"
 
 
-# Evidence of the ABI level: Stringify in the form that 0.1.12 had last, and ReprPrint, added in
-# 0.1.11.
+# Evidence of the ABI level: the last form of Stringify (0.1.12), and ReprPrint, added in 0.1.11.
 ERAS = {"libtvm_compiler.so": ("0.1.11", "0.1.12"), "libtvm_runtime.so": (None, "0.1.12")}
 
 

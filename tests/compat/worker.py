@@ -20,7 +20,7 @@ from typing import Any
 import tvm_ffi  # noqa: F401  (loads the runtime; its symbols are global from here on)
 
 NONE, INT, BOOL, RAW_STR, RVALUE_REF, FIRST_OBJECT = 0, 1, 2, 8, 10, 64
-REPETITIONS = 12  # repetitions of a row while memory grows; Python's own growth ends before
+REPETITIONS = 12  # runs of a row while its memory grows; Python's own growth ends before
 SMALL = 200  # largest number in a repeated case
 RUNTIME = ctypes.CDLL(None)
 
@@ -70,7 +70,7 @@ def take_error() -> Cell:
     handle = ctypes.c_void_p()
     RUNTIME.TVMFFIErrorMoveFromRaised(ctypes.byref(handle))
     if not handle.value:
-        raise StepError("failed without an error")
+        raise StepError("the exported function failed without a pending error")
     return Cell(67, 0, handle.value)
 
 
@@ -88,20 +88,20 @@ def find_step(library: ctypes.CDLL, name: str) -> Any:
 
 
 def call(function: Any, value: Cell, args: list[Any], moves: bool) -> tuple[int, Cell]:
-    """Call with a value and release it; return status and result."""
+    """Call a function with a value, release the value; return status and result."""
     slot = ctypes.c_uint64(value.payload)
     first = Cell(RVALUE_REF, 0, ctypes.addressof(slot)) if moves else value
     encoded = [argument.encode() if isinstance(argument, str) else argument for argument in args]
     cells = (Cell * (1 + len(encoded)))(first, *(Cell.of(argument) for argument in encoded))
     result = Cell()
     status = function(None, cells, len(cells), ctypes.byref(result))
-    if slot.value != 0 or not moves:  # otherwise the callee owns it
+    if slot.value != 0 or not moves:  # without a move, the callee owns the value
         value.release()
     return status, result
 
 
 def run_step(library: ctypes.CDLL, step: dict[str, Any], value: Cell, case: list[Any]) -> Cell:
-    """Run a step and return its result or, if it must fail, its error."""
+    """Run a step and return its result; if the step must fail, return its error."""
     args = [x for argument in step["args"] for x in (case if argument == "..." else [argument])]
     status, result = call(find_step(library, step["function"]), value, args, step["moves"])
     if status == 0 and not step["raises"]:
@@ -142,7 +142,7 @@ class MallInfo(ctypes.Structure):
 
 
 def allocated_bytes() -> int:
-    """Return the bytes in use; 0 if the C library cannot report them."""
+    """Return the bytes in use on the heap; 0 if the C library cannot report them."""
     try:
         function = RUNTIME.mallinfo2
     except AttributeError:
@@ -158,7 +158,7 @@ def is_small(case: list[Any]) -> bool:
 
 
 def find_leak(libraries: list[ctypes.CDLL], row: dict[str, Any]) -> str | None:
-    """Repeat the small cases; return a message if memory grows each time."""
+    """Repeat the small cases of a row; return a message if memory grows in every repetition."""
     growth: list[int] = []
     while len(growth) < REPETITIONS and (not growth or growth[-1] > 0):
         before = allocated_bytes()
@@ -169,7 +169,7 @@ def find_leak(libraries: list[ctypes.CDLL], row: dict[str, Any]) -> str | None:
 
 
 def run_row(libraries: list[ctypes.CDLL], row: dict[str, Any]) -> str | None:
-    """Return a message about the failure, or None."""
+    """Run a row; return a message about its failure, or None."""
     try:
         for case in row["cases"]:
             run_case(libraries, row, case)
@@ -186,7 +186,7 @@ def main() -> None:
 
 
 def loaded_runtimes() -> list[str]:
-    """Return the files of all runtimes in this process."""
+    """Return the file names of all TVM FFI runtimes in this process."""
     lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     return sorted({line.split()[-1] for line in lines if "libtvm_ffi" in line})
 

@@ -52,7 +52,7 @@ TEST_CASE("equality") {
   CHECK(!Sample()->PathEqual(Sample()->Attr("x")));
   CHECK(!Sample()->PathEqual(AccessPath::Root()->Attr("args")->ArrayItem(4)->MapItem("key")));
   CHECK(!Sample()->PathEqual(AccessPath::Root()->Attr("args")->MapItem(3)->MapItem("key")));
-  // Keys compare like map keys: strings by content, wherever they are stored.
+  // Keys compare like map keys: strings by content, whether inline or on the heap.
   CHECK(AccessPath::Root()
             ->MapItem(String(std::string("k")))
             ->PathEqual(AccessPath::Root()->MapItem("k")));
@@ -69,7 +69,7 @@ TEST_CASE("prefix") {
   CHECK(!AccessPath::Root()->GetParent().has_value());
 }
 
-// Deeper than the stack allows; the walk is a loop.
+// A path deeper than the machine stack allows; the walk is a loop, not a recursion.
 TEST_CASE("deep paths") {
   AccessPath left = AccessPath::Root();
   AccessPath right = AccessPath::Root();

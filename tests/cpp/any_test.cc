@@ -158,7 +158,7 @@ TEST_CASE("objects are cast to pointers") {
 
 TEST_CASE("an expected value is moved out once") {
   struct Source : Any {
-    // Clients derive from Any and read the cell.
+    // Classes of clients derive from Any and read its 16 bytes.
     int32_t index() const { return data_.type_index; }
   };
   Source source;
@@ -169,7 +169,7 @@ TEST_CASE("an expected value is moved out once") {
   CHECK_EQ(text.type_index(), kTVMFFINone);
   Expected<Array<int>> array = Array<int>{1};
   Expected<ObjectRef> wider = std::move(array);
-  CHECK_EQ(wider.value().use_count(), 2);  // the object's reference and the copy
+  CHECK_EQ(wider.value().use_count(), 2);  // references of the object and of the copy
   CHECK_EQ(array.type_index(), kTVMFFINone);
   Expected<int> failed = Unexpected<Error>(Error("ValueError", "m", ""));
   Error error = std::move(failed).error();

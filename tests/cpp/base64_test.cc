@@ -13,7 +13,7 @@ struct Vector {
   const char* text;
 };
 
-// RFC 4648 section 10, and the digits 62 and 63.
+// Examples of RFC 4648 section 10, and the digits for 62 and 63.
 const Vector kVectors[] = {
     {"", ""},
     {"f", "Zg=="},

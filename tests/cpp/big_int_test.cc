@@ -32,7 +32,8 @@ BigInt Parse(const std::string& text) {
 std::string Text(const BigInt& value) {
   std::ostringstream out;
   out << value;
-  // Canonical form: inline if the value fits, otherwise without a redundant sign word.
+  // Canonical form: the number is inline if it fits into the value; else its words have no
+  // redundant sign word.
   BigInt::ArrayView words = BigIntUnsafe::GetArrayView(value);
   CHECK_EQ(BigIntUnsafe::CheckInt64(value), words.size() == 1);
   CHECK_EQ(detail::int_ops::NormalizedSize(words.data(), words.size()), words.size());
@@ -47,7 +48,7 @@ struct Row {
       *either, *one;
 };
 
-// Computed with another arbitrary-precision implementation.
+// Expected results were computed with another arbitrary-precision implementation.
 const Row kRows[] = {
     {"9223372036854775808", "-1", "9223372036854775807", "9223372036854775809",
      "-9223372036854775808", "-9223372036854775808", "0", "-9223372036854775808", "0",
@@ -349,13 +350,14 @@ TEST_CASE("big integers created by the runtime") {
   TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&view);
   CHECK_EQ(content.size, 16);
   CHECK_EQ(std::memcmp(content.data, words, 16), 0);
-  // Published hashes of keys.
+  // Hashes that published binaries compute for keys.
   CHECK_EQ(detail::StableHashCombine(78, Power(63).hash()), 0x9e3794fcu);
   CHECK_EQ(detail::StableHashCombine(78, (-Power(63) - 1).hash()), 0x9e3790b0u);
   CHECK_EQ(detail::StableHashCombine(78, Power(100).hash()), 0x9e378d22u);
 }
 
-// Big integers use the runtime's hooks: without them, equal integers were different keys.
+// Big integers use the runtime's hash and equality hooks: without the hooks, equal integers were
+// different keys.
 TEST_CASE("equal integers are one key") {
   CHECK_EQ(AnyHash()(Any(Power(63))), 0x9e3794fcu);
   CHECK_EQ(AnyHash()(Any(-Power(63) - 1)), 0x9e3790b0u);
@@ -387,7 +389,7 @@ TEST_CASE("ownership") {
   CHECK(detail::int_ops::IsNormalizedZero(BigIntUnsafe::GetArrayView(BigInt())));
 }
 
-// Results of ==, !=, <, >, <=, >=.
+// Results of ==, !=, <, >, <= and >= as one string.
 template <typename A, typename B>
 std::string Compared(const A& a, const B& b) {
   std::string text;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// The error that a caller of the C function receives.
+// Returns the error that a caller of the C function receives.
 std::string ErrorOf(const Function& function) {
   TVMFFIAny result = {};
   TVMFFIObjectHandle handle = detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);
@@ -21,13 +21,13 @@ std::string ErrorOf(const Function& function) {
   return error.kind() + ": " + error.message();
 }
 
-// Cause: for the same exception, the core raised MemoryError and the headers InternalError.
+// Regression: for the same exception, the core raised MemoryError and the headers InternalError.
 TEST_CASE("a bad_alloc becomes a MemoryError") {
   Function function = Function::FromTyped([] { throw std::bad_alloc(); });
   CHECK_EQ(ErrorOf(function), "MemoryError: out of memory");
 }
 
-// Cause: the index was passed to TVMFFIGetTypeInfo, which cannot report an unregistered type.
+// Regression: the index was passed to TVMFFIGetTypeInfo, which cannot report an unregistered type.
 TEST_CASE("unknown type indices are value errors") {
   for (int64_t index : {int64_t{176000}, int64_t{-1}, int64_t{-3}, int64_t{100}, INT64_MAX,
                         INT64_MIN, (int64_t{1} << 32) + kTVMFFIObject}) {

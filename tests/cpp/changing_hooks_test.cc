@@ -26,7 +26,7 @@ std::function<void()> when_hashed;
 std::function<void()> when_compared;
 bool is_inside = false;
 
-// A hook does not run for its own calls of the table.
+// The hook calls table functions; it does not run again for the calls that it makes.
 void Run(const std::function<void()>& hook) {
   if (!hook || is_inside) return;
   is_inside = true;
@@ -53,7 +53,7 @@ int64_t HashOf(const ChangingKeyObj* key) {
   Run(when_hashed);
   return key->id == id ? id * hash_factor : 0;
 }
-// Both keys are read after the hook: they live as long as the call.
+// Both keys are read after the hook, so they must live as long as the call.
 bool AreEqual(const ChangingKeyObj* lhs, const ChangingKeyObj* rhs) {
   Run(when_compared);
   return lhs->id == rhs->id;
@@ -108,7 +108,7 @@ void CheckWhole(const AnyDict& dict) {
   CHECK_EQ(dict.size(), count);
 }
 
-// Cause: searches kept slots and references across the calls of hooks.
+// Regression: searches kept slots and references across the calls of hooks.
 TEST_CASE("an equality hook that changes the dict of the search is an error") {
   for (int64_t size : {3, 40}) {
     int64_t next = 1000;
@@ -143,15 +143,15 @@ TEST_CASE("a hash hook that changes the dict of the search is an error") {
   CHECK_EQ(dict.size(), size_t{0});
 }
 
-// Cause: a hook grew or cleared the table during its relocation, and the relocation then replaced
-// the table's block with its own.
+// Regression: a hook grew or cleared the table during its relocation, and the relocation then
+// replaced the table's block with its own.
 TEST_CASE("a hash hook that changes a growing dict is an error") {
   int64_t next = 1000;
   for (int64_t size : {4, 7, 15}) {  // the table is full
     AnyDict dict = DictOf(size);
     int64_t before = static_cast<int64_t>(dict.size());
     int num_hashes = 0;
-    // Not during the hash of the new key, which comes first in a dense table.
+    // Does not change during the hash of the new key, which is computed first in a dense table.
     auto grow = [&] {
       if (++num_hashes == 3) {
         for (int i = 0; i < 3; ++i) dict.Set(Key(next++), 1);
@@ -168,7 +168,7 @@ TEST_CASE("a pair that replaces another during a key comparison is noticed") {
     AnyDict dict = DictOf(size);
     auto replace = [&] {
       dict.erase(Key(size - 1));
-      dict.Set(Key(size - 1), "other");  // in the same slot
+      dict.Set(Key(size - 1), "other");  // the new pair is in the same slot
     };
     CHECK_EQ(ThrownWithHooks(nullptr, replace, [&] { dict.Set(Key(size - 1), 1); }), kCompared);
     CHECK_EQ(dict[Key(size - 1)].cast<std::string>(), "other");
@@ -177,7 +177,7 @@ TEST_CASE("a pair that replaces another during a key comparison is noticed") {
 }
 
 TEST_CASE("a hash hook that changes the dict of an erasure is an error") {
-  // Keys of one chain: erasing the last one hashes it again, to find its home slot.
+  // Keys of one collision chain: erasing the last key hashes it again, to find its home slot.
   hash_factor = 0;
   AnyDict dict = DictOf(6);
   int num_hashes = 0;
@@ -203,7 +203,7 @@ TEST_CASE("a hook may read the dict and change other dicts") {
   CHECK(other.size() > 2);
 }
 
-// Cause: the table was destroyed, or had moved its pairs to a larger one.
+// Regression: the table was destroyed, or had moved its pairs to a larger one.
 TEST_CASE("a hook that drops or replaces the table of the search is an error") {
   for (int64_t size : {3, 40}) {
     AnyDict dict = DictOf(size);
@@ -223,7 +223,7 @@ TEST_CASE("a hook that drops or replaces the table of the search is an error") {
   }
 }
 
-// Cause: a slot found in one table was read or erased in the table that replaced it in the
+// Regression: a slot found in one table was read or erased in the table that replaced it in the
 // variable.  Another owner kept the first table, so the check for changes did not detect it.
 TEST_CASE("a hook may replace the map variable of a look-up") {
   for (int64_t size : {3, 40}) {
@@ -245,7 +245,7 @@ TEST_CASE("a hook may replace the map variable of a look-up") {
   }
 }
 
-// Cause: a table with only weak references was taken for a table with an owner.
+// Regression: a table with only weak references was taken for a table with an owner.
 TEST_CASE("a hook that drops a table with a weak reference is an error") {
   Map<Any, Any> map{{Key(1), 1}, {Key(2), 2}};
   WeakObjectPtr<Object> weak(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(map));
@@ -255,7 +255,7 @@ TEST_CASE("a hook that drops a table with a weak reference is an error") {
   CHECK(weak.expired());
 }
 
-// Cause: searches borrow the key reference.
+// Regression: searches borrow the key reference.
 TEST_CASE("a hook that drops the key of the search is an error") {
   Map<ObjectRef, int64_t> map;
   for (int64_t i = 0; i < 40; ++i) map.Set(Key(i).cast<ObjectRef>(), i);
@@ -285,7 +285,8 @@ std::string ConvertedWhileEmptied(Container container) {
   return thrown.empty() ? std::to_string(size) : thrown;
 }
 
-// Cause: children were converted in the container's memory, which hooks of nested keys could free.
+// Regression: children were converted in the container's memory, which hooks of nested keys could
+// free.
 TEST_CASE("a hook may change the containers around the dict that is being converted") {
   using IntMap = Map<ObjectRef, int64_t>;
   AnyDict inner = DictOf(6);
@@ -323,14 +324,14 @@ TEST_CASE("a hook may change the dict that is being converted") {
   CHECK_EQ(converted.size(), size_t{40});
 }
 
-// Cause: the search for a key that only the right dict has continued in erased pairs.
+// Regression: the search for a key that only the right dict has continued in erased pairs.
 TEST_CASE("a hook may change the dict in which a mismatch is searched for") {
   AnyDict lhs = DictOf(20), rhs;
   for (auto [key, value] : lhs) rhs.Set(key, value);
   rhs.Set(Key(100), 100);
   size_t num_hashes = 0;
   auto clear = [&] {
-    if (++num_hashes > lhs.size() + 1) rhs.clear();  // all keys of the left dict were found
+    if (++num_hashes > lhs.size() + 1) rhs.clear();  // all keys of the left dict were found before
   };
   bool differs = false;
   auto compare = [&] { differs = StructuralEqual::GetFirstMismatch(lhs, rhs).has_value(); };
@@ -350,16 +351,16 @@ TEST_CASE("an error of a hook leaves a growing table unchanged") {
   CheckWhole(dict);
 }
 
-// Cause: before a table grows, it moves the rest of a chain, and may find no free slot midway in a
-// crowded table.  The chain was repaired only if the table grew: otherwise pairs were unreachable,
-// and a slot named a key that it no longer held.
+// Regression: before a table grows, it moves the rest of a chain, and may find no free slot midway
+// in a crowded table.  The chain was repaired only if the table grew: otherwise pairs were
+// unreachable, and a slot named a key that it no longer held.
 TEST_CASE("an error of a hook leaves the chains of a crowded table unchanged") {
   for (uint64_t round = 0; round < 100; ++round) {
     std::mt19937_64 random(round);
     AnyDict dict;
     int num_hashes = 0;
-    // A search calls few hash hooks; an insertion that grows the table from 512 slots calls all of
-    // them.
+    // A search calls few hash hooks; an insertion that grows the table from 512 slots calls the
+    // hooks of all keys.
     auto fail = [&] {
       if (++num_hashes > 300 && dict.size() > 300) throw Error("ValueError", "no hash", "");
     };

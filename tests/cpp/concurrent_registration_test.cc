@@ -24,7 +24,7 @@ int32_t NewType(const std::string& key) {
   return TVMFFITypeGetOrAllocIndex(&name, -1, 1, 0, 1, kTVMFFIObject);
 }
 
-// One thread runs `add` for 0, 1, ... while the other threads run `look`.
+// One thread runs `add` for 0, 1, ... while the other threads run `look` repeatedly.
 template <typename Add, typename Look>
 void WhileAdding(Add add, Look look) {
   std::atomic<bool> is_done{false};
@@ -41,7 +41,7 @@ void WhileAdding(Add add, Look look) {
 
 TVMFFIByteArray ViewOf(const std::string& text) { return {text.data(), text.size()}; }
 
-// Cause: the headers read size, block and entries of a column with plain loads.
+// Regression: the headers read size, block and entries of a column with plain loads.
 TEST_CASE("attribute columns grow while threads read them") {
   std::vector<int32_t> types;
   for (int i = 0; i < kCount; ++i) types.push_back(NewType("test.column." + std::to_string(i)));
@@ -68,7 +68,7 @@ TEST_CASE("attribute columns grow while threads read them") {
   CHECK_EQ(wrong.load(), 0);
 }
 
-// Cause: the headers read the fields of a type with plain loads.
+// Regression: the headers read the fields of a type with plain loads.
 TEST_CASE("fields are added while threads read them") {
   int32_t type = NewType("test.fields");
   std::atomic<int> wrong{0};
@@ -119,7 +119,7 @@ class PlainModuleObj final : public ModuleObj {
 };
 Module NewModule() { return Module(ObjectPtr<ModuleObj>(make_object<PlainModuleObj>())); }
 
-// Cause: the field was read without the lock that guards imports; and the check for a shared array
+// Regression: the field was read without the lock that guards imports. The check for a shared array
 // used a load that does not order other owners' reads before the in-place change.
 TEST_CASE("imports are added while threads read them") {
   Module module = NewModule();
@@ -141,8 +141,8 @@ class CellObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.concurrent.Cell", CellObj, Object);
 };
 
-// Cause: a fence orders an owner's writes before the destructor. ThreadSanitizer does not model
-// fences and reported a false race.
+// Regression: a fence orders an owner's writes before the destructor, but ThreadSanitizer does not
+// model fences and reported a false race.
 TEST_CASE("destructors see the writes of other owners") {
   for (int round = 0; round < kCount; ++round) {
     int last = 0;

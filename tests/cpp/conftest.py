@@ -17,15 +17,15 @@ INCLUDE = Path(__file__).resolve().parents[2] / "include"
 FAKE_CUDA = Path(__file__).resolve().parent / "fake_cuda"
 STANDARDS = {"g++": ("c++17", "c++20"), "clang++": ("c++17", "c++20")}
 BASELINE = {"g++": ("c++17",), "clang++": ("c++17",)}
-# Configurations that the build of the test programs does not cover: it uses C++17, usually with
-# GCC.
+# Configurations that the build of the test programs does not cover; that build uses C++17, usually
+# with GCC.
 OTHER = {"g++": ("c++20",), "clang++": ("c++17",)}
 C_STANDARDS = {"gcc": ("c11",), "clang": ("c11",)}
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Result of a compilation: success, and the messages, empty if there are no warnings."""
+    """Result of a compilation: success, and the messages, which are empty without warnings."""
 
     accepted: bool
     text: str
@@ -33,18 +33,18 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler and a language standard, for checks without output files."""
+    """A compiler with a language standard, for checks that write no output files."""
 
     program: str
     standard: str
 
     @property
     def flags(self) -> list[str]:
-        """Return the options of all runs."""
+        """Return the options of all runs of the compiler."""
         return [f"-std={self.standard}", f"-I{INCLUDE}", "-isystem", str(FAKE_CUDA)]
 
     def run(self, *arguments: str, source: str | None = None) -> Diagnosis:
-        """Run with the shared options and `arguments`; `source` goes to standard input."""
+        """Run the compiler with shared options and `arguments`; `source` is its standard input."""
         done = subprocess.run(
             [self.program, *self.flags, *arguments],
             check=False,
@@ -56,12 +56,12 @@ class Compiler:
         return Diagnosis(done.returncode == 0, done.stdout + done.stderr)
 
     def diagnose(self, source: str, *options: str) -> Diagnosis:
-        """Check a source text."""
+        """Check a source text for errors and warnings."""
         language = "c" if self.standard.startswith("c1") else "c++"
         return self.run(*options, "-fsyntax-only", "-x", language, "-", source=source)
 
     def diagnose_all(self, sources: dict[str, str], *options: str) -> dict[str, Diagnosis]:
-        """Check several source texts, one per processor in parallel."""
+        """Check several source texts in parallel, one per processor."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             done = pool.map(lambda source: self.diagnose(source, *options), sources.values())
             return dict(zip(sources, done))
@@ -89,13 +89,13 @@ def compiler(request) -> Compiler:
 
 @pytest.fixture(scope="session", params=_parameters(BASELINE))
 def baseline_compiler(request) -> Compiler:
-    """Return a C++ compiler with the language standard that the headers are written for."""
+    """Return a C++ compiler with the language standard for which the headers are written."""
     return _available(request.param)
 
 
 @pytest.fixture(scope="session", params=_parameters(OTHER))
 def other_compiler(request) -> Compiler:
-    """Return a C++ compiler and language standard that the test programs are not built with."""
+    """Return a C++ compiler with a language standard that the test programs do not use."""
     return _available(request.param)
 
 

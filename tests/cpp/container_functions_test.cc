@@ -76,8 +76,8 @@ TEST_CASE("list functions reject indices out of bounds") {
   CHECK_EQ(Show(list), "1 2 3 ");
 }
 
-// Looks up the object for missing keys, once per process, so this test comes before other look-ups.
-// Cause: the object was requested under the guard of a static variable.
+// Looks up the object for missing keys, which happens once per process, so this test must come
+// before other look-ups. Regression: the object was requested under the guard of a static variable.
 TEST_CASE("the function that returns the missing object may be reentrant") {
   Function original = Global("ffi.GetInvalidObject");
   static int calls = 0;
@@ -93,8 +93,8 @@ TEST_CASE("the function that returns the missing object may be reentrant") {
   CHECK_EQ(calls, 2);
 }
 
-// Cause: the index was converted to an iterator first, whose address overflows for 2^60 elements of
-// 16 bytes.
+// Regression: the index was converted to an iterator first; the address of the iterator overflows
+// for 2^60 elements of 16 bytes.
 TEST_CASE("list functions reject indices whose address overflows") {
   List<int> list = {1, 2, 3};
   constexpr int64_t kRound = int64_t{1} << 60;
@@ -153,7 +153,7 @@ TEST_CASE("a dict iterator walks over a dict that changes") {
   Dict<int, int> dict;
   for (int i = 0; i < 3; ++i) dict.Set(i, i);
   auto walk = Global("ffi.DictForwardIterFunctor")(dict).cast<Function>();
-  for (int i = 3; i < 1000; ++i) dict.Set(i, i);  // is relocated several times
+  for (int i = 3; i < 1000; ++i) dict.Set(i, i);  // the table is relocated several times
   int count = 1;
   while (walk(2).cast<bool>()) count += walk(0).cast<int>() == count;
   CHECK_EQ(count, 1000);

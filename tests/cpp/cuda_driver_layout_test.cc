@@ -44,7 +44,8 @@ static_assert(sizeof(CUdevice) == sizeof(ours::Device) && sizeof(CUresult) == si
               "");
 
 TEST_CASE("functions have the same number and sizes of parameters") {
-  // Pointers to handles differ only in type, so arity and value types are compared.
+  // The pointers to handles of our declarations and of cuda.h differ only in type, so the test
+  // compares the number of parameters and their value types.
   CHECK((std::is_same_v<decltype(&cuInit), CUresult (*)(unsigned)>));
   CHECK((std::is_same_v<decltype(&cuDeviceGetName), CUresult (*)(char*, int, CUdevice)>));
   CHECK((std::is_same_v<decltype(&cuDeviceGetAttribute),

@@ -18,8 +18,8 @@ Function NewKernel() {
 
 }  // namespace
 
-// Cause: the error was created under the lock of the image, and its backtrace needed the loader's
-// lock, while the initialiser, under the loader's lock, waited for the image.
+// Regression: the error was created under the lock of the image, and its backtrace needed the
+// loader's lock, while the initialiser, under the loader's lock, waited for the image.
 TEST_CASE("kernels are launched while other threads request too much shared memory") {
   fake_driver_reset();
   {
@@ -34,7 +34,8 @@ TEST_CASE("kernels are launched while other threads request too much shared memo
   CHECK_EQ(fake_driver_live_images(), 0);
 }
 
-// Cause: same as above with the lock of all devices, under which the driver loaded the image.
+// Regression: same deadlock as above, but with the lock of all devices, under which the driver
+// loaded the image.
 TEST_CASE("images are loaded while loading fails on another thread") {
   fake_driver_reset();
   {

@@ -31,7 +31,7 @@ std::string Text(const std::string& text) { return Little(text.size(), 8) + text
 
 const std::string kShortPtx = ".version 7.0 .entry s()";
 
-// One kernel `f` of symbol `s`, from PTX.
+// A module with one kernel, named `f` with the symbol `s`, from PTX.
 std::string Saved(uint32_t version = 1, uint32_t format = 1) {
   return "TVMFFICU" + Little(version, 4) + Little(format, 4) + Text(kShortPtx) + Little(1, 8) +
          Text("f") + Text("s") + Little(2, 8) + Text("x: float32*") + Text("int8") + Little(1, 8) +
@@ -43,8 +43,7 @@ Module Load(const std::string& bytes) {
       .cast<Module>();
 }
 
-// A 64-bit little-endian ELF header, followed by this many section headers with these types and
-// extents.
+// A 64-bit little-endian ELF header, followed by section headers with the given types and extents.
 struct Section {
   uint32_t type;
   uint64_t offset, size;
@@ -131,9 +130,9 @@ TEST_CASE("arguments are checked") {
   CHECK_EQ(Thrown([&] { plain(1, true, -1); }),
            "ValueError: " + plain_start +
                "2 `dynamicSharedMemory`: bytes must be from 0 to 2147483647, got -1");
-  CHECK_EQ(Joined(TakeCalls()), "");  // no driver call
+  CHECK_EQ(Joined(TakeCalls()), "");  // without a driver call
 
-  // Memory that all devices can access does not determine the device.
+  // Memory that all devices can access does not determine the device of a launch.
   scale(on_host.get(), y.get(), 127, 1, 1, 1);
   scale(x.get(), on_host.get(), -128, 1, 1, 1);
   CHECK_EQ(Only("cuLaunch").size(), 2);
@@ -244,12 +243,12 @@ TEST_CASE("damaged bytes are rejected") {
   CheckContains(Thrown([&] { Load(Saved(1, 4)); }), "image format out of range");
   CHECK_EQ(Thrown([&] { Load(Saved(1, 2)); }),
            "ValueError: CUDA image: expected a cubin, got a ptx");
-  // Each 8 bytes may be a length or a count; a huge one must be rejected.
+  // Each 8 bytes may be a length or a count; a very large number there must be rejected.
   for (size_t at = 16; at + 8 <= whole.size(); ++at) {
     for (uint64_t value : {UINT64_MAX, uint64_t{1} << 63, uint64_t{1} << 40}) {
       std::string bytes = whole;
       bytes.replace(at, 8, Little(value, 8));
-      Thrown([&] { Load(bytes); });  // an error or another module, but no crash
+      Thrown([&] { Load(bytes); });  // the result is an error or another module, but no crash
     }
   }
   std::string huge = whole.substr(0, 16) + Little(UINT64_MAX, 8) + whole.substr(24);

@@ -54,7 +54,7 @@ inline Function Get(const Module& module, const char* name) {
   return module->GetFunction(name).value();
 }
 
-// The calls since the last TakeLines, without the first cuInit.
+// The recorded driver calls since the last TakeLines, without the first cuInit.
 inline std::vector<std::string> TakeCalls() {
   std::string text(fake_driver_take_calls(nullptr, 0) + 1, '\0');
   fake_driver_take_calls(text.data(), text.size());
@@ -73,7 +73,7 @@ inline std::string Joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// The lines that begin with one of these names.
+// The recorded lines that begin with one of these function names.
 inline std::vector<std::string> Only(const char* start) {
   std::vector<std::string> lines;
   for (const std::string& line : TakeCalls()) {

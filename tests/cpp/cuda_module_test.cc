@@ -19,7 +19,7 @@ using namespace setting;  // NOLINT(*)
 
 const Array<Any> kScale = Kernel("scale", {"x: float32*", "n: int32"}, {"gridDim", "blockDim"});
 
-// Unloads everything; the next test starts afresh.
+// Unloads all modules, so that the next test starts without any.
 void CheckNothingIsLeft() {
   CHECK_EQ(fake_driver_live_images(), 0);
   CHECK_EQ(fake_driver_live_contexts(), 0);
@@ -83,7 +83,7 @@ TEST_CASE("the first call on a device loads the image there") {
              "cuLaunchKernel(scale on 1, grid 3 1 1, block 64 1 1, 0 bytes, stream 0)\n"
              "cuCtxSetCurrent(none)\n");
   }
-  // The function held the last reference.
+  // The function held the last reference to the module.
   CHECK_EQ(Joined(TakeCalls()),
            "cuCtxGetCurrent(none)\n"
            "cuThreadExchangeStreamCaptureMode(2)\n"
@@ -133,7 +133,7 @@ TEST_CASE("nothing changes when the right context is current") {
     Function nop = Get(Create({Kernel("nop", {}, {"gridDim.x"}, {}, "scale")}), "nop");
     nop(1);
     TakeCalls();
-    // Simulates a program that uses the primary context itself.
+    // Simulates a program that itself uses the primary context.
     Vector x;
     Function probe = Get(Create({kScale}), "scale");
     struct Seen {
@@ -364,7 +364,7 @@ TEST_CASE("a module that outlives the driver makes no driver calls") {
   CHECK_EQ(fake_driver_live_images(), 1);
 }
 
-// Concurrent first calls may load several copies; one remains.
+// Concurrent first calls may load several copies of the image; one copy remains.
 TEST_CASE("threads share one image per device") {
   fake_driver_reset();
   int contexts = fake_driver_live_contexts(), images = fake_driver_live_images();

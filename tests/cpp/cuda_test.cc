@@ -12,7 +12,7 @@
 #include "fake_cuda/fake_cuda.h"
 #include "thrown.h"
 
-TVM_FFI_EMBED_CUBIN(fake_linear);  // "FAKE add scale", in fake_cuda/images.cc
+TVM_FFI_EMBED_CUBIN(fake_linear);  // the bytes "FAKE add scale" in fake_cuda/images.cc
 TVM_FFI_EMBED_CUBIN(fake_broken);  // "BROKEN"
 static const unsigned char image_of_fill[] = "FAKE fill";
 TVM_FFI_EMBED_CUBIN_FROM_BYTES(fake_fill, image_of_fill)
@@ -26,7 +26,7 @@ using tvm::ffi::CUDADeviceGuard;
 using Extent = tvm::ffi::dim3;
 namespace cuda_api = tvm::ffi::cuda_api;
 
-// Test names must differ because the file is compiled twice.
+// Test names must differ between the APIs, because the file is compiled once for each API.
 #if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 constexpr bool kIsDriver = true;
 #define API "driver API: "
@@ -35,7 +35,7 @@ constexpr bool kIsDriver = false;
 #define API "runtime API: "
 #endif
 
-// A call whose function has a different name in each API.
+// A call whose function has a different name in the driver API and in the runtime API.
 std::string Api(const char* driver, const char* runtime) { return kIsDriver ? driver : runtime; }
 const std::string kLoad = Api("cuLibraryLoadData", "cudaLibraryLoadData");
 const std::string kUnload = Api("cuLibraryUnload", "cudaLibraryUnload");
@@ -428,7 +428,8 @@ TEST_CASE(API "moved kernels are empty") {
 
 // ---- Dynamic shared memory --------------------------------------------------------------------
 
-// The recorded calls for one device; 97 is the device attribute, 8 the kernel attribute.
+// The recorded calls for one device; 97 is the number of the device attribute, 8 that of the kernel
+// attribute.
 std::string AskDevice(int device) {
   std::string number = std::to_string(device);
   return "; " + (kIsDriver ? "cuDeviceGet(" + number + "); " : "") + kDeviceAttribute + "(97, " +

@@ -31,7 +31,7 @@ class NodeObj : public Object {
 };
 int NodeObj::alive = 0;
 
-// Each hook calls the function that it receives, and returns its result.
+// Each hook calls the function that it receives as an argument, and returns its result.
 class HookedObj : public Object {
  public:
   Any part;

@@ -75,14 +75,14 @@ class ConstantObj : public Object {
   ConstantObj(const ConstantObj&) = delete;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.copy.Constant", ConstantObj, Object);
 };
-// Its copy hook returns an object of another type.
+// A class whose copy hook returns an object of another type.
 class ImpostorObj : public Object {
  public:
   ImpostorObj() = default;
   ImpostorObj(const ImpostorObj&) = delete;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.copy.Impostor", ImpostorObj, Object);
 };
-// Its setter fails while `refuse` is set.
+// A class whose setter fails while `refuse` is set.
 class RefusingObj : public Object {
  public:
   Any part;
@@ -113,7 +113,7 @@ int SetUnlessRefusing(void* field, const TVMFFIAny* value) {
   TVM_FFI_SAFE_CALL_END();
 }
 
-// A field as C clients register it.
+// A field that is registered without C++ templates, as C clients register it.
 void DefinePart(int32_t type_index, int64_t offset, TVMFFIFieldSetter setter) {
   TVMFFIFieldInfo info{};
   info.name = refl::AsByteArray("part");
@@ -218,7 +218,7 @@ TEST_CASE("tables keep their order") {
   CHECK_EQ(Repr(copy.as_or_throw<Map<Any, Any>>()[2]), "[4]");
 }
 
-// Object keys are found by their address.
+// Objects as map keys are found by their address.
 TEST_CASE("keys are copied too") {
   for (int size : {1, 7}) {
     Dict<Any, Any> dict;
@@ -308,7 +308,7 @@ TEST_CASE("cycles through immutable containers are preserved") {
   At(node)->left = nullptr;
 }
 
-// Typed fields are never set to a partially copied container.
+// A copy never sets typed fields to a partially copied container.
 TEST_CASE("cycles through typed fields are preserved") {
   Any node = MakeNode(nullptr, nullptr);
   Any family = Make<FamilyObj>(Array<Node>{node.as_or_throw<Node>()});

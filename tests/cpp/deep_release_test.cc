@@ -16,14 +16,15 @@ namespace {
 
 using namespace tvm::ffi;
 
-// A tenth of the depth also overflows a stack; sanitizers need memory for each allocation.
+// Nesting depth. With sanitizers it is a tenth, which still overflows a stack, because sanitizers
+// need memory for each allocation.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kDepth = 100000;
 #else
 constexpr int kDepth = 1000000;
 #endif
 
-// Counts its releases.
+// An object that counts its releases.
 class NoteObj : public Object {
  public:
   explicit NoteObj(std::vector<int>* released, int number) : released_(released), number_(number) {}
@@ -57,7 +58,8 @@ TEST_CASE("nested sequences are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Tuple<Any, int>(std::move(value), 1)); }), 1u);
 }
 
-// Cause: paths share their prefixes, so each path owns the one before it.
+// Regression: access paths share their prefixes, so each path owns the path before it, and the
+// release was recursive.
 TEST_CASE("access paths are released") {
   reflection::AccessPath path = reflection::AccessPath::Root();
   for (int i = 0; i < kDepth; ++i) path = path->ArrayItem(i);
@@ -70,7 +72,8 @@ TEST_CASE("nested tables are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Dict<int, Any>{{1, std::move(value)}}); }), 1u);
 }
 
-// Cause: only the release of containers was deferred.
+// Regression: only the release of containers was deferred, so chains of other objects overflowed
+// the stack.
 TEST_CASE("functions that capture functions are released") {
   auto typed = [](Any value) {
     return Any(Function::FromTyped([value = std::move(value)](int64_t x) { return x; }));

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <tvm/ffi/extra/dtype.h>
 
-// Types with the names that the CUDA and HIP headers define, without their content.
+// Empty types with the names that the CUDA and HIP headers define.
 struct __half {
   unsigned short bits;
 };
@@ -57,7 +57,7 @@ TEST_CASE("CUDA and HIP types") {
   CHECK_EQ(NameOf<__hip_fp4x2_e2m1>(), "float4_e2m1fnx2");
 }
 
-// Rejected by overload resolution, not by a static assertion.
+// The types are rejected by overload resolution, not by a static assertion.
 template <typename T>
 constexpr auto HasDType(int) -> decltype(dtype_trait<T>::value, bool()) {
   return true;

@@ -30,7 +30,7 @@ class EmptyObj : public EnumObj {
 int64_t Twice(const Any& value) { return 2 * value.cast<int64_t>(); }
 constexpr refl::AttrKey<refl::NativeFunctionView<int64_t(const Any&)>> kScale{"scale"};
 
-// Runs before the class indices of this file are initialized.
+// This initializer runs before the class indices of this file are initialized.
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::EnumDef<ColorObj>("RED", 1).set_attr("name", "red");
   refl::EnumDef<Color>("BLUE", 7).set_attr("name", "blue").set_native_fn_attr<&Twice>(kScale);

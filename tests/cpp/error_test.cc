@@ -17,7 +17,8 @@ std::ostream& operator<<(std::ostream& out, const Point& p) {
   return out << "(" << p.x << ", " << p.y << ")";
 }
 
-// A stream operator visible only at the throw: argument-dependent lookup searches only std.
+// A stream operator that is visible only at the throw: argument-dependent lookup searches only
+// namespace std.
 std::ostream& operator<<(std::ostream& out, const std::vector<int>& items) {
   return out << items.size() << " items";
 }
@@ -163,7 +164,7 @@ TEST_CASE("expected holds a value or an error") {
   CHECK(Half(4).as_or_error<String>().is_err());
 }
 
-// Passes its argument on, like macros of other libraries.
+// A macro that passes its argument on, like macros of other libraries.
 #define PASS_ON(statement) statement
 void WriteTo(std::ostream& out) {
   out << "number " << std::hex << 255;

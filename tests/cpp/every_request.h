@@ -12,8 +12,9 @@
 
 namespace {
 
-// Runs `call` with the n-th memory request failing, for n = 0, 1, ... until none fails; `call` must
-// return true then.  Each failure must throw and leave the number of live objects unchanged.
+// Runs `call` repeatedly: the n-th memory request fails, for n = 0, 1, ... until no request fails;
+// `call` must return true then. Each failure must throw and leave the number of live objects
+// unchanged.
 template <typename Call>
 void CheckEveryRequest(const char* label, const int* alive, Call call) {
   int alive_before = *alive;

@@ -28,7 +28,7 @@ Any Nested(int depth, Any value) {
   return value;
 }
 
-// A body with a separate stack; destructors leave it with Yield().
+// A fiber: a body with a separate stack; destructors leave the fiber with Yield().
 class Fiber {
  public:
   explicit Fiber(void (*body)()) : stack_(new char[kStackBytes]) {
@@ -38,7 +38,7 @@ class Fiber {
     here_.uc_link = &outside_;
     makecontext(&here_, body, 0);
   }
-  // Runs until the body yields or ends.
+  // Runs the fiber until its body yields or ends.
   void Run() {
     Fiber* earlier = std::exchange(running_, this);
     swapcontext(&outside_, &here_);
@@ -48,7 +48,7 @@ class Fiber {
     Fiber* self = running_;
     swapcontext(&self->here_, &self->outside_);
   }
-  // Memory of the fiber's former stack frames.
+  // The memory in which the fiber's former stack frames were.
   void Overwrite() { std::memset(stack_.get(), 0x5A, kStackBytes); }
 
  private:
@@ -75,8 +75,8 @@ void ReleaseYielding() {
 
 }  // namespace
 
-// Cause: deferred objects were in a list on the stack of the outermost release, which was
-// suspended.
+// Regression: deferred objects were in a list on the stack of the outermost release, and that
+// release was suspended.
 TEST_CASE("objects released during a suspended release are destroyed") {
   for (auto body : {&ReleaseYielding<0>, &ReleaseYielding<40>, &ReleaseYielding<62>,
                     &ReleaseYielding<63>, &ReleaseYielding<64>, &ReleaseYielding<200>}) {
@@ -109,9 +109,10 @@ TEST_CASE("releases on several stacks end in any order") {
   }
 }
 
-// Cause: the thread's pointer referred to the stack of a release that was never resumed.
+// Regression: the thread's pointer to the list referred to the stack of a release that was never
+// resumed.
 TEST_CASE("stacks may be abandoned during a release") {
-  static Any kept;  // references of the abandoned stack, kept reachable for leak checkers
+  static Any kept;  // references on the abandoned stack, kept reachable for leak checkers
   [[maybe_unused]] static const void* abandoned;
   {
     Fiber fiber([] {

@@ -110,7 +110,7 @@ TEST_CASE("rvalue arguments are moved") {
         std::string::npos);
 }
 
-// Callers with packed arguments may reuse the result variable, and even pass it as an argument.
+// Callers of packed functions may reuse the result variable, and may even pass it as an argument.
 TEST_CASE("the result replaces the previous content of the slot") {
   Function concatenate = Function::FromTyped([](String a, String b) { return a + b; });
   Any slot(String("a text on the heap"));
@@ -125,7 +125,7 @@ TEST_CASE("the result replaces the previous content of the slot") {
   CHECK_EQ(slot.cast<String>(), "a text on the heap!");
 }
 
-// Otherwise GCC before 14 moves each result.
+// The result is returned directly: otherwise GCC before 14 moves each result.
 TEST_CASE("a result is constructed in the caller's variable") {
   static uintptr_t result_address;
   Function note = Function::FromPacked(
@@ -155,7 +155,7 @@ TEST_CASE("packed callables may change their own state") {
   CHECK_EQ(counter().cast<int>(), 2);
 }
 
-// Takes a callable whose result is ignored.
+// A function that takes a callable and ignores the callable's result.
 void Ignore(String, int) {}
 
 TEST_CASE("typed functions without a result") {

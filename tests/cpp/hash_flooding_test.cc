@@ -18,8 +18,8 @@ namespace {
 
 using namespace tvm::ffi;
 
-// Eight letters are one number modulo 2^31 - 1, in which a letter of the second half has twice the
-// weight of the letter of the first half at the same position.
+// Eight letters are one number modulo 2^31 - 1. A letter of the second half has twice the weight of
+// the letter at the same position of the first half, so many strings have equal hashes.
 std::string CollidingKey(int number) {
   std::string key(8, '\0');
   for (size_t position = 0; position < 4; ++position, number /= 15) {
@@ -43,7 +43,7 @@ Array<String> CollidingTexts(int num_keys) {
   return texts;
 }
 
-// Processor time in seconds.
+// Returns the processor time of the process in seconds.
 template <typename Body>
 double Cost(Body body) {
   std::clock_t begin = std::clock();
@@ -51,7 +51,8 @@ double Cost(Body body) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-// Well above the expected time, sanitizers included, and a small part of the quadratic time.
+// The limit is well above the expected time, sanitizers included, and a small part of the quadratic
+// time.
 constexpr double kBound = 2;
 constexpr int kMany = 40000;
 
@@ -117,7 +118,7 @@ TEST_CASE("graphs with colliding keys are rejected with their node") {
   }
 }
 
-// The writer has a separate index of values that have a node.
+// The writer of graphs has its own index of the values that have a node.
 TEST_CASE("graphs of colliding strings are written") {
   Array<String> texts = CollidingTexts(kMany);
   double cost = Cost([&] {
@@ -127,7 +128,7 @@ TEST_CASE("graphs of colliding strings are written") {
   CHECK(cost < kBound);
 }
 
-// The hash spreads integers, but tables of libstdc++ have predictable sizes.
+// Our hash spreads integers over the slots; tables of libstdc++ have predictable sizes.
 TEST_CASE("graphs of integers are written") {
   Array<int64_t> numbers;
   for (int64_t i = 0; i < kMany; ++i) numbers.push_back(i * 52391 * 107897);

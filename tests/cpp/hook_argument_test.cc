@@ -21,11 +21,11 @@ namespace {
 using namespace tvm::ffi;
 namespace refl = tvm::ffi::reflection;
 
-// Calls the function that a hook received, with two values.
+// Calls the function that a hook received as its argument, with two values.
 using CallBack = std::function<void(const Function&, const Any&, const Any&)>;
-// Runs in the hook of a HookedObj.
+// Body of the hook of a HookedObj.
 std::function<void(const Function&)> in_hook;
-// Runs when a field of a GettingObj is read.
+// Body of the getter of a field of a GettingObj.
 std::function<void()> in_getter;
 
 class HookedObj : public Object {
@@ -77,7 +77,7 @@ void RegisterOnce() {
   }();
 }
 
-// Deep enough to reallocate the stack of any walk.
+// A depth that is sufficient to reallocate the stack of any walk.
 Any Deep() {
   Any value = 1;
   for (int i = 0; i < 200; ++i) value = List<Any>{value};
@@ -114,7 +114,7 @@ const char* const kNotItsTurn =
     "the "
     "hook was not running";
 
-// Cause: a call from a getter reallocated the walk's stack in the middle of a step.
+// Regression: a call from a getter reallocated the stack of the walk in the middle of a step.
 TEST_CASE("getters cannot reenter the walk that reads them") {
   RegisterOnce();
   for (const Service& service : kServices) {
@@ -138,7 +138,7 @@ TEST_CASE("getters cannot reenter the walk that reads them") {
   }
 }
 
-// Cause: a walk is not thread-safe, and did not reject other threads.
+// Regression: a walk is not thread-safe, but calls from other threads were not rejected.
 TEST_CASE("other threads cannot enter the walk") {
   RegisterOnce();
   for (const Service& service : kServices) {

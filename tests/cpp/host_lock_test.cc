@@ -33,7 +33,7 @@ class HolderObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Holder", HolderObj, Object);
 };
 
-// Changes to make at the end of a locked section, by object; each runs once.
+// Changes that run at the end of a locked section, by the object that was locked; each runs once.
 std::map<const void*, std::function<void()>> rivals;
 int num_open = 0;
 int most_open = 0;
@@ -55,7 +55,7 @@ void Register(const char* name, void* symbol) {
   REQUIRE_EQ(TVMFFIEnvRegisterCAPI(name, symbol), 0);
 }
 
-// Registers the lock with the runtime while it lives.
+// Registers the lock functions with the runtime for the lifetime of this object.
 class HostLock {
  public:
   HostLock() {
@@ -73,7 +73,8 @@ class HostLock {
 
 String Long(const char* name) { return String(std::string(name) + " that lies on the heap"); }
 
-// An Array of a List and, where the walk supports it, a Dict; the rivals empty both.
+// An Array of a List and, where the walk supports it, a Dict; the changes of the rival thread empty
+// both.
 class Nested {
  public:
   explicit Nested(bool with_dict = true)
@@ -82,7 +83,7 @@ class Nested {
         root_{list_} {
     if (with_dict) root_.push_back(dict_);
   }
-  // Each container is emptied after this many locked sections.
+  // Each container is emptied after one of these numbers of locked sections.
   void ExpectRivals(int num_sections = 1) {
     rivals[list_.get()] = [this, num_sections] { Change(num_sections, true); };
     rivals[dict_.get()] = [this, num_sections] { Change(num_sections, false); };
@@ -97,7 +98,7 @@ class Nested {
       rivals[object] = [this, num_sections, is_list] { Change(num_sections - 1, is_list); };
     } else if (is_list) {
       list_.clear();
-      list_.reserve(64);  // in another buffer
+      list_.reserve(64);  // the elements are in another buffer then
     } else {
       dict_.clear();
     }
@@ -122,7 +123,7 @@ TEST_CASE("text shows a consistent state of each container") {
   nested.ExpectRivals();
   CHECK_EQ(ReprPrint(nested.root()), kText);
   CHECK(nested.is_empty());
-  CHECK_EQ(most_open, 1);  // no lock is acquired while another is held
+  CHECK_EQ(most_open, 1);  // no lock is acquired while the thread holds another lock
 }
 
 TEST_CASE("copies have a consistent state of each container") {
@@ -157,7 +158,7 @@ TEST_CASE("equality compares a consistent state of each container") {
       const Any& lhs = is_left ? nested.root() : other.root();
       const Any& rhs = is_left ? other.root() : nested.root();
       HostLock lock;
-      nested.ExpectRivals(2);  // after a check of the size
+      nested.ExpectRivals(2);  // the container changes after its size was checked
       CHECK((is_recursive ? RecursiveEq(lhs, rhs) : StructuralEqual::Equal(lhs, rhs)));
       CHECK(nested.is_empty());
       CHECK_EQ(most_open, 1);

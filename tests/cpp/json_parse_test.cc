@@ -84,11 +84,11 @@ TEST_CASE("floats") {
       {"1.e5", 100000.0},
       {"0e99999999999999999999", 0.0},
       {"-0e0", -0.0},
-      // One beyond the int64 range on either side.
+      // Numbers one beyond the int64 range at either end.
       {"9223372036854775808", 0x1p+63},
       {"-9223372036854775809", -0x1p+63},
       {"18446744073709551616", 0x1p+64},
-      // Halfway between two doubles: rounds to even.
+      // A number halfway between two doubles is rounded to the even one.
       {"9007199254740993.0", 0x1p+53},
       {"9007199254740995.0", 0x1.0000000000002p+53},
       {"1.7976931348623157e308", std::numeric_limits<double>::max()},
@@ -138,13 +138,13 @@ TEST_CASE("strings") {
       {R"("\ud800\uDC00\uDBFF\udfff")", "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF"},
       {"\"\x7f\"", "\x7f"},
       {"\"\xC3\xA9\xF0\x9F\x98\x80\"", "\xC3\xA9\xF0\x9F\x98\x80"},
-      // Bytes that are not UTF-8 pass through.
+      // Bytes that are not UTF-8 are passed through unchanged.
       {"\"\xff\xC3\"", "\xff\xC3"},
   };
   for (const Case& c : cases) {
     Any value = json::Parse(String(c.text));
     CHECK_EQ(std::string(value.as_or_throw<String>()), c.value);
-    // Short strings are stored in the value, as by the C API.
+    // Short strings are stored inline in the value, as the C API stores them.
     CHECK_EQ(value.type_index(), c.value.size() <= 7 ? kTVMFFISmallStr : kTVMFFIStr);
   }
 }
@@ -297,7 +297,8 @@ TEST_CASE("every proper prefix is malformed") {
   std::string text = R"([{"key":[null,true,-1.5e-3,"\ud83d\ude00\n"],"":{}},[]])";
   CHECK_EQ(ParseError(text), "");
   for (size_t size = 0; size < text.size(); ++size) {
-    // In a buffer of exactly this size, so that a sanitizer detects a read past the end.
+    // Parses the text in a buffer of exactly this size, so that a sanitizer detects a read past the
+    // end.
     std::string prefix(text, 0, size);
     CHECK(ParseError(prefix).rfind("ValueError: ", 0) == 0);
   }

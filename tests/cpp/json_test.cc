@@ -14,7 +14,7 @@
 
 #include "thrown.h"
 
-// Optional<int> and Stringify as the headers of 0.1.11 and 0.1.12 declare them.
+// Optional<int> and Stringify, declared as in the headers of 0.1.11 and 0.1.12.
 namespace old_headers {
 
 class OptionalInt {
@@ -109,7 +109,7 @@ TEST_CASE("text of floats") {
 }
 
 TEST_CASE("floats survive a round trip") {
-  // Every exponent, each with a different bit pattern of the digits.
+  // Doubles with every exponent, each with a different bit pattern of the digits.
   uint64_t digits = 0x9E3779B97F4A7C15;
   for (uint64_t exponent = 0; exponent < 0x7FF; ++exponent) {
     digits = digits * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -127,7 +127,7 @@ TEST_CASE("text of strings") {
   CHECK_EQ(TextOf("long enough for the heap \xC3\xA9\xF0\x9F\x98\x80 \x01"),
            "\"long enough for the heap \xC3\xA9\xF0\x9F\x98\x80 \\u0001\"");
   CHECK_EQ(TextOf("\xff"), "\"\xff\"");
-  // A short string on the heap; also as a key.
+  // A short string whose content is on the heap; also as a key.
   String heap(std::string("ab"));
   CHECK_EQ(TextOf(heap), R"("ab")");
   CHECK_EQ(TextOf(json::Object{{heap, heap}}), R"({"ab":"ab"})");
@@ -194,7 +194,7 @@ TEST_CASE("a list that contains itself is an error") {
   CHECK_EQ(Thrown([&] { json::Stringify(outer); }),
            "ValueError: Cycle detected: a List contains itself");
   outer.clear();
-  // The same list twice is not a cycle.
+  // A list that occurs twice is not a cycle.
   outer.push_back(7);
   CHECK_EQ(TextOf(json::Array{outer, outer}), "[[7],[7]]");
   inner.clear();
@@ -217,7 +217,7 @@ struct CommaPunct : std::numpunct<char> {
 
 TEST_CASE("the locale does not matter") {
   std::locale before = std::locale::global(std::locale(std::locale::classic(), new CommaPunct));
-  // If a locale with a decimal comma is installed.
+  // Tests a locale with a decimal comma, if one is installed.
   for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"}) {
     if (std::setlocale(LC_NUMERIC, name) != nullptr) break;
   }

@@ -65,8 +65,8 @@ void Register(const char* name, Hook* hook) {
   RegisterValue<kNumber>(name, reinterpret_cast<void*>(hook));
 }
 
-// The earlier convention.  Hashes of 1 and 67 equal the type indices with which an Int and an Error
-// of the later convention begin.
+// The calling convention of the headers up to 0.1.14. The hashes 1 and 67 equal the type indices
+// with which an Int and an Error of the later convention begin.
 template <int kNumber>
 int64_t EarlierHash(const TVMFFIAny* key) {
   return IdOf<kNumber>(key);
@@ -76,7 +76,7 @@ bool EarlierEqual(const TVMFFIAny* lhs, const TVMFFIAny* rhs) {
   return IdOf<kNumber>(lhs) == IdOf<kNumber>(rhs);
 }
 
-// The later convention.
+// The calling convention of the headers from 0.1.15 on.
 template <int kNumber>
 TVMFFIAny LaterHash(const TVMFFIAny* key) {
   return Plain(kTVMFFIInt, static_cast<uint64_t>(IdOf<kNumber>(key)));
@@ -90,8 +90,7 @@ TVMFFIAny Failure() {
   return detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(Error("ValueError", "no key", "")));
 }
 
-// The combination of a hook's result with the type index by AnyHash; the constant is from the
-// contract.
+// Combines a hook's result with the type index as AnyHash does; the constant is from the contract.
 uint64_t Combined(int32_t type_index, int64_t hash) {
   auto index = static_cast<uint64_t>(type_index);
   return index ^ (static_cast<uint64_t>(hash) + 0x9e3779b9 + (index << 6) + (index >> 2));
@@ -100,7 +99,8 @@ uint64_t Combined(int32_t type_index, int64_t hash) {
 template <int kNumber>
 void CheckKeys() {
   int32_t index = KeyObj<kNumber>::RuntimeTypeIndex();
-  // Registered pointers become functions, which clients of both conventions call in the same way.
+  // Registered function pointers become function objects, which clients of both conventions call in
+  // the same way.
   CHECK_EQ(Column("__any_hash__").data[index].type_index, kTVMFFIFunction);
   CHECK_EQ(Column("__any_equal__").data[index].type_index, kTVMFFIFunction);
   for (int64_t id : {1, 67, 0, 2, -1, 1 << 20}) {

@@ -57,13 +57,13 @@ std::string Words(const std::vector<uint64_t>& values) {
 std::string Text(const std::string& text) { return Word(text.size()) + text; }
 std::string WithTotal(const std::string& rest) { return Word(rest.size()) + rest; }
 
-// Decodes an exact copy, so that AddressSanitizer detects reads past the end.
+// Decodes a copy of exactly this size, so that AddressSanitizer detects reads past the end.
 void Decode(const std::string& bytes) {
   std::vector<char> copy(bytes.begin(), bytes.end());
   DecodeLibraryBinary({copy.data(), copy.size()}, "lib.so");
 }
 
-// The error message without the common prefix.
+// Returns the error message without the prefix that all messages share.
 std::string Fault(const std::string& bytes) {
   std::string begin =
       "RuntimeError: Failed to load lib.so: __tvm_ffi__library_bin is malformed at byte ";
@@ -102,7 +102,7 @@ TEST_CASE("a diamond is decoded") {
 
 TEST_CASE("bytes after the total size are ignored") {
   Decode(kDiamondBytes + std::string(9, '\xff'));
-  Decode(WithTotal(Words({2, 0, 0, 0}) + Text("_lib")) + '\0');  // a C string literal
+  Decode(WithTotal(Words({2, 0, 0, 0}) + Text("_lib")) + '\0');  // a NUL as in C string literals
 }
 
 TEST_CASE("a library may be several modules") {
@@ -129,7 +129,7 @@ TEST_CASE("every truncation is rejected") {
     std::string cut = kDiamondBytes.substr(0, size);
     CHECK(Fault(cut).substr(0, 3) != "not");
     if (size < 8) continue;
-    CHECK(Fault(WithTotal(cut.substr(8))).substr(0, 3) != "not");  // with a correct total size
+    CHECK(Fault(WithTotal(cut.substr(8))).substr(0, 3) != "not");  // the total size is correct
     CHECK_EQ(Enter(WithTotal(cut.substr(8))), 0);
   }
 }
@@ -214,7 +214,7 @@ TEST_CASE("memory use is bounded by the number of bytes") {
       bytes.replace(offset, 8, Word(huge));
       bytes_requested = 0;
       CHECK(Fault(bytes).substr(0, 3) != "not");
-      CHECK(bytes_requested < 16384);  // mostly the error's backtrace
+      CHECK(bytes_requested < 16384);  // mostly the memory of the error's backtrace
     }
   }
 }

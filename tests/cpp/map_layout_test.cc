@@ -16,7 +16,7 @@ using namespace tvm::ffi;
 constexpr uint64_t kNone = ~uint64_t{0};
 constexpr uint64_t kSmallTag = uint64_t{1} << 63;
 
-// A second definition of the layout, independent of the headers.
+// A second definition of the table layout, independent of the headers.
 struct RawMap {
   TVMFFIObject header;
   void* data;
@@ -146,7 +146,7 @@ TEST_CASE("a full small map becomes dense even when the key exists") {
   CHECK((keys == std::vector<int64_t>{0, 2, 3, 1}));
 }
 
-// Checks all invariants of the metadata, the entries and the order list.
+// Checks all invariants of the table: metadata, entries and order list.
 void CheckTable(const RawMap* map) {
   std::set<uint64_t> listed;
   uint64_t before = kNone;
@@ -232,7 +232,7 @@ TEST_CASE("a dict grows in place") {
   CHECK_EQ(raw->header.type_index, 76);
   const void* inline_pairs = raw->data;
   for (int64_t i = 0; i < 3; ++i) dict.Set(i, String("a value on the heap"));
-  // The pairs are then in a separate object, which the deleter releases.
+  // In this table, the pairs are in a separate object, which the deleter releases.
   CHECK((raw->data != inline_pairs && raw->data_deleter != nullptr));
   CHECK_EQ(raw->slots, kSmallTag | 4);
   Dict<int64_t, String> held_small(dict);
@@ -244,7 +244,7 @@ TEST_CASE("a dict grows in place") {
   CheckTable(raw);
 }
 
-// A table that another library may create: a small one whose pairs are in a separate allocation.
+// A table that another library may create: a small table whose pairs are in a separate allocation.
 int freed = 0;
 
 TEST_CASE("tables with separately allocated pairs are read") {
@@ -270,7 +270,7 @@ TEST_CASE("tables with separately allocated pairs are read") {
   }
 }
 
-// A moved-from dense table, as other libraries leave it: the ends of the order list still name
+// A moved-from dense table, as other libraries leave it: the ends of the order list still refer to
 // slots.
 Dict<int64_t, int64_t> TableWithoutSlots() {
   Dict<int64_t, int64_t> dict;
@@ -287,8 +287,8 @@ Dict<int64_t, int64_t> TableWithoutSlots() {
   return dict;
 }
 
-// Cause: releasing a map that another library had grown crashed, because the old table was searched
-// for pairs.
+// Regression: the release of a map that another library had grown crashed, because the old table
+// was searched for pairs.
 TEST_CASE("a table without slots is released") { CHECK_EQ(TableWithoutSlots().size(), size_t{0}); }
 
 TEST_CASE("a table without slots is empty") {

@@ -133,7 +133,7 @@ void CompareWithModel(uint64_t range, uint64_t steps, K (*make_key)(uint64_t)) {
   Model<K> model;
   for (uint64_t step = 0; step < steps; ++step) {
     K key = make_key(random() % range);
-    // Grows first, shrinks at the end.
+    // The table grows first and shrinks at the end.
     if (random() % steps < step) {
       map.erase(key);
       model.Erase(key);
@@ -163,7 +163,7 @@ void CompareWithModel(uint64_t range, uint64_t steps, K (*make_key)(uint64_t)) {
 int64_t IntKey(uint64_t i) { return static_cast<int64_t>(i); }
 int64_t WideIntKey(uint64_t i) { return static_cast<int64_t>(i << 40); }
 double FloatKey(uint64_t i) { return static_cast<double>(i) / 3; }
-// Some strings fit into the value, some do not, and some of the short ones are on the heap.
+// Strings that fit into the value, strings that do not, and short strings on the heap.
 String StringKey(uint64_t i) {
   std::string text = (i % 2 == 0 ? "k" : "a longer key ") + std::to_string(i);
   return i % 3 == 0 ? String(std::move(text)) : String(text.data(), text.size());
@@ -333,7 +333,7 @@ TEST_CASE("references as values") {
   CHECK_EQ(nested.size(), size_t{1});
 }
 
-// Its destructor accesses the table that releases it.
+// An element whose destructor accesses the table that releases it.
 Dict<int64_t, Any>* visited = nullptr;
 
 class VisitorObj : public Object {
@@ -372,7 +372,7 @@ TVMFFIAny HashOf(const Any& key) noexcept {
   if (--calls_until_failure < 0) {
     return detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(Error("ValueError", "hash", "")));
   }
-  // Few hash values, so that chains become long.
+  // Keys with few different hash values, so that collision chains become long.
   return IntResult(key.as<HashedObj>()->id % 7);
 }
 TVMFFIAny AreEqual(const Any& a, const Any& b) noexcept {

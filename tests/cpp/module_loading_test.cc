@@ -24,7 +24,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// Calls a function for each requested name.
+// A module that calls a C++ function for each requested name.
 class CallbackModule : public ModuleObj {
  public:
   using Callback = std::function<Optional<Function>(const String&)>;
@@ -40,7 +40,7 @@ Module NewCallback(CallbackModule::Callback callback) {
   return Module(make_object<CallbackModule>(std::move(callback)));
 }
 
-// Has one function, "f".
+// A module with one function, "f".
 Module NewAnswer(int64_t number) {
   return NewCallback([number](const String& name) -> Optional<Function> {
     if (name != "f") return std::nullopt;
@@ -52,7 +52,7 @@ Module NewEmpty() {
   return NewCallback([](const String&) { return Optional<Function>(); });
 }
 
-// A look-up as generated code makes it: the context is the address of the C++ object.
+// Looks up a function as generated code does: the context is the address of the C++ object.
 int Lookup(const Module& module, const char* name, TVMFFIObjectHandle* out) {
   return TVMFFIEnvModLookupFromImports(static_cast<ModuleObj*>(module.get()), name, out);
 }
@@ -171,7 +171,7 @@ TEST_CASE("generated code finds functions through modules of any class") {
   CHECK_EQ(CallBorrowed(function), 3);
   CHECK_EQ(Lookup(module, "f", &again), 0);
   CHECK_EQ(again, function);
-  // The module's functions are not among its imports.
+  // The module's own functions are not found by a look-up in its imports.
   CHECK_RAISES(Lookup(NewAnswer(1), "f", &function), "RuntimeError",
                "Cannot find function f in the imported modules or global registry.");
   CHECK_EQ(function, again);
@@ -238,7 +238,7 @@ TEST_CASE("exceptions of a module do not leave the C function") {
 TEST_CASE("threads get the same borrowed function") {
   Module module = NewEmpty();
   for (int64_t i = 0; i < 10; ++i) module->ImportModule(NewEmpty());
-  module->ImportModule(NewAnswer(3));  // creates a new function for each request
+  module->ImportModule(NewAnswer(3));  // the module creates a new function for each request
   TVMFFIObjectHandle found[8] = {};
   RunTogether(8, [&](int i) {
     CHECK_EQ(Lookup(module, "f", &found[i]), 0);
@@ -255,7 +255,7 @@ TEST_CASE("context symbols are visited in order") {
   std::vector<std::pair<std::string, void*>> seen;
   Module::VisitContextSymbols([&](String name, void* address) {
     seen.emplace_back(name, address);
-    // A visitor may register symbols; this visit skips them.
+    // A visitor of context symbols may register symbols; the current visit skips the new symbols.
     CHECK_EQ(TVMFFIEnvModRegisterContextSymbol("__test_visit_late", &target_a), 0);
   });
   CHECK_EQ(seen.size(), 2u);

@@ -17,14 +17,14 @@ namespace {
 
 using namespace tvm::ffi;
 
-// A minimal user module.
+// A minimal module class of a user.
 class PlainModule : public ModuleObj {
  public:
   const char* kind() const { return "plain"; }
   Optional<Function> GetFunction(const String& name) { return std::nullopt; }
 };
 
-// Returns a number for each name, and counts the look-ups.
+// A module that returns a number for each name, and counts the look-ups.
 class TableModule : public ModuleObj {
  public:
   explicit TableModule(std::map<std::string, int64_t> numbers) : numbers_(std::move(numbers)) {
@@ -68,7 +68,7 @@ bool Has(const Module& module, const char* name) {
   return module->GetFunction(name, true).has_value();
 }
 
-// Records imports instead of making them.
+// A module that records the requested imports instead of making them.
 class RecordingModule : public PlainModule {
  public:
   void ImportModule(const Module& other) { seen.push_back(other); }
@@ -163,7 +163,7 @@ TEST_CASE("a module's functions come first, then its imports depth first") {
   top->ImportModule(right);
   CHECK_EQ(CallNumber(top, "own"), 1);
   CHECK_EQ(CallNumber(top, "l"), 2);
-  CHECK_EQ(CallNumber(top, "r"), 30);  // below comes before right
+  CHECK_EQ(CallNumber(top, "r"), 30);  // the function of below, which comes before right
   CHECK_EQ(CallNumber(top, "deep"), 40);
   CHECK(!Has(top, "none"));
   CHECK(!top->GetFunction("l", false).has_value());
@@ -189,7 +189,7 @@ TEST_CASE("imports are listed in order and can be cleared") {
   Module module = NewTable({}), first = NewTable({{"f", 1}}), second = NewTable({{"f", 2}});
   module->ImportModule(first);
   module->ImportModule(second);
-  module->ImportModule(first);  // twice is allowed
+  module->ImportModule(first);  // a module may be imported twice
   CHECK_EQ(module->imports().size(), 3u);
   CHECK(module->imports()[0].cast<Module>().same_as(first));
   CHECK(module->imports()[1].cast<Module>().same_as(second));
@@ -232,7 +232,7 @@ TEST_CASE("every module is searched once, however many paths lead to it") {
   }
   TableModule::num_look_ups = 0;
   CHECK(!Has(below, "none"));
-  CHECK_EQ(TableModule::num_look_ups.load(), 121);  // 3 for each diamond, and the last
+  CHECK_EQ(TableModule::num_look_ups.load(), 121);  // 3 for each diamond, 1 for the last module
   CHECK_EQ(CallNumber(below, "f"), 7);
 }
 
@@ -303,7 +303,7 @@ TEST_CASE("the object has the layout of the contract") {
   CHECK_EQ(address(detail::ObjectUnsafe::GetHeader(module.get())) - object, 8u);
   CHECK_EQ(address(&module->imports()) - object, 32u);
   CHECK_EQ(address(&table->offset) - object, 48u);
-  // A reference is the address of the header.
+  // A reference contains the address of the object header.
   uintptr_t reference;
   std::memcpy(&reference, &module, sizeof(reference));
   CHECK_EQ(reference - object, 8u);
@@ -315,7 +315,7 @@ TEST_CASE("the object has the layout of the contract") {
 
 TEST_CASE("virtual functions have their vtable positions") {
   using Name = const String&;
-  // Contract offsets include the two words before the address that the vptr holds.
+  // The offsets of the contract include the two words that precede the address in the vptr.
   CHECK_EQ(SlotOffset(&ModuleObj::kind), 16u - 16);
   CHECK_EQ(SlotOffset(&ModuleObj::GetPropertyMask), 24u - 16);
   CHECK_EQ(SlotOffset<Optional<Function> (ModuleObj::*)(Name)>(&ModuleObj::GetFunction), 32u - 16);

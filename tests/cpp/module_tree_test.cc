@@ -26,7 +26,7 @@ using namespace tvm::ffi;
 
 std::atomic<int> alive{0};
 
-// Has one function, named like the payload that the module was made from, which returns the kind.
+// A module with one function, named like the payload of the module, which returns the kind.
 class LoadedModule : public ModuleObj {
  public:
   LoadedModule(std::string kind, std::string payload)
@@ -46,7 +46,7 @@ class LoadedModule : public ModuleObj {
   std::string payload_;
 };
 
-// Registers the loaders of some kinds while it lives.
+// Registers the loaders of some module kinds for the lifetime of this object.
 class Loaders {
  public:
   explicit Loaders(std::vector<std::string> kinds) : kinds_(std::move(kinds)) {
@@ -82,7 +82,7 @@ void LinkIn(const std::string& symbol, void* address) {
   CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol(symbol.c_str(), address), 0);
 }
 
-// Embeds the bytes in the program itself.
+// Embeds the module bytes in the test program itself.
 void Embed(const std::string& prefix, const std::string& rest) {
   static auto* images = new std::deque<std::string>();
   images->push_back(Word(static_cast<unsigned char>(rest.size())) + rest);
@@ -93,7 +93,7 @@ Module SystemLibrary(const std::string& prefix) {
   return Function::GetGlobalRequired("ffi.SystemLib")(prefix).cast<Module>();
 }
 
-// Each prefix is loaded at most once.
+// Each symbol prefix is loaded at most once.
 Module LoadFromProgram(const std::string& prefix, const std::string& rest) {
   Embed(prefix, rest);
   return SystemLibrary(prefix);
@@ -127,7 +127,7 @@ TEST_CASE("a diamond is rebuilt") {
     CHECK_EQ(shared->imports().size(), 0u);
     CHECK_EQ(alive.load(), 3);
     CHECK_EQ(top.use_count(), 1);
-    CHECK_EQ(shared.use_count(), 3);  // including this variable's reference
+    CHECK_EQ(shared.use_count(), 3);  // includes the reference of this variable
   }
   CHECK_EQ(alive.load(), 0);
 }
@@ -136,7 +136,7 @@ TEST_CASE("generated code reaches its module and its imports") {
   Loaders loaders({"a", "b"});
   Module top = Module::LoadFromFile(EMBEDDING_LIBRARY);
   Module library = Import(top, 0);
-  // The slot holds the library's module, at any position in the tree.
+  // The slot of the library receives the library's module, at any position in the module tree.
   CHECK_EQ(ContextOf(library), static_cast<void*>(static_cast<ModuleObj*>(library.get())));
   Function call_import = library->GetFunction("call_import").value();
   CHECK_EQ(call_import("end").cast<String>(), "a");
@@ -176,7 +176,7 @@ TEST_CASE("a library may be several modules of its tree") {
   CHECK_EQ(std::string(last->kind()), "library");
   CHECK(!last.same_as(first));
   CHECK_EQ(last->imports().size(), 0u);
-  CHECK_EQ(context, static_cast<void*>(last.get()));  // like the incumbent
+  CHECK_EQ(context, static_cast<void*>(last.get()));  // same as the incumbent
 }
 
 TEST_CASE("a library need not be in its tree") {
@@ -244,7 +244,7 @@ TEST_CASE("the error of a loader is passed on and nothing leaks") {
   });
   CHECK_EQ(Thrown([] { Module::LoadFromFile(EMBEDDING_LIBRARY); }), "KeyError: not this one");
   CHECK_EQ(alive.load(), before + 3);
-  // The module that was loaded before still serves its library.
+  // The module that an earlier load created still serves its library.
   Module library = Import(good, 0);
   CHECK_EQ(ContextOf(library), static_cast<void*>(library.get()));
   CHECK_EQ(library->GetFunction("call_import").value()("end").cast<String>(), "a");

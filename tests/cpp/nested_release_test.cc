@@ -16,7 +16,7 @@ using namespace tvm::ffi;
 
 constexpr int kDepth = 300000;
 
-// Drops its weak reference in its destructor.
+// An object whose destructor drops its weak reference.
 class WatcherObj : public Object {
  public:
   explicit WatcherObj(const Array<Any>& watched)
@@ -28,9 +28,9 @@ class WatcherObj : public Object {
   WeakObjectPtr<Object> watched_;
 };
 
-// An array `depth` levels inside another, next to an object with the only weak reference to it.
-// Elements are released from last to first: the weak reference is dropped while the array is
-// pending.
+// An array inside `depth` levels of arrays, next to an object with the only weak reference to it.
+// Elements are released from last to first: the weak reference is dropped while the release of the
+// array is pending.
 Array<Any> WatchedInside(int depth) {
   Array<Any> watched = {String("long enough to be an object of its own")};
   Any watcher(ObjectRef(ObjectPtr<Object>(make_object<WatcherObj>(watched))));
@@ -39,7 +39,7 @@ Array<Any> WatchedInside(int depth) {
   return nest;
 }
 
-// Cause: a pending array with only the Strong flag had no weak count, so dropping the weak
+// Regression: a pending array with only the Strong flag had no weak count, so dropping the weak
 // reference freed its memory before its destructor ran.  AddressSanitizer detects this.
 TEST_CASE("dropping weak references during a release keeps pending objects valid") {
   for (int depth = 60; depth < 70; ++depth) WatchedInside(depth);
@@ -57,8 +57,8 @@ TEST_CASE("dropping weak references after a release frees the memory") {
   CHECK(watcher.lock() == nullptr);
 }
 
-// Cause of the three tests below: only the release of containers was deferred, so each level used a
-// stack frame.
+// Regression in the three tests below: only the release of containers was deferred, so each level
+// used a stack frame.
 TEST_CASE("chains of causes are released") {
   std::optional<Error> error;
   for (int i = 0; i < kDepth; ++i) {

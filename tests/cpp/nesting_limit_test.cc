@@ -30,7 +30,7 @@ TEST_CASE("JSON") {
            "ValueError: the JSON value is nested deeper than 10000 levels");
 }
 
-// Hooks call back into the walk, which calls the next hook.
+// Hooks that call back into the walk, which then calls the next hook.
 Any InHook(const Any& value) { return Hooked(value, 1); }
 
 template <typename Walk>

@@ -12,7 +12,7 @@ namespace {
 using tvm::ffi::Object;
 using tvm::ffi::extra::ObjectTable;
 
-// The table only uses addresses.
+// The table never reads the objects, only their addresses.
 const Object* Address(uint64_t number) { return reinterpret_cast<const Object*>(16 * number); }
 
 TEST_CASE("an empty table") {
@@ -42,7 +42,7 @@ TEST_CASE("many changes") {
     std::map<const Object*, unsigned> expected;
     for (unsigned step = 0; step < 3000; ++step) {
       const Object* key = Address(1 + random() % kAddresses);
-      // Fills the table first, then empties it.
+      // The table is filled first, then emptied.
       if (random() % 3000 > step) {
         table.Set(key, step);
         expected[key] = step;

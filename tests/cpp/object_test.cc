@@ -60,8 +60,8 @@ class CopiedObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Copied", CopiedObj, Object);
 };
 
-// Copying the header would read a count that other threads change; assigning it would lose the
-// references to an object.
+// Copying the header would read a reference count that other threads change; assigning the header
+// would lose the references to an object.
 TEST_CASE("copying an object does not copy the header") {
   ObjectPtr<CopiedObj> a = make_object<CopiedObj>(1), same_a = a;
   ObjectPtr<CopiedObj> b = make_object<CopiedObj>(*a);
@@ -103,7 +103,8 @@ class DerivedVirtualObj final : public VirtualObj {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.object.DerivedVirtual", DerivedVirtualObj, VirtualObj);
 };
 
-// UndefinedBehaviorSanitizer checks the vtable pointer, which is the base's by then.
+// UndefinedBehaviorSanitizer checks the vtable pointer, which at that time is the pointer of the
+// base class.
 TEST_CASE("the memory of a polymorphic object is freed with the last weak pointer") {
   WeakObjectPtr<DerivedVirtualObj> weak;
   {
@@ -146,14 +147,14 @@ struct Holder {
   int deaths = 0;
 };
 LooksBackObj::~LooksBackObj() {
-  // A copy made during destruction would destroy the object again.
+  // A reference that is copied during the destruction would destroy the object again.
   if (++holder->deaths > 1) return;
   ObjectPtr<LooksBackObj> seen = holder->pointer;
   CHECK((seen == nullptr));
   CHECK(!holder->optional.has_value());
 }
 
-// Cause: the reference was released before the pointer was set to null.
+// Regression: the reference was released before the pointer was set to null.
 TEST_CASE("a destructor sees a null pointer during reset") {
   Holder holder;
   holder.pointer = make_object<LooksBackObj>(&holder);
@@ -174,7 +175,7 @@ TEST_CASE("instance tests follow the hierarchy") {
   ObjectRef first = First(1);
   ObjectRef second(make_object<SecondObj>());
   CHECK(first.as<BaseObj>() != nullptr);
-  CHECK(second.as<BaseObj>() != nullptr);  // outside the one reserved slot
+  CHECK(second.as<BaseObj>() != nullptr);  // the index is outside the one reserved slot
   CHECK(first.as<FirstObj>() != nullptr);
   CHECK(first.as<SecondObj>() == nullptr);
   CHECK(first.as<First>().has_value());

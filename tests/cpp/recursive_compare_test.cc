@@ -67,15 +67,15 @@ class PartObj : public Object {
     using PartObj::PartObj;                                \
     TVM_FFI_DECLARE_OBJECT_INFO_FINAL(key, Name, PartObj); \
   }
-TEST_PART_CLASS(LastDigitObj, "test.compare.LastDigit");      // equal and ordered by the last digit
-TEST_PART_CLASS(EqOnlyObj, "test.compare.EqOnly");            // equal by the last digit
-TEST_PART_CLASS(ReversedObj, "test.compare.Reversed");        // ordered in reverse
-TEST_PART_CLASS(LargeResultObj, "test.compare.LargeResult");  // ordered by 2^32 times the child
+TEST_PART_CLASS(LastDigitObj, "test.compare.LastDigit");      // by the last digit: equality, order
+TEST_PART_CLASS(EqOnlyObj, "test.compare.EqOnly");            // by the last digit: equality
+TEST_PART_CLASS(ReversedObj, "test.compare.Reversed");        // order is reversed
+TEST_PART_CLASS(LargeResultObj, "test.compare.LargeResult");  // order: 2^32 times the child's
 TEST_PART_CLASS(FailingObj, "test.compare.Failing");
-TEST_PART_CLASS(NegatedObj, "test.compare.Negated");    // equal if the children differ
-TEST_PART_CLASS(AnyOfObj, "test.compare.AnyOf");        // equal if one element of the children is
-TEST_PART_CLASS(NestedObj, "test.compare.Nested");      // compared like the children
-TEST_PART_CLASS(MeddlingObj, "test.compare.Meddling");  // empties its child, a list
+TEST_PART_CLASS(NegatedObj, "test.compare.Negated");    // equal if its child differs
+TEST_PART_CLASS(AnyOfObj, "test.compare.AnyOf");        // equal if a child's element is
+TEST_PART_CLASS(NestedObj, "test.compare.Nested");      // same result as for its child
+TEST_PART_CLASS(MeddlingObj, "test.compare.Meddling");  // the hook empties its child list
 TEST_PART_CLASS(WrongHookObj, "test.compare.WrongHook");
 TEST_PART_CLASS(KeepingObj, "test.compare.Keeping");
 
@@ -159,7 +159,8 @@ bool Eq(const Any& lhs, const Any& rhs) {
   return equal;
 }
 
-// Returns "<", "=" or ">", or the error; all four functions must agree, in both directions.
+// Returns "<", "=" or ">", or the error message; all four comparison functions must agree, in both
+// directions.
 std::string Order(const Any& lhs, const Any& rhs) {
   std::string text;
   std::string error = Thrown([&] {
@@ -296,7 +297,7 @@ TEST_CASE("tables are equal in any order") {
   CHECK(Eq(Dict<Any, Any>{{1, 2}}, Dict<Any, Any>{{1, 2}}));
   CHECK(Eq(Map<Any, Any>{}, Map<Any, Any>{}));
   CHECK(Eq(Map<Any, Any>{{NAN, NAN}}, Map<Any, Any>{{NAN, NAN}}));
-  // Keys are found by look-up; objects other than strings by their address.
+  // Keys are found by a look-up: strings by content, other objects by their address.
   Array<Any> key{1};
   CHECK(Eq(Map<Any, Any>{{key, 2}}, Map<Any, Any>{{key, 2}}));
   CHECK(!Eq(Map<Any, Any>{{key, 2}}, Map<Any, Any>{{Array<Any>{1}, 2}}));
@@ -371,7 +372,7 @@ struct SharedData {
   void FreeData(DLTensor*) {}
 };
 
-// An array that crosses from another language gets a new tensor object each time.
+// An array that native code receives from another language is a new tensor object each time.
 TEST_CASE("tensors are equal if they view the same memory in the same way") {
   float data[6] = {};
   auto view = [](ShapeView shape, ShapeView strides, float* memory) -> Any {
@@ -418,7 +419,7 @@ TEST_CASE("an equality hook does not define an order") {
   CHECK_EQ(Order(Make<EqOnlyObj>(1), Make<EqOnlyObj>(21)), "<");
 }
 
-// In an equality test, children without an order only differ.
+// In a test for equality, children that have no order only count as different.
 TEST_CASE("an order hook also defines equality") {
   CHECK(Eq(Make<ReversedObj>(1), Make<ReversedObj>(1)));
   CHECK(!Eq(Make<ReversedObj>(1), Make<ReversedObj>(2)));
@@ -446,7 +447,7 @@ List<Any> Cyclic(const Any& first, int period) {
   tail.push_back(head);
   return head;
 }
-// Cyclic lists keep themselves alive.
+// The test breaks the cycles of the lists, which would keep the lists alive.
 void BreakCycle(List<Any> list) {
   while (list.size() == 2) {
     List<Any> next = list[1].as_or_throw<List<Any>>();
@@ -491,8 +492,8 @@ TEST_CASE("shared children are compared once") {
   CHECK_EQ(Order(lhs, rhs), "=");
 }
 
-// Results inside a hook that found a difference, or equality only among its own objects, must not
-// be reused later.
+// Results inside a hook must not be reused later if the hook found a difference, or equality only
+// among its own objects.
 TEST_CASE("results of hooks are discarded with a difference") {
   List<Any> a{1};
   List<Any> b{2};

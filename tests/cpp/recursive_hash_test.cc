@@ -61,7 +61,7 @@ class PartObj : public Object {
     using PartObj::PartObj;                                \
     TVM_FFI_DECLARE_OBJECT_INFO_FINAL(key, Name, PartObj); \
   }
-TEST_PART_CLASS(NestedObj, "test.hash.Nested");  // the hash of the child, plus 1
+TEST_PART_CLASS(NestedObj, "test.hash.Nested");  // the hash of the child plus 1
 TEST_PART_CLASS(FailingObj, "test.hash.Failing");
 TEST_PART_CLASS(TolerantObj, "test.hash.Tolerant");  // -1 if the child has no hash
 TEST_PART_CLASS(EqOnlyObj, "test.hash.EqOnly");
@@ -220,7 +220,7 @@ TEST_CASE("equality without hash is refused") {
   CHECK_EQ(Thrown([] { Hash(List<Any>{Make<CompareOnlyObj>(1)}); }), text("test.hash.CompareOnly"));
 }
 
-// After the error, the child is no longer part of an open cycle: the list counts in full.
+// After the error, the child is no longer part of an open cycle, so all elements of the list count.
 TEST_CASE("a hook may catch the error of a child") {
   List<Any> list{1};
   list.push_back(Make<EqOnlyObj>(1));
@@ -233,7 +233,7 @@ TEST_CASE("a hook may catch the error of a child") {
            "KeyError: no hash");
 }
 
-// An object inside itself counts as its type.
+// An object inside itself contributes only its type to the hash.
 TEST_CASE("cyclic values") {
   List<Any> list;
   list.push_back(list);

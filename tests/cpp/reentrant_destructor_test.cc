@@ -37,8 +37,8 @@ std::string Numbers(const List<Any>& list) {
   return text;
 }
 
-// Cause: erased elements were overwritten one by one, and their destructors ran while the remaining
-// elements were being moved, in a buffer that a destructor could replace.
+// Regression: erased elements were overwritten one by one, and their destructors ran while the
+// remaining elements were being moved, in a buffer that a destructor could replace.
 TEST_CASE("destructors of erased elements see a complete list and may grow it") {
   for (int64_t last : {2, 4}) {
     List<Any> list = ListOf(6, 1, last);
@@ -65,8 +65,8 @@ TEST_CASE("destructors of erased elements may clear the list") {
   }
 }
 
-// Cause: the loop assumed a small table, or complete chains, although a destructor had replaced the
-// table.
+// Regression: the loop assumed a small table, or complete chains, although a destructor had
+// replaced the table.
 TEST_CASE("destructors may grow a dict during clear") {
   for (int64_t size : {3, 40}) {
     Dict<int64_t, Any> dict;
@@ -78,13 +78,13 @@ TEST_CASE("destructors may grow a dict during clear") {
     };
     dict.clear();
     on_destruction = nullptr;
-    // As many entries are erased as the dict had at first.
+    // The loop erases as many entries as the dict had at first.
     CHECK_EQ(dict.size(), static_cast<size_t>(7 * size));
     for (auto [key, value] : dict) CHECK_EQ(dict[key].cast<int64_t>(), key);
   }
 }
 
-// Cause: clear ran until the list was empty.
+// Regression: clear ran until the list was empty.
 TEST_CASE("elements that destructors add during clear are kept") {
   List<Any> list = ListOf(6, 0, 6);
   int64_t next = 100;
@@ -99,8 +99,8 @@ TEST_CASE("elements that destructors add during clear are kept") {
   CHECK_EQ(Numbers(list), "113 114 115 116 117 118 1 2 3 ");
 }
 
-// Returns the size of a sequence after `empty`, while the destructors of its elements replace it by
-// an empty one.
+// Returns the size of a sequence after `empty`; the destructors of the elements replace the
+// sequence by an empty one.
 template <typename Sequence, typename Empty>
 size_t SizeOfDropped(const Empty& empty) {
   Sequence sequence;
@@ -120,7 +120,7 @@ void CheckDropped() {
            size_t{3});
 }
 
-// Cause: loops continued in a destroyed container.
+// Regression: loops continued in a container that a destructor had destroyed.
 TEST_CASE("destructors may release the container during clear") {
   CheckDropped<List<Any>>();
   CheckDropped<Array<Any>>();

@@ -113,7 +113,7 @@ TEST_CASE("objects by type key") {
 
 // ---- Types registered by a host language -------------------------------------------------------
 
-// The memory of an object with the fields registered below.
+// Memory of an object with the fields that are registered below.
 struct Described {
   TVMFFIObject header;
   TVMFFIAny any;

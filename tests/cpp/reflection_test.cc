@@ -31,7 +31,7 @@ class Point : public ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Point, ObjectRef, PointObj);
 };
 
-// The vtable pointer precedes the header.
+// A class whose vtable pointer precedes the object header.
 class VirtualObj final : public PointObj {
  public:
   int32_t own = 7;
@@ -345,7 +345,7 @@ TEST_CASE("native functions") {
            "TypeError: Cannot convert from type `int` to `Variant<void*, (0: Any) -> int>`");
 }
 
-// Values of the type compare by `x`, also as Map keys.
+// Values of the type are compared by `x`, also when they are Map keys.
 int64_t HashPoint(const Any& value) { return value.as<PlainObj>() != nullptr ? 11 : 0; }
 bool EqualPoints(const Any& lhs, const Any& rhs) {
   return lhs.as<PlainObj>() && rhs.as<PlainObj>();
@@ -398,7 +398,7 @@ TEST_CASE("native functions can be moved out of an Any") {
   CHECK_EQ(TypeTraits<refl::NativeFunctionView<int(int)>>::TypeStr(),
            "Variant<void*, (0: int) -> int>");
   CHECK_EQ(Owned::From(view)(Any(1)), 8);
-  // A view of the function borrows from the Any.
+  // A view of the function borrows the function from the Any.
   TypedFunction<int64_t(const Any&)> typed = [](const Any&) -> int64_t { return 5; };
   Any owner = SizeView(typed);
   typed = nullptr;

@@ -47,7 +47,7 @@ class UnregisteredObj : public Object {
  public:
   TVM_FFI_DECLARE_OBJECT_INFO("test.repr.Unregistered", UnregisteredObj, Object);
 };
-// Prints as <child>.
+// An object that prints as <child>.
 class HookedObj : public Object {
  public:
   Any part;
@@ -57,7 +57,7 @@ class HookedObj : public Object {
   }
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.repr.Hooked", HookedObj, Object);
 };
-// Raises an error instead of printing.
+// An object whose repr hook raises an error.
 class FailingObj : public Object {
  public:
   Any part;
@@ -69,7 +69,7 @@ class FailingObj : public Object {
   }
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.repr.Failing", FailingObj, Object);
 };
-// Prints "error" for a child that fails to print, then the other child.
+// An object that prints "error" for a child that fails to print, then prints the other child.
 class TolerantObj : public Object {
  public:
   Any part;
@@ -86,7 +86,7 @@ class TolerantObj : public Object {
   }
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.repr.Tolerant", TolerantObj, Object);
 };
-// Empties the list that contains it.
+// An object whose repr hook empties the list that contains it.
 class MeddlingObj : public Object {
  public:
   List<Any> list;

@@ -15,7 +15,7 @@ using namespace tvm::ffi;
 const char* const kFirst = "the first text, longer than a small one";
 const char* const kLast = "the last text, longer than a small one";
 
-// `size` elements without spare capacity.
+// Returns a sequence of `size` elements without spare capacity.
 template <typename Seq>
 Seq Full(int64_t size) {
   Seq seq;
@@ -33,8 +33,8 @@ const Any& ElementOf(const Seq& seq, size_t i) {
 
 std::string TextAt(const Any& value) { return value.cast<std::string>(); }
 
-// Cause: the value was created after the buffer had moved, from the reference into the old buffer;
-// AddressSanitizer detects this, and the text was wrong or empty.
+// Regression: the new element was created after the buffer had moved, from a reference into the old
+// buffer. AddressSanitizer detects this; the text was wrong or empty.
 template <typename Seq>
 void InsertsItsOwnElement() {
   for (int64_t size : {2, 4, 7, 16}) {
@@ -51,7 +51,7 @@ void InsertsItsOwnElement() {
 TEST_CASE("array inserts one of its elements") { InsertsItsOwnElement<Array<Any>>(); }
 TEST_CASE("list inserts one of its elements") { InsertsItsOwnElement<List<Any>>(); }
 
-// Elements after the position move, including the inserted one.
+// Elements after the insertion position move, including the element that is inserted.
 template <typename Seq>
 void InsertsItsOwnElementWithRoom() {
   Seq seq;
@@ -97,8 +97,9 @@ void InsertsItsOwnRange() {
 TEST_CASE("array inserts a range of its elements") { InsertsItsOwnRange<Array<Any>>(); }
 TEST_CASE("list inserts a range of its elements") { InsertsItsOwnRange<List<Any>>(); }
 
-// The object's member functions require enough capacity, but their arguments may be inside the
-// object. Cause: a range was read after the elements after the position had moved.
+// The object's member functions require that the capacity suffices, but their arguments may be
+// inside the object. Regression: a range was read after the elements after the insertion position
+// had moved.
 TEST_CASE("sequence objects insert their elements") {
   List<Any> list;
   list.reserve(16);

@@ -105,7 +105,7 @@ TEST_CASE("elements of the sequence itself can be appended") {
   CHECK_EQ(array.back().cast<String>(), "a text on the heap");
 }
 
-// Cause: the elements were written past the end of the block.
+// Regression: the elements were written past the end of the memory block.
 TEST_CASE("an array is not copied or moved into too little capacity") {
   Array<int> array = {1, 2, 3};
   for (int64_t capacity : {int64_t{2}, int64_t{0}, int64_t{-1}, INT64_MIN}) {
@@ -168,7 +168,7 @@ TEST_CASE("a map function may take elements by value, reference or move") {
   CHECK(a.Map([](Count x) { return x; }).same_as(a));
   CHECK_EQ(Text(a.Map([](const Count& x) { return x->count + 1; })), "2 3 ");
   CHECK_EQ(Text(Array<String>{"a", "bcd"}.Map(&String::size)), "1 3 ");
-  // The type may widen without a copy.
+  // The element type may widen (Array<int> to Array<Any>) without a copy.
   Array<ObjectRef> refs = a.Map([](Count x) -> ObjectRef { return x; });
   CHECK(refs.get() == a.get());
   Array<Count> changed = a.Map([](Count x) { return x->count == 2 ? Count(3) : x; });

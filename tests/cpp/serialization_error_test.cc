@@ -43,7 +43,7 @@ Any Read(const std::string& text) { return FromJSONGraph(json::Parse(String(text
 std::string ReadError(const std::string& text) {
   return Thrown([&] { Read(text); });
 }
-// A graph of `count` nodes whose root is the last.
+// A graph of `count` nodes whose root is the last node.
 std::string Graph(int count, const std::string& nodes) {
   return "{\"root_index\":" + std::to_string(count - 1) + ",\"nodes\":[" + nodes + "]}";
 }
@@ -168,8 +168,8 @@ TEST_CASE("malformed nodes") {
   }
 }
 
-// Cause: reading a number takes time quadratic in its length, which was not limited: a megabyte
-// took 25 seconds.
+// Regression: the time to read a number is quadratic in its length, and the length was not limited:
+// a megabyte took 25 seconds.
 TEST_CASE("numbers of too many digits") {
   auto graph = [](const std::string& digits) {
     return Graph(1, R"({"type":"ffi.BigInt","data":")" + digits + "\"}");
@@ -187,8 +187,8 @@ TEST_CASE("numbers of too many digits") {
   }
 }
 
-// Cause: errors after the reader's checks, in look-ups, hooks and setters, were passed on
-// unchanged, with any kind and without the node.
+// Regression: errors after the reader's own checks, in look-ups, hooks and setters, were passed on
+// unchanged: with any kind, and without the number of the node.
 TEST_CASE("well-formed graphs without a valid value") {
   const std::string kNode = "ValueError: Invalid JSON Object Graph, node 0: ";
   CHECK_EQ(ReadError(Graph(1, R"({"type":"no such type","data":1})")),

@@ -72,7 +72,7 @@ class DefaultsObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.graph.Defaults", DefaultsObj, Object);
 };
 
-// Cannot be created without arguments; only the hooks write and read it.
+// A class that cannot be created without arguments; only its hooks write and read it.
 class HookedObj : public Object {
  public:
   int64_t x;
@@ -85,7 +85,7 @@ class FailingHookObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.graph.FailingHook", FailingHookObj, Object);
 };
 
-// Equal to every other object of the same name.
+// A class whose objects are equal if their names are equal.
 class NamedObj : public Object {
  public:
   int64_t name = 0;
@@ -181,7 +181,7 @@ Any Read(const std::string& text) { return FromJSONGraph(json::Parse(String(text
 std::string ReadError(const std::string& text) {
   return Thrown([&] { Read(text); });
 }
-// A graph of `count` nodes whose root is the last.
+// A graph of `count` nodes whose root is the last node.
 std::string Graph(int count, const std::string& nodes) {
   return "{\"root_index\":" + std::to_string(count - 1) + ",\"nodes\":[" + nodes + "]}";
 }
@@ -273,7 +273,7 @@ TEST_CASE("shared objects stay shared") {
   std::string graph = Graph(4, R"({"type":"int","data":1},{"type":"ffi.List","data":[0]},)"
                                R"({"type":"ffi.List","data":[0]},)"
                                R"({"type":"ffi.Array","data":[1,2,1]})");
-  // Two lists of the same content remain two objects.
+  // Two lists with the same content remain two objects after a round trip.
   CHECK_EQ(GraphOf(Array<Any>{list, List<Any>{1}, list}), graph);
   Array<Any> back = Read(graph).as_or_throw<Array<Any>>();
   CHECK((back[0].same_as(back[2]) && !back[0].same_as(back[1])));
@@ -384,7 +384,8 @@ TEST_CASE("enums keep their identity") {
 }
 
 TEST_CASE("lenient forms are accepted") {
-  // Integers for bool and float; unordered, unused and additional nodes; unknown members.
+  // The reader accepts integers for bool and float, nodes that are unordered, unused or additional,
+  // and unknown members.
   CHECK(Read(Graph(1, R"({"type":"float","data":1})")).as<double>() == 1.0);
   CHECK(Read(Graph(1, R"({"type":"bool","data":1})")).as<bool>() == true);
   CHECK(Read(Graph(1, R"({"type":"int","data":true})")).as<int64_t>() == 1);

@@ -40,7 +40,7 @@ TEST_CASE("arguments are owned by the call") {
     return value.as<ObjectRef>()->use_count() * 100 + maybe.as<ObjectRef>()->use_count() * 10 +
            f(4).cast<int>();
   });
-  // References of the call, of the parameter, and of the temporary that counts them.
+  // Counts references: of the call, of the parameter, and of the temporary that reads the count.
   int64_t counts = use_counts(words, maybe, twice).cast<int64_t>();
   CHECK_EQ(counts % 10, 8);
   Function count = Function::FromTyped([](Array<String> texts) { return texts.size(); });
@@ -189,7 +189,7 @@ TEST_CASE("parameters") {
       "sum");
   Any result = sum(Array<int64_t>{1, 2, 3});
   CHECK((result.cast<std::tuple<int64_t, int64_t>>()) == (std::tuple<int64_t, int64_t>(6, 3)));
-  // Owned by the caller, borrowed by the call.
+  // The caller owns the object; the call borrows it.
   CHECK_EQ((sum(Any(std::vector<int>{1, 1})).cast<Array<int64_t>>()[0]), 2);
   CHECK_EQ(Thrown([&] { sum(1); }),
            "TypeError: Mismatched type on argument #0 when calling: `sum(0: std::vector<int>) -> "

@@ -35,7 +35,7 @@ TEST_CASE("adopted strings are on the heap and still equal") {
   CHECK_EQ(std::hash<String>()(adopted), std::hash<String>()(String("abc")));
 }
 
-// Sizes around the changes of the comparison algorithm; each byte is changed once.
+// Sizes near those at which the comparison algorithm changes; each byte is changed once.
 TEST_CASE("strings are equal if every byte is equal") {
   for (size_t size = 0; size <= 140; ++size) {
     std::string content(size, 'x');

@@ -33,7 +33,7 @@ Any Sample() {
   return List<Any>{Counted(dict), Table{{"k", Let(Counted(3))}}, Func(Var("x", 4), 5)};
 }
 
-// Callbacks and visits report a failed allocation as MemoryError.
+// Callbacks and visits report a failed allocation as a MemoryError.
 template <typename Call>
 void CheckEveryRequest(const char* label, Call call) {
   CheckEveryRequest(label, &CountedObj::alive, [&] {
@@ -91,7 +91,7 @@ TEST_CASE("map in place") {
   });
 }
 
-// A failure during a write keeps every element at its position.
+// If a write fails, every element stays at its position.
 TEST_CASE("nothing leaks in place") {
   auto wrap = [](int64_t value, StructuralMutatorObj*) { return Counted(value); };
   using Engine = StructuralMutateEngine<StructuralMapEngineBase, decltype(wrap)>;

@@ -94,7 +94,7 @@ TEST_CASE("mismatches in maps") {
 TEST_CASE("objects as keys") {
   ObjectRef f = Call("f", 1), g = Call("f", 1);
   CHECK(Same(Table{{f, 1}}, Table{{f, 1}}));
-  // Trees and containers are keys by address.
+  // Trees and containers as map keys are compared by address.
   CHECK_EQ(MismatchOf(Items{f, Table{{f, 1}}}, Items{g, Table{{g, 1}}}),
            "root[1]{test.structural.Call} | root[1]{test.structural.Call}!");
   Items a{1}, b{1};
@@ -169,7 +169,7 @@ TEST_CASE("constant trees and unique instances") {
   CHECK(Same(Type(1), Type(1)));
   CHECK_EQ(MismatchOf(Type(1), Type(2)), "root.element");
   ObjectRef type = Type(New<UnsupportedObj>());
-  CHECK(Same(type, type));  // without comparing children
+  CHECK(Same(type, type));  // one object: its children are not compared
   ObjectRef add = New<OperatorObj>("add");
   CHECK(Same(Call(add, 1), Call(add, 1)));
   CHECK_EQ(MismatchOf(Call(add, 1), Call(New<OperatorObj>("add"), 1)), "root.op");
@@ -209,7 +209,7 @@ TEST_CASE("variables match where they are defined") {
   CHECK_EQ(MismatchOf(Func(Items{x, x}, 1), Func(Items{x, y}, 1)), "root.params[1]");
   CHECK_EQ(MismatchOf(Func(Items{x, y}, 1), Func(Items{x, x}, 1)), "root.params[1]");
   CHECK_EQ(MismatchOf(Func(Items{}, 1), Func(Items{x}, 1)), "root.params[0]! | root.params[0]");
-  // Also after the definition.
+  // A use after the definition of the variable also matches.
   CHECK(Same(Items{Func(x, 1), x}, Items{Func(y, 1), y}));
   CHECK_EQ(MismatchOf(Items{Func(x, 1), x}, Items{Func(y, 1), x}), "root[1]");
   CHECK_EQ(MismatchOf(Items{Func(x, 1), y}, Items{Func(y, 1), y}), "root[1]");
@@ -222,7 +222,7 @@ TEST_CASE("the match of a variable is final") {
            "root[1].params");
   CHECK_EQ(MismatchOf(Items{Func(y, y), Func(z, z)}, Items{Func(x, x), Func(x, x)}),
            "root[1].params");
-  // Matches a free variable with itself.
+  // Matches a free variable with the same free variable.
   CHECK_EQ(MismatchOf(Items{x, Func(x, 1)}, Items{x, Func(y, 1)}), "root[1].params");
 }
 
@@ -246,8 +246,8 @@ TEST_CASE("regions") {
   CHECK(!Defines([](ObjectRef v) { return Loop(Var("v", v), 1); }));
   CHECK(!Defines([](ObjectRef v) { return Loop(Buffer(Call(v, 1)), 1); }));
   CHECK(Defines([](ObjectRef v) { return Loop(Buffer(Func(v, 1)), 1); }));
-  // A Pattern region inside a Simple one is a Pattern region; a Simple region inside a Pattern one
-  // is not Simple.
+  // A Pattern region inside a Simple region is a Pattern region; a Simple region inside a Pattern
+  // region is not Simple.
   CHECK(Defines([](ObjectRef v) { return Loop(Func(Var("v", v), 1), 1); }));
   CHECK(Defines([](ObjectRef v) { return Func(Loop(Var("v", v), 1), 1); }));
   CHECK(Defines([](ObjectRef v) { return Loop(Func(1, v), 1); }));
@@ -262,7 +262,7 @@ TEST_CASE("shared subtrees do not hide variables") {
   CHECK_EQ(MismatchOf(Func(x, call), Func(y, call)), "root.body.op");
   CHECK_EQ(MismatchOf(Func(x, items), Func(y, items)), "root.body[0]");
   CHECK_EQ(MismatchOf(Func(x, table), Func(y, table)), "root.body{1}");
-  // A constant tree promises not to contain variables.
+  // A class of kind "constant tree node" promises that its objects contain no variables.
   ObjectRef type = Type(x);
   CHECK(Same(Func(x, type), Func(y, type)));
 }
@@ -332,7 +332,8 @@ TEST_CASE("shared children are compared once") {
 TEST_CASE("values found equal before a variable match are compared again") {
   ObjectRef x = Var("x"), y = Var("y");
   Table table{{y, 1}};
-  // The key is free at first, and bound on the right side only at the second occurrence.
+  // The variable in the key is free at first; on the right side it is bound only at the second
+  // occurrence.
   CHECK(!Same(Items{Func(1, table), Func(x, table)}, Items{Func(1, table), Func(y, table)}));
 }
 

@@ -91,17 +91,17 @@ TEST_CASE("values of keys with equal hashes do not count") {
 
 TEST_CASE("keys of maps") {
   CHECK_EQ(HashOf(Table{{SmallBytes("ab"), 1}}), "789957ce004c9aa3");
-  // By bits: two NaNs with different bits are two keys.
+  // Floats are hashed by their bits: two NaNs with different bits are two keys.
   CHECK_EQ(HashOf(Table{{std::nan(""), 1}}), "e2a757ce07a8ed40");
   CHECK(HashOf(Table{{-std::nan(""), 1}}) != "e2a757ce07a8ed40");
-  // The second and later occurrences of an object are hashed by number.
+  // The second and later occurrences of an object are hashed by the number of the object.
   ObjectRef key = Call("f", 1);
   Table map{{key, 1}};
   CHECK_EQ(HashOf(map), "a24a465a2abdfd21");
   CHECK_EQ(HashOf(Table{{key, New<UnsupportedObj>()}}), "a24a465a2abdfd21");
   CHECK_EQ(HashOf(Items{key, map}), "7fbc4f5469c057d3");
   CHECK_EQ(HashOf(Items{map, key, map}), "45bcac63cf00e678");
-  // Containers are never numbered.
+  // Containers never get an occurrence number.
   Items items{1, 2};
   CHECK_EQ(HashOf(Items{items, Table{{items, 1}}}), "ce88e2ef3b3f5133");
   ObjectRef x = Var("x"), y = Var("y");
@@ -133,7 +133,7 @@ TEST_CASE("variables in types of variables") {
   CHECK_EQ(HashOf(Func(Items{Buffer(n)}, n)), "58d80f35a8e9842f");
   CHECK_EQ(HashOf(Loop(Items{n, v}, Items{v, n})), "2b4540cb96043b02");
   CHECK_EQ(HashOf(Loop(Items{n, Buffer(n)}, n)), "a6d6ab3b38d12dfd");
-  // A Simple region does not define them.
+  // A Simple region does not define the variables inside it.
   ObjectRef other = Var("v", Var("n"));
   CHECK_EQ(HashOf(Func(v, 1)), HashOf(Func(other, 1)));
   CHECK(HashOf(Loop(v, 1)) != HashOf(Loop(other, 1)));
@@ -230,7 +230,7 @@ TEST_CASE("unsupported types") {
 
 // ---- Hooks ------------------------------------------------------------------------------------
 
-// Hashes `a` in the region, then `b`.
+// An object whose hook hashes `a` in a definition region, then `b`.
 void UseHook(TVMFFIDefRegionKind region) {
   hooks.hash = [region](ObjectRef self, int64_t hash, HashChild hash_child) {
     const auto* hooked = self.as<HookedObj>();
@@ -315,7 +315,7 @@ TEST_CASE("hooks that change containers") {
     dict.clear();
     return 1;
   };
-  // The items are erased when the walk continues; it copied the pairs before.
+  // The items are erased when the walk continues; the walk has copied the pairs before.
   CHECK_EQ(HashOf(list), "2a5cd851246d351b");
   CHECK(list.empty());
   CHECK_EQ(HashOf(dict), HashOf(Dict<Any, Any>{}));
@@ -333,7 +333,7 @@ TEST_CASE("shared children are walked once") {
     map = Table{{1, map}, {2, map}};
     call = Call(call, call);
   }
-  // Takes a hundred years if each is walked twice.
+  // Would take a hundred years if each shared child were walked twice.
   CHECK(HashOf(items) != HashOf(map));
   CHECK(HashOf(call) != HashOf(map));
 }

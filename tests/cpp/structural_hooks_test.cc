@@ -10,7 +10,7 @@ using Equal = EqualChildren;
 
 const HookedObj* AsHooked(const ObjectRef& object) { return object.as<HookedObj>(); }
 
-// Compares `a` in the region, then `b`.
+// An object whose hook compares `a` in a definition region, then `b`.
 void UseHook(TVMFFIDefRegionKind region) {
   hooks.equal = [region](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     return equal(AsHooked(lhs)->a, AsHooked(rhs)->a, region, "first") &&
@@ -56,7 +56,7 @@ TEST_CASE("hooks of variables and nodes") {
 }
 
 TEST_CASE("hooks may try alternatives") {
-  // Equal in either order.
+  // An object whose hook accepts its children in either order.
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     const HookedObj* l = AsHooked(lhs);
     const HookedObj* r = AsHooked(rhs);
@@ -64,11 +64,11 @@ TEST_CASE("hooks may try alternatives") {
            (equal(l->a, r->b, 1, "a") && equal(l->b, r->a, 1, "b"));
   };
   CHECK(Same(Hooked(1, 2), Hooked(2, 1)));
-  // The first failed alternative is reported, unless another alternative succeeds.
+  // The first failed alternative is reported as the mismatch, unless another alternative succeeds.
   CHECK_EQ(MismatchOf(Hooked(Items{1, 2}, 3), Hooked(Items{1, 4}, 5)), "root.a[1]");
   CHECK_EQ(MismatchOf(Items{Hooked(1, 2), 3}, Items{Hooked(2, 1), 4}), "root[1]");
   CHECK_EQ(MismatchOf(Hooked(Hooked(1, 2), 3), Hooked(Hooked(2, 1), 4)), "root.b");
-  // A failed alternative leaves no matches.
+  // A failed alternative leaves no matches of variables behind.
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z");
   CHECK(Same(Hooked(Items{x, 1}, Items{x, 2}), Hooked(Items{y, 2}, Items{y, 1})));
   CHECK(Same(Hooked(Items{x, 1}, 2), Hooked(2, Items{z, 1})));
@@ -105,7 +105,7 @@ TEST_CASE("names of fields") {
   hooks.equal = [&name](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     return equal(AsHooked(lhs)->a, AsHooked(rhs)->a, 0, name);
   };
-  CHECK_EQ(MismatchOf(Hooked(Items{1}, 0), Hooked(Items{2}, 0)), "root[0]");  // no name, no step
+  CHECK_EQ(MismatchOf(Hooked(Items{1}, 0), Hooked(Items{2}, 0)), "root[0]");  // has no name
   name = String(std::string("long name of a field"));
   CHECK_EQ(MismatchOf(Hooked(1, 0), Hooked(2, 0)), "root.long name of a field");
   name = 7;
@@ -136,7 +136,7 @@ TEST_CASE("errors caught by a hook leave no trace") {
 }
 
 TEST_CASE("a difference found by a hook that then fails is discarded") {
-  // Finds a difference and throws; the outer hook continues.
+  // An object whose hook finds a difference and throws; the outer hook continues.
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     const HookedObj* l = AsHooked(lhs);
     const HookedObj* r = AsHooked(rhs);

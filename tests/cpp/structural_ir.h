@@ -29,7 +29,7 @@ using Table = Map<Any, Any>;
 using EqualChildren = TypedFunction<bool(AnyView, AnyView, int, AnyView)>;
 using HashChild = TypedFunction<int64_t(AnyView, int64_t, int)>;
 
-// A variable; its name is excluded from comparison.
+// A variable; the comparison excludes the field `name`.
 class VarObj : public Object {
  public:
   String name;
@@ -76,7 +76,7 @@ class FuncObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.structural.Func", FuncObj, Object);
 };
 
-// Defines the variables in `vars`, but not those in their types.
+// Defines the variables in `vars`, but not the variables in their types.
 class LoopObj : public Object {
  public:
   Any vars;
@@ -172,7 +172,7 @@ inline ObjectRef Let(Any value) { return New<LetObj>(std::move(value)); }
 inline ObjectRef Type(Any element) { return New<TypeObj>(std::move(element)); }
 inline ObjectRef Hooked(Any a, Any b) { return New<HookedObj>(std::move(a), std::move(b)); }
 
-// Bytes in the small form, as the C API creates for up to 7 bytes.
+// Returns bytes in the small inline form, as the C API creates it for up to 7 bytes.
 inline Any SmallBytes(const char* text) {
   TVMFFIByteArray content{text, std::strlen(text)};
   TVMFFIAny value;
@@ -185,7 +185,7 @@ struct HeapAlloc {
   void AllocData(DLTensor* tensor) { tensor->data = std::calloc(1, GetDataSize(*tensor) + 1); }
   void FreeData(DLTensor* tensor) { std::free(tensor->data); }
 };
-// Its bytes are 1, 8, 15, ...; for all devices the memory is CPU memory.
+// Returns a tensor whose bytes are 1, 8, 15, ...; for all devices the memory is CPU memory.
 inline Tensor NewTensor(const Shape& shape, DLDataType dtype, DLDevice device = {kDLCPU, 0}) {
   Tensor tensor = Tensor::FromNDAlloc(HeapAlloc(), shape, dtype, device);
   auto* bytes = static_cast<uint8_t*>(tensor.data_ptr());
@@ -195,8 +195,8 @@ inline Tensor NewTensor(const Shape& shape, DLDataType dtype, DLDevice device = 
 inline constexpr DLDataType kFloat32{kDLFloat, 32, 1};
 inline constexpr DLDataType kInt8{kDLInt, 8, 1};
 
-// Nested lists; released on the machine stack unless the inner lists have other owners, which are
-// destroyed last.
+// Nested lists. Their release uses the machine stack, unless the inner lists have other owners that
+// are destroyed last.
 class Tower {
  public:
   explicit Tower(size_t height) {

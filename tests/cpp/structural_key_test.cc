@@ -35,7 +35,7 @@ TEST_CASE("variables in keys") {
 }
 
 TEST_CASE("equal hashes do not make keys equal") {
-  String zero("\0", 1);  // in a map, its value is not hashed
+  String zero("\0", 1);  // the values in a map are not hashed
   StructuralKey key(Table{{"", 1}, {zero, 2}}), other(Table{{"", 1}, {zero, 3}});
   CHECK_EQ(key->hash_i64, other->hash_i64);
   CHECK(key != other);
@@ -73,7 +73,7 @@ TEST_CASE("values that cannot be keys") {
   CHECK_EQ(Thrown([] { StructuralKey(New<UnsupportedObj>()); }), text);
   Function make = Function::GetGlobalRequired("ffi.StructuralKey");
   CHECK_EQ(Thrown([&] { make(New<UnsupportedObj>()); }), text);
-  // A StructuralKey itself has no structural comparison.
+  // A StructuralKey inside another value has no structural comparison.
   CHECK(Thrown([&] { StructuralHash::Hash(make(1)); }).find("TypeError: _type_s_eq_hash_kind") ==
         0);
 }
@@ -102,7 +102,7 @@ TEST_CASE("reflection") {
   CHECK_EQ(type->num_methods, 1);
   CHECK((type->metadata->creator != nullptr));
   CHECK_EQ(type->metadata->total_size, 48);
-  // Registered as pointers; see docs/design/key-hooks.md.
+  // The hooks are registered as function pointers; see docs/design/key-hooks.md.
   CHECK_EQ(refl::TypeAttrColumn(type_attr::kAnyHash)[index].type_index(), kTVMFFIFunction);
   CHECK_EQ(refl::TypeAttrColumn(type_attr::kAnyEqual)[index].type_index(), kTVMFFIFunction);
   Any made = refl::GetMethod("ffi.StructuralKey", "__ffi_init__")(Items{1, 2});

@@ -18,7 +18,7 @@ thread_local int requests_until_failure = kNever;
 
 }  // namespace
 
-// Not inline: otherwise the compiler sees memory from malloc passed to delete.
+// Not inlined, because otherwise the compiler sees that memory from malloc is passed to delete.
 #define NOINLINE __attribute__((noinline))
 NOINLINE void* operator new(size_t size) {
   if (requests_until_failure != kNever && requests_until_failure-- == 0) throw std::bad_alloc();
@@ -33,7 +33,8 @@ namespace {
 
 using namespace ir;
 
-// All types of frames and results: sequences, maps, shared children, variables, nodes, hooks.
+// Values that need every type of stack frame and of result: sequences, maps, shared children,
+// variables, nodes, hooks.
 Items Sample(const char* last) {
   Items items;
   for (int i = 0; i < 20; ++i) {
@@ -57,7 +58,8 @@ void UseHooks() {
   };
 }
 
-// Runs the body with the n-th request failing, for n = 0, 1, ... until none fails.
+// Runs the body repeatedly: the n-th memory request fails, for n = 0, 1, ... until no request
+// fails.
 template <typename Body>
 void CheckEveryRequest(Body body) {
   int num_requests = 0;

@@ -14,7 +14,7 @@ inline bool SameMapped(const Any& lhs, const Any& rhs) {
   return StructuralEqual::Equal(lhs, rhs, true);
 }
 
-// A path such as `.args[1]{key}`; an exclamation mark follows a step that one side lacks.
+// A path such as `.args[1]{key}`; an exclamation mark follows a step that only one side has.
 inline std::string TextOf(const refl::AccessPath& path) {
   std::string text;
   for (const refl::AccessStep& step : path->ToSteps()) {
@@ -30,7 +30,7 @@ inline std::string TextOf(const refl::AccessPath& path) {
   return text;
 }
 
-// Returns "" for equal values, and one path if both are the same.
+// Returns "" for equal values; else both paths, or one path if both are the same.
 inline std::string MismatchOf(const Any& lhs, const Any& rhs, bool map_free_vars = false) {
   auto paths = StructuralEqual::GetFirstMismatch(lhs, rhs, map_free_vars);
   CHECK_EQ(paths.has_value(), !StructuralEqual::Equal(lhs, rhs, map_free_vars));
@@ -40,7 +40,7 @@ inline std::string MismatchOf(const Any& lhs, const Any& rhs, bool map_free_vars
   return left == right ? "root" + left : "root" + left + " | root" + right;
 }
 
-// Returns true if the surrounding region defines variables at `inner`: then two different ones
+// Returns true if the surrounding region defines variables at `inner`: then two different variables
 // match.
 template <typename Wrap>
 bool Defines(Wrap wrap) {

@@ -27,10 +27,10 @@ using Changed = UnchangedOr<Any>;
   static_assert(true, "")
 
 DEFINE_TYPE(Typed, Array<String>);
-DEFINE_TYPE(Native, Any);     // a hook that may throw, and a hook that writes
+DEFINE_TYPE(Native, Any);     // a native hook that may throw, and a native hook that writes
 DEFINE_TYPE(Packed, Any);     // a Function
 DEFINE_TYPE(WrongHook, Any);  // neither
-DEFINE_TYPE(Throwing, Any);   // throws an exception other than Error
+DEFINE_TYPE(Throwing, Any);   // native hook that throws an exception other than Error
 DEFINE_TYPE(WithoutSetter, Any);
 class WithoutCopyObj : public Object {
  public:
@@ -39,7 +39,7 @@ class WithoutCopyObj : public Object {
   WithoutCopyObj(const WithoutCopyObj&) = delete;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.mutate.WithoutCopy", WithoutCopyObj, Object);
 };
-// Its copy is of another type.
+// An object whose copy has another type.
 class WrongCopyObj : public Object {
  public:
   Any content;
@@ -147,7 +147,7 @@ TEST_CASE("unchanged values stay shared") {
   CHECK_EQ(Show(result), "Call({1:Call('a', 'b')}, [Call('a', 'b') Call(2, 'c')])");
   CHECK(result.as<CallObj>()->op.same_as(table));
   CHECK(result.as<CallObj>()->args.cast<Items>()[0].same_as(left));
-  // All forms of an unchanged result.
+  // Callbacks can report an unchanged result in each of these forms.
   auto check_same = [&](const Any& value) { CHECK(value.same_as(root)); };
   check_same(PostOrder(root, [](double value) { return value + 1; }));
   check_same(PostOrder(root, [](int64_t value) { return value; }));
@@ -224,7 +224,7 @@ TEST_CASE("a variable that is replaced at its definition is replaced at its uses
   CHECK_EQ(new_x.as<VarObj>()->type.cast<int>(), 2);
   CHECK(body->op.same_as(new_x));
   CHECK(body->args.as<CallObj>()->op.same_as(new_x));
-  // A variable that is defined elsewhere is unchanged.
+  // A variable that is defined outside the value is unchanged.
   CHECK(body->args.as<CallObj>()->args.same_as(y));
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("shared nodes stay shared") {
   Any lets = PostOrder(Items{let, let}, number);
   CHECK_EQ(Show(lets), "[Let(1) Let(1)]");
   CHECK(lets.cast<Items>()[0].same_as(lets.cast<Items>()[1]));
-  // Other objects are mutated at each occurrence.
+  // Objects that are not variables or shared nodes are mutated at each occurrence.
   count = 0;
   CHECK_EQ(Show(PostOrder(Items{call, call}, number)), "[Call(1, 2) Call(3, 4)]");
 }
@@ -287,7 +287,7 @@ TEST_CASE("mutate callbacks walk the children") {
   };
   auto increment = [](int64_t value, StructuralMutatorObj*) { return value + 1; };
   CHECK_EQ(Show(StructuralMutate(Call(1, Call("a", 2)), swap, increment)), "Call(Call(3, 'a'), 2)");
-  // Without a walk the children are unchanged.
+  // If the callback does not walk the children, they are unchanged.
   auto stop = [](const CallObj*, StructuralMutatorObj*) { return Unchanged(); };
   CHECK_EQ(Show(StructuralMutate(Items{1, Call(1, 2)}, stop, increment)), "[2 Call(1, 2)]");
 }
@@ -299,7 +299,7 @@ TEST_CASE("hooks walk the children") {
   CHECK_EQ(Incremented(Packed(Native(Items{1}))), "Packed(Native([2]))");
   ObjectRef native = Native("a");
   CHECK(PostOrder(native, Increment).same_as(native));
-  // The hook that writes, for an object without other owners.
+  // The hook that writes is called for an object without other owners.
   Any unique = Native(Items{1});
   const Object* address = unique.as<Object>();
   Any result = PostOrder(std::move(unique), Increment);
@@ -324,7 +324,7 @@ TEST_CASE("wrong types") {
   CHECK_EQ(MapFailure(New<WrongCopyObj>(1), Increment),
            "TypeError: __ffi_shallow_copy__ must return a new object of the same type; "
            "WrongCopy(1)");
-  // Irrelevant as long as nothing changes.
+  // The wrong type of the copy is irrelevant as long as nothing changes.
   for (ObjectRef object : {WithoutSetter("a"), New<WithoutCopyObj>("a"), New<WrongCopyObj>("a")}) {
     CHECK(PostOrder(object, Increment).same_as(object));
   }
@@ -332,7 +332,7 @@ TEST_CASE("wrong types") {
 
 // ---- Errors -------------------------------------------------------------------------------------
 
-// Fails at the second int.
+// A callback that fails at the second int.
 struct FailSecond {
   int count = 0;
   int64_t operator()(int64_t value) {
@@ -353,7 +353,7 @@ TEST_CASE("errors carry their path") {
   CHECK_EQ(paths.size(), size_t{1});
   CHECK_EQ(TextOf(paths[0]), ".body.op{k}[1]");
   CHECK_EQ(Thrown([&] { PostOrder(root, fail); }), "ValueError: type");
-  // Returned instead of thrown.
+  // The error is returned instead of thrown.
   auto give_back = [](const TypeObj*) -> Any { return Error("KeyError", "returned", ""); };
   CHECK_EQ(MapFailure(Let(Type(1)), give_back), "KeyError: returned; Type(1) | Let(Type(1))");
   auto unexpected = [](const TypeObj*) -> Expected<Changed> {
@@ -377,7 +377,7 @@ TEST_CASE("a failed mutation changes nothing and keeps no references") {
   CHECK_EQ(call.use_count(), 1);
 }
 
-// Values before the failure have changed; nothing leaks.
+// Values before the failure have changed; no object leaks.
 TEST_CASE("a failed in-place mutation") {
   List<Any> list{1, Items{2}, 3};
   Dict<Any, Any> dict{{1, 1}, {2, Items{2}}, {3, 3}};

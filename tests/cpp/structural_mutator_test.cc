@@ -191,7 +191,7 @@ TEST_CASE("macros") {
 
 int64_t Increment(int64_t value) { return value + 1; }
 
-// Returns true if the result is the root object.
+// Increments the ints of `root`; returns true if the result is the same object, changed in place.
 bool IsMutatedInPlace(Any root, const char* expected) {
   const Object* address = root.as<Object>();
   Any result = StructuralMap<WalkOrder::kPostOrder>(std::move(root), Increment);
@@ -204,7 +204,7 @@ TEST_CASE("containers without other owners are changed in place") {
   CHECK(IsMutatedInPlace(List<Any>{1}, "<2>"));
   CHECK(IsMutatedInPlace(Table{{1, 1}}, "{1:2}"));
   CHECK(IsMutatedInPlace(Dict<Any, Any>{{1, 1}}, "{1:2}"));
-  // Fields are set in copies.
+  // The mutator sets fields in copies of the objects.
   CHECK(!IsMutatedInPlace(Let(1), "Let(2)"));
   Items items{1};
   CHECK(!IsMutatedInPlace(items, "[2]"));
@@ -214,7 +214,7 @@ TEST_CASE("containers without other owners are changed in place") {
   CHECK_EQ(Show(dict), "{1:1}");
 }
 
-// The first array in post order, an innermost one.
+// Returns the first array in post order, which is an innermost array.
 const Object* InnerArray(const Any& root) {
   const Object* found = nullptr;
   StructuralWalk<WalkOrder::kPostOrder>(root, [&](const ArrayObj* array) {
@@ -232,7 +232,8 @@ bool IsInnerMutatedInPlace(Any root, const char* expected) {
 }
 
 TEST_CASE("nested containers") {
-  // Separate statements: a braced list holds copies of its elements until the end of the statement.
+  // These statements are separate because a braced list holds copies of its elements until the end
+  // of its statement.
   Any in_array = Items{Items{1}};
   Any in_list = List<Any>{Items{1}};
   Any in_map = Table{{1, Items{1}}};
@@ -265,7 +266,7 @@ TEST_CASE("callbacks can check whether in-place changes are allowed") {
   modes.clear();
   StructuralMutate(Any(shared), note);
   CHECK_EQ(modes, "-");
-  // The request alone is not sufficient.
+  // The request for mutation in place is not sufficient if the value has other owners.
   auto insist = [](const LetObj* let, StructuralMutatorObj* mutator) {
     return mutator->DefaultMutateExpected(let->value, InplaceMode::kAllow);
   };
@@ -323,8 +324,8 @@ TEST_CASE("callbacks may change arrays and maps") {
     };
     std::string result = MutateWhileItChanges(items, mode, change_items);
     CHECK_EQ(Show(items), "[Let(1) 0 0 0]");
-    // In place, the mutation changes the original and reports no new value; the variable holds the
-    // copy that the callback made.
+    // Without other owners, the mutation changes the original and reports no new value; the
+    // variable holds the copy that the callback made.
     CHECK_EQ(result, mode == InplaceMode::kAllow ? Show(items) : "[Let(11) Let(12)]");
     Table table{{1, Let(1)}, {2, Let(2)}};
     auto change_table = [&] {
@@ -399,7 +400,7 @@ TEST_CASE("global map") {
   }
   auto unchanged = [](const Any&) { return Any(Unchanged()); };
   CHECK(map(root, Items{Callback(kTVMFFIAny, unchanged)}, Items{}, 0).same_as(root));
-  // In place if the caller gives up the root.
+  // The mutation is in place if the caller gives up its reference to the root.
   Items items{1};
   const Object* address = items.get();
   Any result = map(RValueRef<Items>(std::move(items)), by_int, Items{}, 1);
@@ -452,7 +453,7 @@ TEST_CASE("global var_remap and regions") {
   CHECK(get(mutator, x) == nullptr);
   set(mutator, x, 5);
   CHECK_EQ(get(mutator, x).cast<int>(), 5);
-  // The key stays alive, so that no other object gets its address.
+  // The map keeps its key alive, so that no other object gets the key's address.
   CHECK_EQ(x.use_count(), 2);
   CHECK_EQ(Thrown([&] { set(mutator, 1, x); }),
            "TypeError: variable replacement: expected an object as the variable, got `int`");

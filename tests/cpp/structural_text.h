@@ -11,8 +11,8 @@
 
 namespace ir {
 
-// Variables by name, strings in quotes, containers in brackets ([] an Array, <> a List, {} a Map or
-// Dict), objects as Call(x, 1), without excluded fields.
+// Text of a value: variables by name, strings in quotes, containers in brackets ([] an Array, <> a
+// List, {} a Map or Dict), objects as Call(x, 1), without excluded fields.
 inline std::string Show(AnyView value);
 
 template <typename Sequence>
@@ -53,7 +53,7 @@ inline std::string Show(AnyView value) {
   return ShowFields(value);
 }
 
-// The objects in the error's context, the failed one first.
+// The objects in the error's context; the object in which the visit failed is first.
 inline std::string Frames(const Error& error) {
   Optional<VisitErrorContext> context = VisitErrorContext::TryGetFromError(error);
   if (!context.has_value()) return "no context";
@@ -64,7 +64,7 @@ inline std::string Frames(const Error& error) {
   return text;
 }
 
-// "Kind: message; frames"
+// Text of an error: "Kind: message; frames".
 template <typename T>
 std::string Failure(const Expected<T>& outcome) {
   if (outcome.is_ok()) return "no error";

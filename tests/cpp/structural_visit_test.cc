@@ -16,7 +16,7 @@ using Outcome = Optional<VisitInterrupt>;
 
 // ---- Types of this test -------------------------------------------------------------------------
 
-// Its field has the flags of both region kinds.
+// A class with a field that has the flags of both region kinds.
 class BothObj : public Object {
  public:
   Any content;
@@ -34,13 +34,13 @@ class BothObj : public Object {
   ObjectRef Name(Any content) { return New<Name##Obj>(std::move(content)); } \
   static_assert(true, "")
 
-DEFINE_HOOKED(Twice);         // native, may throw
-DEFINE_HOOKED(Quiet);         // native, returns an Expected
+DEFINE_HOOKED(Twice);         // native hook that may throw
+DEFINE_HOOKED(Quiet);         // native hook that returns an Expected
 DEFINE_HOOKED(Packed);        // a Function
 DEFINE_HOOKED(WrongHook);     // neither
-DEFINE_HOOKED(WrongResult);   // a Function that returns a wrong type
+DEFINE_HOOKED(WrongResult);   // a Function that returns a value of a wrong type
 DEFINE_HOOKED(WrongPointer);  // a pointer to a function with a wrong result
-DEFINE_HOOKED(Throwing);      // native, throws an exception other than Error
+DEFINE_HOOKED(Throwing);      // native hook that throws an exception other than Error
 class HeirObj : public TwiceObj {
  public:
   explicit HeirObj(Any content) : TwiceObj(std::move(content)) {}
@@ -84,7 +84,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 
 // ---- Text of results ----------------------------------------------------------------------------
 
-// The visited values in order, with the region kind unless it is None.
+// The visited values in order; each with the kind of its region, unless the kind is None.
 template <WalkOrder order>
 std::string Walked(const Any& root) {
   std::string text;
@@ -112,7 +112,7 @@ TEST_CASE("fields are visited in order") {
   ObjectRef root = Call(Var("x"), Call(1, Var("y", 2), /*span=*/7));
   CHECK_EQ(PreOrder(root), "Call(x, Call(1, y)) x Call(1, y) 1 y 2");
   CHECK_EQ(PostOrder(root), "x 1 2 y Call(1, y) Call(x, Call(1, y))");
-  // Fields of the base class first.
+  // The fields of the base class are visited first.
   CHECK_EQ(PreOrder(New<AttrCallObj>(1, 2, 3)), "AttrCall(1, 2, 3) 1 2 3");
 }
 
@@ -164,11 +164,11 @@ TEST_CASE("a pattern region absorbs nested regions") {
 }
 
 TEST_CASE("simple region") {
-  // Inside an object that is not a variable, everything is in the region; another region may begin
+  // Inside an object that is not a variable, all fields are in the region; another region may begin
   // there.
   CHECK_EQ(PreOrder(Loop(Let(Func(1, 2)), 3)),
            "Loop(Let(Func(1, 2)), 3) Let(Func(1, 2))/S Func(1, 2)/S 1/P 2/S 3");
-  // The fields of a variable are outside the region; regions may begin there, too.
+  // The fields of a variable are outside the region; regions may begin in these fields, too.
   CHECK_EQ(PreOrder(Loop(Var("v", Var("u")), 1)), "Loop(v, 1) v/S u 1");
   CHECK_EQ(PreOrder(Loop(Var("v", Func(Var("p"), 1)), 2)), "Loop(v, 2) v/S Func(p, 1) p/P 1 2");
 }
@@ -250,7 +250,7 @@ TEST_CASE("the first callback that accepts the value is called") {
       root, [&](const VarObj*) { return note("var "); },
       [&](const BufferObj*) { return note("buffer "); });
   CHECK_EQ(text, "var var ");
-  // No conversions: true is not an int.
+  // Callbacks match without conversions: true is not an int.
   text.clear();
   StructuralWalk<WalkOrder::kPreOrder>(
       Items{true, 1, 2.5}, [&](int) { return note("int "); }, [&](bool) { return note("bool "); },
@@ -312,7 +312,7 @@ TEST_CASE("visit callbacks walk the children") {
   });
   CHECK_EQ(outcome.value()->value.cast<int>(), 2);
   CHECK_EQ(text, "((2");
-  // The default walk on request.
+  // The callback requests the default walk.
   int calls = 0;
   StructuralVisit(root, [&](const CallObj* call, StructuralVisitorObj* visitor) {
     ++calls;
@@ -327,7 +327,7 @@ TEST_CASE("hooks walk the children") {
   CHECK_EQ(PreOrder(Twice(1)), "Twice(1) 1 1");
   CHECK_EQ(PostOrder(Quiet(1)), "1 Quiet(1)");
   CHECK_EQ(PreOrder(Packed(Quiet(1))), "Packed(Quiet(1)) Quiet(1) 1");
-  // Hooks belong to exactly one type.
+  // A hook applies to exactly the type that registers it, not to derived types.
   CHECK_EQ(PreOrder(New<HeirObj>(1)), "Heir(1) 1");
   Outcome outcome = StructuralWalk<WalkOrder::kPreOrder>(
       Packed(Twice(3)), [](int64_t value) { return WalkResult::Interrupt(VisitInterrupt(value)); });
@@ -367,7 +367,7 @@ TEST_CASE("errors carry their path") {
   auto paths = VisitErrorContext::FindAccessPaths(root, context);
   CHECK_EQ(paths.size(), size_t{1});
   CHECK_EQ(TextOf(paths[0]), ".body.args.value{k}[1]");
-  // The throwing form throws the same error.
+  // The function that throws reports the same error.
   CHECK_EQ(Thrown([&] { StructuralWalk<WalkOrder::kPreOrder>(root, fail_at_type); }),
            "ValueError: type of 3");
 }

@@ -23,7 +23,7 @@ WalkResult Go(AnyView) { return WalkResult::Advance(); }
 
 TVMFFIAny VisitAndLog(StructuralVisitorObj* self, AnyView value) noexcept;
 
-// Visits every value, including None.
+// A visitor that visits every value, including None.
 class LogVisitorObj : public StructuralVisitorObj {
  public:
   std::string log;
@@ -79,7 +79,7 @@ TEST_CASE("types") {
   CHECK(column[kTVMFFIVisitInterrupt] == nullptr);
 }
 
-// An engine is larger than the size of its type.
+// A visitor object of the headers is larger than the instance size of its type.
 TEST_CASE("visitors are not copied") {
   refl::TypeAttrColumn column(type_attr::kShallowCopy);
   Function copy = column[StructuralVisitorObj::RuntimeTypeIndex()].cast<Function>();
@@ -245,7 +245,7 @@ TEST_CASE("global walk") {
   };
   int32_t var = VarObj::RuntimeTypeIndex();
   int32_t buffer = BufferObj::RuntimeTypeIndex();
-  // The first list precedes the second; subclasses match; small strings are strings.
+  // The first list of types precedes the second; subclasses match; small strings are strings.
   walk(root, Callbacks{Callback(kTVMFFIInt, log)},
        Callbacks{Callback(var, log_region), Callback(kTVMFFIStr, log_region)}, 0);
   CHECK_EQ(text, "x/1;b/1;'s'/1;x/0;1;");
@@ -260,7 +260,7 @@ TEST_CASE("global walk") {
                      Callbacks{}, 0);
   CHECK(outcome.cast<VisitInterrupt>()->value.same_as(x));
   CHECK(walk(root, Callbacks{}, Callbacks{}, 0) == nullptr);
-  // Unregistered type indices match nothing.
+  // Type indices without a registered type match nothing.
   walk(root, Callbacks{Callback(100, log), Callback(-7, log), Callback(1 << 30, log)}, Callbacks{},
        0);
   CHECK_EQ(text, "Func([x b], Call(x, 1))/0;[x b]/1;x/1;b/1;'s'/1;");

@@ -119,7 +119,7 @@ TEST_CASE("context slots are filled when the module is created") {
   Module module = SystemLib("ctx_");
   CHECK_EQ(context, static_cast<void*>(module.get()));
   CHECK_EQ(slot, static_cast<void*>(&target));
-  // Generated code then finds the imports of the module.
+  // After this call, generated code finds the functions of the module's imports.
   module->ImportModule(SystemLib("ctx_imported_"));
   Register("__tvm_ffi_ctx_imported_n", &ReturnNumber<9>);
   TVMFFIObjectHandle function = nullptr;

@@ -92,7 +92,7 @@ TEST_CASE("contiguity ignores unit extents") {
   CHECK_EQ(GetDataSize(3, DLDataType{kDLFloat4_e2m1fn, 4, 1}), 2u);
 }
 
-// Cause: signed arithmetic overflowed, which UBSan reports.
+// Regression: signed arithmetic on sizes overflowed; UBSan reports this.
 TEST_CASE("beside an extent of 0, other extents may be of any size") {
   int64_t shape[] = {0, int64_t{1} << 40, int64_t{1} << 40};
   int64_t strides[] = {1, 1, 1};
@@ -103,7 +103,8 @@ TEST_CASE("beside an extent of 0, other extents may be of any size") {
   CHECK_EQ(ShapeView(shape, 3).Product(), 0);
 }
 
-// Cause: sizes wrapped around, so that allocators received requests for a few bytes or none.
+// Regression: sizes wrapped around, so that allocators received requests for a few bytes or for
+// none.
 TEST_CASE("a tensor whose size overflows is refused before its allocator is called") {
   constexpr int64_t kHuge = int64_t{1} << 62;
   const char* too_large =

@@ -94,7 +94,7 @@ def test_modules_are_destroyed_with_their_last_reference(client):
     assert client.count_alive() == before
 
 
-@pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+@pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 def test_modules_of_a_client_class_are_exported(client, tmp_path):
     shared = client.make_counter(0, "shared")
     root = client.make_counter(0, "root")

@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 CLIENT = ROOT / "tests" / "cpp" / "client_state.cc"
 
-# Mangled names: guards of static variables, and the functions that guards and destructors need.
+# Mangled names of guards of static variables, and of the functions that guards and destructors
+# call.
 FORBIDDEN = re.compile(
     r"_ZGV|__cxa_guard_|__cxa_atexit|__cxa_thread_atexit|__dso_handle|__tls_get_addr|_ZTW|_ZTH"
 )
@@ -64,8 +65,8 @@ def every_header(compiler, tmp_path_factory):
 
 
 def test_a_library_has_no_state_that_a_jit_compiler_lacks(client):
-    """Cause: `release_detail.h` had a list per thread, and each type index was a guarded static."""
-    assert "_ZN6client7NodeObj11_type_indexE" in client  # the file uses the headers
+    """Regression: `release_detail.h` had a thread-local list; each type index had a guard."""
+    assert "_ZN6client7NodeObj11_type_indexE" in client  # proves that the file uses the headers
     assert violations(client) == []
 
 

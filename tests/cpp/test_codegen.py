@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GCC's code for small functions: inefficiencies that are too small for a timing test."""
+"""GCC's code for small functions: checks for inefficiency that no timing test can measure."""
 
 from __future__ import annotations
 
@@ -38,37 +38,37 @@ def matching(lines, pattern):
 
 
 def test_a_cast_reads_the_value_without_a_copy(baseline_compiler):
-    """Every cast copied a view to the stack, because the failing path took its address."""
+    """Regression: each cast copied a view to the stack, because the error path took its address."""
     body = instructions(baseline_compiler, "int64_t f(const Any& a) { return a.cast<int64_t>(); }")
     assert matching(body, r"mov\w*\s+8\(%rdi\), %rax")  # the payload
     assert matching(body, r".*%rsp") == []
 
 
 def test_the_exact_class_is_found_by_one_comparison(baseline_compiler):
-    """A comparison with the smallest index preceded it."""
+    """Regression: a comparison with the smallest type index preceded it."""
     function = "const ShapeObj* f(const ObjectRef& r) { return r.as<ShapeObj>(); }"
     compared = matching(instructions(baseline_compiler, function), r"cmpl\s")
     assert [line.split() for line in compared] == [["cmpl", "$69,", "%edi"]]  # kTVMFFIShape
 
 
 def test_short_strings_are_compared_as_values(baseline_compiler):
-    """All strings were compared by memcmp."""
+    """Regression: strings of every length were compared by memcmp."""
     function = "bool f(const String& a, const String& b) { return a == b; }"
     body = instructions(baseline_compiler, function)
-    assert len(matching(body, r"xorq\s+(8)?\(%rsi\)")) == 2  # the 16 bytes
+    assert len(matching(body, r"xorq\s+(8)?\(%rsi\)")) == 2  # the 16 bytes of the value
     assert matching(body, r".*memcmp") == []
 
 
 def test_an_index_is_compared_once(baseline_compiler):
-    """It was compared with zero, too."""
+    """Regression: the value was compared with zero as well."""
     function = "int64_t f(const Array<int64_t>& a, int64_t i) { return a[i]; }"
     body = instructions(baseline_compiler, function)
-    assert len(matching(body, r"j(?!mp)\w+\s")) == 2  # a null array, and the index
+    assert len(matching(body, r"j(?!mp)\w+\s")) == 2  # null check and index check
 
 
 def test_a_key_look_up_does_not_change_the_reference_count(baseline_compiler):
-    """The key was copied into an Any: two atomic instructions."""
+    """Regression: the key was copied into an Any, with two atomic instructions."""
     function = "size_t f(const Map<String, int64_t>& m, const String& k) { return m.count(k); }"
     body = instructions(baseline_compiler, function)
-    assert len(matching(body, r"call.*Find")) == 2  # in small tables and in dense ones
+    assert len(matching(body, r"call.*Find")) == 2  # in small tables and in dense tables
     assert matching(body, r"lock\b") == []

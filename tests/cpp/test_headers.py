@@ -84,7 +84,7 @@ def test_headers_compile_together(compiler):
 
 
 def test_headers_need_no_particular_standard_library(baseline_compiler):
-    """Cause: the headers used names that only libstdc++ declares in the included headers."""
+    """Regression: the headers used names that only libstdc++ declares in the included headers."""
     libcxx = ("-stdlib=libc++",)
     if baseline_compiler.program != "clang++":
         pytest.skip("GCC has one standard library")

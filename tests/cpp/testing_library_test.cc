@@ -17,7 +17,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// Loads the library once; its registrations persist.
+// Loads the testing library once; its registrations persist.
 Function Named(const char* name) {
   static void* const library = dlopen(TESTING_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) TVM_FFI_THROW(RuntimeError) << dlerror();
@@ -31,7 +31,7 @@ TEST_CASE("functions are found by name") {
   CHECK_EQ(Named("testing.object_use_count")(numbers).cast<int>(), 1);
 }
 
-// Calls the exported function that is found by its symbol.
+// Calls the exported function that the symbol names.
 template <typename... Args>
 Any CallSymbol(const char* symbol, Args&&... args) {
   void* library = dlopen(TESTING_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -74,7 +74,7 @@ TEST_CASE("symbols are callable") {
   CHECK_EQ(result.cast<int>(), 2);
 }
 
-// All automatic constructors, defaults and getters.
+// Classes with automatic constructors, defaults and getters of all kinds.
 TEST_CASE("objects are created and printed") {
   Function make = Named("ffi.MakeObjectFromPackedArgs");
   auto shown = [&](auto... args) { return ReprPrint(make(args...)); };
@@ -99,7 +99,7 @@ TEST_CASE("copies and hooks work") {
   CHECK(RecursiveEq(DeepCopy(edges), edges));
 }
 
-// Numbers in the order of the walk, each with the kind of its region.
+// The visited numbers in the order of the walk, each with the kind of its region.
 std::string WalkedNumbers(const Any& root) {
   std::string text;
   StructuralWalk<WalkOrder::kPreOrder>(root, [&](int64_t number, TVMFFIDefRegionKind kind) {

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Global functions with a type index argument.  Cause: an unregistered index ended the process,
-// because the C function that they called cannot report an error.
+// SPDX-License-Identifier: Apache-2.0 Global functions with a type index argument.  Regression: an
+// unregistered index ended the process, because the C function that they called cannot report an
+// error.
 #include <doctest/doctest.h>
 #include <tvm/ffi/function.h>
 

@@ -77,7 +77,7 @@ TEST_CASE("casts") {
   CHECK_EQ(Any(true).cast<IntOrText>().get<int64_t>(), 1);
   CHECK_EQ(Thrown([] { (void)Any(1.5).cast<IntOrText>(); }),
            "TypeError: Cannot convert from type `float` to `Variant<int, str>`");
-  // The message does not describe the mismatch of the elements.
+  // The error message does not describe which elements mismatch.
   CHECK_EQ(Thrown([] { (void)Any(Array<String>{"x"}).cast<Variant<Array<int64_t>, double>>(); }),
            "TypeError: Cannot convert from type `ffi.Array` to `Variant<Array<int>, float>`");
 }

@@ -14,7 +14,7 @@ namespace {
 using namespace ir;
 using refl::AccessPath;
 
-// Only the field `value` is part of the structure.
+// A class of which only the field `value` is part of the structure.
 class NoteObj : public Object {
  public:
   Any value;
@@ -78,7 +78,7 @@ TEST_CASE("frames accumulate from the inside") {
   CHECK_EQ(Frames(error), "x | y");
   detail::UpdateVisitErrorContext(error, y);
   CHECK_EQ(Frames(error), "x | y | y");
-  // Only objects are recorded.
+  // Visits record only objects in the context of an error.
   detail::UpdateVisitErrorContext(error, AnyView(3));
   detail::UpdateVisitErrorContext(error, AnyView("text"));
   CHECK_EQ(Frames(error), "x | y | y");
@@ -208,7 +208,7 @@ TEST_CASE("path through several objects") {
   CHECK_EQ(Paths(ObjectRef(), {one}), "");
   CHECK_EQ(Paths(root, {Type(1)}), "");
   CHECK_EQ(Paths(root, {one, Type(2), root}), "");
-  // The order is significant.
+  // The order of the recorded objects is significant.
   CHECK_EQ(Paths(root, {inner, one, root}), "");
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("paths through containers") {
   CHECK_EQ(Paths(list, {one}), "root[0] root[1]");
   Dict<Any, Any> dict{{1, one}};
   CHECK_EQ(Paths(dict, {one, dict}), "root{1}");
-  // Keys are not visited.
+  // Visits do not visit the keys of maps.
   CHECK_EQ(Paths(Map<Any, Any>{{one, 1}}, {one}), "");
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("shared objects have several paths") {
   CHECK_EQ(Paths(root, {shared, root}), "root.op root.args");
   ObjectRef x = Var("x");
   CHECK_EQ(Paths(Func(Items{x}, Call(x, x)), {x}), "root.params[0] root.body.op root.body.args");
-  // Also through fields that visits skip.
+  // Paths also lead through fields that visits skip.
   CHECK_EQ(Paths(New<NoteObj>(x, x), {x}), "root.value root.note");
 }
 
@@ -251,16 +251,16 @@ TEST_CASE("prefixes end at objects without matching children") {
   CHECK_EQ(Paths(root, {absent, inner, root}, true), "root.op root.args.op root.args.args");
   CHECK_EQ(Paths(root, {absent, inner}, true), "root.args.op root.args.args");
   CHECK_EQ(Paths(root, {absent}, true), "");
-  // In addition to a full path.
+  // Returns prefix paths in addition to a full path.
   CHECK_EQ(Paths(root, {inner, root}, true), "root.op root.args");
   CHECK_EQ(Paths(root, {one, inner}, true), "root.args.op root.args.args");
-  // Prefixes do not end at containers, at strings, or at the root.
+  // Prefix paths do not end at containers, at strings, or at the root.
   ObjectRef box = Let(Items{Items{}, String("a text of some length"), x});
   CHECK_EQ(Paths(box, {absent, box}, true), "root.value[2]");
   CHECK_EQ(Paths(y, {absent, y}, true), "");
 }
 
-// Otherwise the search is exponential: 2^200 paths.
+// The search must remember visited objects: otherwise it is exponential, with 2^200 paths.
 TEST_CASE("shared objects do not slow the search") {
   ObjectRef one = Type(1);
   ObjectRef chain = one;

@@ -31,14 +31,14 @@ _CODE_BLOCK = "{code-block}"
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block."""
+    """A fenced code block of a page."""
 
     language: str
     text: str
-    line: int  # number of the first line of the text, from 1
-    file: str | None = None  # file to which the text is written
-    needs: str | None = None  # module or program without which the block is skipped
-    not_run: str | None = None  # reason for skipping the block
+    line: int  # number of the first line of the block's text, from 1
+    file: str | None = None  # file to which the block's text is written
+    needs: str | None = None  # module or program that the block needs, or it is skipped
+    not_run: str | None = None  # reason for which the block is always skipped
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -56,7 +56,7 @@ def _block(page: str, match: re.Match[str]) -> Block:
         while option := _OPTION.match(body):
             options[option[1]] = option[2]
             body, start = body[option.end() :], start + option.end()
-        if options:  # an empty line ends the options
+        if options:  # an empty line ends the options of a block
             body, start = body.removeprefix("\n"), start + body.startswith("\n")
     return Block(
         language=head,

@@ -28,7 +28,7 @@ OUTPUT = "text"
 
 
 class PageError(Exception):
-    """Failure of a block."""
+    """Failure of a code block."""
 
 
 class PageRunner:
@@ -37,10 +37,10 @@ class PageRunner:
     def __init__(self, page: Path) -> None:
         self.page = page
         self.names: dict[str, object] = {"__name__": "__main__"}
-        self.printed: str | None = None  # output of the preceding block
+        self.printed: str | None = None  # output of the block before this one
 
     def run(self, block: Block) -> None:
-        """Run, compile or write a block, or compare it with the printed output."""
+        """Run, compile or write a block, or compare its text with the last printed output."""
         printed, self.printed = self.printed, None
         if block.language == OUTPUT and block.file is None:
             if printed is not None:
@@ -61,7 +61,7 @@ class PageRunner:
         if block.text.startswith(">>>"):
             self._run_prompts(block)
             return None
-        padding = "\n" * (block.line - 1)  # tracebacks then have the line numbers of the page
+        padding = "\n" * (block.line - 1)  # gives tracebacks the page's line numbers
         with contextlib.redirect_stdout(io.StringIO()) as output:
             exec(compile(padding + block.text, str(self.page), "exec"), self.names)
         return output.getvalue()
@@ -85,7 +85,7 @@ def is_missing(need: str | None) -> bool:
 
 
 def compile_text(block: Block) -> None:
-    """Check the syntax and types of a C or C++ block with a compiler; warnings are errors."""
+    """Check syntax and types of a C or C++ block with a compiler; warnings count as errors."""
     variable, default, standard = COMPILERS[block.language]
     command = [*shlex.split(os.environ.get(variable) or default), standard, "-fsyntax-only"]
     command += ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
@@ -95,7 +95,7 @@ def compile_text(block: Block) -> None:
 
 
 def run_shell(commands: str) -> str:
-    """Run shell commands and return their output; the first failing command ends them."""
+    """Run shell commands and return their output; stop at the first failing command."""
     return run(["sh", "-euc", commands])
 
 
@@ -115,13 +115,13 @@ def run(command: list[str], text: str | None = None) -> str:
 
 
 def compare(expected: str, printed: str) -> None:
-    """Compare the output on the page with the printed output; ``...`` matches any text."""
+    """Compare the output on the page with the output printed; ``...`` on the page is any text."""
     if not doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS):
         raise PageError(f"the page shows\n{expected}\nbut this was printed:\n{printed}")
 
 
 def main(page: Path) -> None:
-    """Run the blocks of a page up to the first failure."""
+    """Run the blocks of a page; stop at the first failure."""
     runner = PageRunner(page)
     for block in blocks_of(page):
         try:

@@ -19,7 +19,7 @@ RESULTS = json.loads((publish.PUBLISHED / "results.json").read_text(encoding="ut
 
 @pytest.mark.parametrize("path", publish.outputs_of(RESULTS), ids=lambda path: path.name)
 def test_published_files_agree_with_the_results(path):
-    """``python benchmarks/publish.py`` generates the files."""
+    """``python benchmarks/publish.py`` generates the files that differ."""
     assert path.read_text(encoding="utf-8") == publish.outputs_of(RESULTS)[path]
 
 

@@ -12,9 +12,9 @@ READ = re.compile(
     r"""environ(?:\.get)?[\[(]\s*"(\w+)"|"(\w+)"\s+(?:not\s+)?in\s+os\.environ|getenv\("(\w+)"\)"""
     r"""|\$ENV\{(\w+)\}|compiler_command\("(\w+)\""""
 )
-# Tables of names that a loop looks up.
+# Tables that list names of environment variables, which a loop in the sources looks up.
 NAMES = re.compile(r"^_VARIABLES = \((.*?)^\)|_home\(\(([^)]*)\)|loader = \{(.*?)\}", re.M | re.S)
-# Variables of other operating systems.
+# Environment variables of other operating systems.
 NOT_ON_LINUX = {"DYLD_LIBRARY_PATH"}
 
 

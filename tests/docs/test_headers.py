@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Header comments for the C and C++ reference: a comment for each name, and quoted regions."""
+"""Header comments for the C and C++ reference: each name has one, and quoted regions exist."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_each_cpp_class_function_and_macro_has_a_comment():
     "name", ["TVMFFIAny", "TVMFFIObject", "TVMFFIFunctionCell", "TVMFFIErrorCell"]
 )
 def test_pages_can_quote_the_struct(name):
-    """The specification quotes the text between these marks."""
+    """The reference quotes the text of a header between these marks."""
     text = C_API.read_text(encoding="utf-8")
     begin, end = f"[{name}.begin]", f"[{name}.end]"
     assert (text.count(begin), text.count(end)) == (1, 1)

@@ -68,7 +68,7 @@ def test_no_internal_link_is_broken(pages):
     ids=["torch.compile", "keyword arguments", "read-only"],
 )
 def test_search_finds_the_page(site, words, page):
-    """The words are the stems in Sphinx's search index."""
+    """The search words are the stems in Sphinx's search index."""
     text = (site / "searchindex.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
     number = index["docnames"].index(page)
@@ -79,7 +79,7 @@ def test_search_finds_the_page(site, words, page):
 
 
 def inventory(site: Path) -> list[tuple[str, str]]:
-    """Return the documented names with their domains, without hidden names (priority -1)."""
+    """Return the documented names with their domains, without names of priority -1 (hidden)."""
     data = (site / "objects.inv").read_bytes()
     text = zlib.decompress(data.split(b"\n", 4)[4]).decode()
     rows = re.findall(r"^(.+?) +(\w+):\S+ +(-?\d+) ", text, re.MULTILINE)
@@ -111,8 +111,8 @@ def browser():
         shown.close()
 
 
-# Returns the width of the page, without elements that scroll by themselves, and its text without
-# code.
+# Returns the width of the page, without elements that have their own scroll bar, and its text
+# without code.
 MEASURE = """() => {
   const code = 'pre, code, .sig, script, style, .headerlink';
   const text = [...document.querySelectorAll('article p, article li, article td, article dd > p')]
@@ -124,7 +124,7 @@ MEASURE = """() => {
 
 
 def test_pages_fit_and_show_no_markup(site, browser):
-    """All pages are opened in one window, which is faster than one window per page."""
+    """The test opens all pages in one window, which is faster than one window per page."""
     window = browser.new_page(viewport={"width": WIDTH, "height": 900})
     wrong = []
     for path in sorted(site.rglob("*.html")):

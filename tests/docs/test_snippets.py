@@ -28,7 +28,7 @@ PAGES = sorted(
     for page in DOCS.rglob("*.md")
     if any(block.language in RUN or block.file for block in blocks_of(page))
 )
-# Largest number of blocks that are skipped with a reason.
+# Largest number of blocks on all pages that are skipped with a reason.
 MAX_NOT_RUN = 4
 
 needs_compilers = pytest.mark.skipif(
@@ -60,7 +60,7 @@ def test_page(page, tmp_path):
 
 
 def test_few_blocks_are_skipped():
-    """Blocks whose reason names a test program that runs them do not count."""
+    """Blocks do not count if their reason names a test program that runs them."""
     reasons = [block.not_run for page in PAGES for block in blocks_of(page) if block.not_run]
     untested = [
         reason for reason in reasons if not (ROOT / reason.partition(" does it")[0]).is_file()
@@ -70,7 +70,7 @@ def test_few_blocks_are_skipped():
 
 @needs_compilers
 def test_readme(tmp_path):
-    """The README elides the body of its kernel and uses make, so the quickstart's kernel is built.
+    """The README omits the body of its kernel and uses make: the quickstart's kernel is built.
 
     The README loads the library without a folder, from the current one.
     """
@@ -98,10 +98,10 @@ modules = []
 for name in names:
     try:
         modules.append(importlib.import_module(name))
-    except ModuleNotFoundError:  # an adapter whose framework is not installed
+    except ModuleNotFoundError:  # the adapter's framework is not installed
         if not name.startswith("tvm_ffi.interop."):
             raise
-for module in modules:  # load lazy attributes, so that their docstrings are tested
+for module in modules:  # loads lazy attributes, so that their docstrings are tested
     [getattr(module, name) for name in getattr(module, "__all__", ())]
 results = [
     doctest.testmod(

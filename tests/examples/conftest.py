@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that copy examples, read the code blocks of their READMEs and run commands."""
+"""Fixtures that copy examples, read code blocks of their READMEs and run the commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CC = shlex.split(os.environ.get("CC") or "cc")
-# Programs of the Python environment come first, even if it is not activated.
+# The search path: programs of the Python environment come first, even if it is not activated.
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 
 
@@ -31,7 +31,7 @@ def environment(tmp_path_factory, build_once) -> dict[str, str]:
         script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
     search = os.pathsep.join([str(folder), SEARCH])
-    cache = str(build_once("cache", lambda folder: None))  # instead of the user's cache
+    cache = str(build_once("cache", lambda folder: None))  # a build cache other than the user's
     return {**os.environ, "PATH": search, "LC_ALL": "C", "TVM_FFI_CACHE_DIR": cache}
 
 
@@ -63,7 +63,7 @@ def example(tmp_path):
     """Return a function that copies an example without its build folder."""
 
     def copy(name: str) -> Path:
-        target = tmp_path / "a copy" / name  # commands with unquoted paths fail
+        target = tmp_path / "a copy" / name  # a space: unquoted paths fail
         shutil.copytree(EXAMPLES / name, target, ignore=shutil.ignore_patterns("build"))
         return target
 

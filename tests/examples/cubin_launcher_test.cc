@@ -19,7 +19,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// A vector in device memory with a byte offset of 16.
+// A vector in device memory whose tensor has a byte offset of 16.
 struct DeviceVector {
   explicit DeviceVector(int64_t size, int device_id = 0, uintptr_t address = 0x10000)
       : shape(size), tensor{reinterpret_cast<void*>(address),

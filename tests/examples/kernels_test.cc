@@ -18,7 +18,7 @@ int __tvm_ffi_add_one_cpu(void* handle, const TVMFFIAny* args, int32_t num_args,
 
 namespace {
 
-// A float32 CPU vector in memory that the test owns.
+// A float32 CPU vector in memory that this object owns.
 struct Vector : DLTensor {
   Vector(float* memory, int64_t size, int64_t stride) : extent(size), step(stride) {
     data = memory;
@@ -41,12 +41,12 @@ int Call(TVMFFISafeCallType kernel, const TVMFFIAny& x, const TVMFFIAny& y) {
   TVMFFIAny args[] = {x, y};
   TVMFFIAny result = GarbageAny();
   int code = kernel(nullptr, args, 2, &result);
-  // The kernel writes all 16 bytes of the result on success, and none on failure.
+  // Calls the kernel, which must write all 16 bytes of the result on success, and none on failure.
   CHECK(SameBytes(result, code == 0 ? None() : GarbageAny()));
   return code;
 }
 
-// Checks y, which starts as zeros, after a call with x = {1, 2, 3}.
+// Checks y, which is zeros before the call, after a call with x = {1, 2, 3}.
 void CheckWrites(TVMFFISafeCallType kernel, const DLTensor& changed_x) {
   float values[] = {0, 0, 0};
   Vector y(values, 3, 1);
@@ -64,7 +64,7 @@ TEST_CASE("kernels use strides and byte offset of a view") {
     Vector x(values, 3, 1);
     x.byte_offset = sizeof(float);
     CheckWrites(kernel, x);
-    x.strides = nullptr;  // compact, before DLPack 1.2
+    x.strides = nullptr;  // means compact before DLPack 1.2
     CheckWrites(kernel, x);
   }
   float spread[] = {1, 9, 2, 9, 3}, backwards[] = {3, 2, 1};
@@ -144,7 +144,7 @@ TEST_CASE("wrong dtypes are refused") {
   struct {
     DLDataType dtype;
     const char* name;
-  } cases[] = {{{kDLFloat, 16, 1}, "got float16"},  // a small string
+  } cases[] = {{{kDLFloat, 16, 1}, "got float16"},  // a small (inline) string
                {{kDLFloat, 32, 4}, "got float32x4"},
                {{kDLInt, 32, 1}, "got int32"},
                {{200, 8, 1}, "got dtype code 200"}};

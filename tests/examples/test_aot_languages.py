@@ -14,7 +14,8 @@ from .test_aot_program import SYSTEM_LIBRARIES, needed_libraries, undefined_symb
 
 NAME = "aot_program/languages"
 CRATE = Path(__file__).resolve().parents[2] / "rust"
-# The program or package that each language needs, and the languages whose program is missing.
+# For each language, the program or package that it needs, and the languages whose program is
+# missing.
 NEEDS = {"c": "cc", "mojo": "mojo", "numba": "numba", "rust": "cargo", "triton": "triton"}
 MISSING = {
     language
@@ -23,7 +24,7 @@ MISSING = {
 }
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed"),
     pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf"),
 ]
 
@@ -49,7 +50,7 @@ def expected_here(language: str) -> str:
 
 @pytest.fixture
 def folder(example):
-    """Return a copy of the example, with the crate that its Cargo.toml refers to by path."""
+    """Return a copy of the example and of the Rust crate that its Cargo.toml names by path."""
     folder = example("aot_program") / "languages"
     (folder.parents[2] / "rust").symlink_to(CRATE)
     return folder
@@ -69,13 +70,13 @@ def test_commands_of_the_readme(folder, run, readme_blocks):
 @pytest.mark.parametrize("language", NEEDS)
 def test_a_program_with_one_language_needs_only_system_libraries(folder, run, language):
     if language in MISSING:
-        pytest.skip(f"no {NEEDS[language]}")
+        pytest.skip(f"{NEEDS[language]} is not installed")
     run("python", "build.py", "build", language, cwd=folder, timeout_s=300)
     program = folder / "build" / "axpy"
     assert run(program, cwd=folder) == expected_here(language)
     assert needed_libraries(run, program) <= SYSTEM_LIBRARIES | {"ld-linux-x86-64.so.2"}
     undefined = undefined_symbols(run, program)
-    assert ("dlopen" in undefined) == (language == "triton")  # Triton kernels load the driver
+    assert ("dlopen" in undefined) == (language == "triton")  # Triton kernels load the CUDA driver
     assert not any(name.startswith(("Py", "_Py")) for name in undefined)
 
 

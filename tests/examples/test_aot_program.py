@@ -14,11 +14,11 @@ EXPECTED = (Path(__file__).parent / "expected" / f"{NAME}.txt").read_text(encodi
 # Shared libraries that every C++ program may need.
 SYSTEM_LIBRARIES = {"libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0"}
 SYSTEM_LIBRARIES |= {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}
-# Undefined symbols of a program that loads libraries.
+# Undefined symbols that show that a program loads libraries at run time.
 LOADING = {"dlopen", "dlmopen", "dlsym", "dlvsym"}
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed"),
     pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf"),
 ]
 
@@ -51,7 +51,7 @@ def undefined_symbols(run, program: Path) -> set[str]:
 def test_commands_of_the_readme(example, run, readme_blocks, index):
     block = readme_blocks(NAME, "sh")[index]
     if "cmake" in block and run("sh", "-c", "command -v cmake || true", cwd=Path()) == "":
-        pytest.skip("no cmake")
+        pytest.skip("CMake is not installed")
     output = run("sh", "-euc", block, cwd=example(NAME))
     assert output.endswith(EXPECTED)
     assert readme_blocks(NAME, "") == [EXPECTED]
@@ -67,7 +67,7 @@ def test_the_program_loads_no_library_and_uses_no_python(build, run):
 
 
 def test_a_program_with_the_complete_runtime_loads_libraries(build, run):
-    """The counterpart of the previous test: the flags make the difference."""
+    """Without the linker flags, the program loads libraries: the previous test can fail."""
     program = build("--staticlibs")
     assert needed_libraries(run, program) <= SYSTEM_LIBRARIES
     assert undefined_symbols(run, program) & LOADING == {"dlopen", "dlsym"}
@@ -75,7 +75,7 @@ def test_a_program_with_the_complete_runtime_loads_libraries(build, run):
 
 
 def test_a_static_program_needs_no_shared_library(build, run):
-    """The program has no dynamic loader; the linker would warn about calls of dlopen."""
+    """The static program has no dynamic loader; the linker would warn about calls of dlopen."""
     try:
         program = build("--minimallibs", "-static", "-Wl,--fatal-warnings")
     except AssertionError as error:

@@ -23,7 +23,7 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 TORCH_LINE = "PyTorch  made a torch.Tensor of [2, 3]\n"
 NO_TORCH_LINE = "PyTorch  not installed, skipped\n"
 
-needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed")
 
 
 @needs_cxx
@@ -36,7 +36,7 @@ def test_commands_of_the_readme(example, run, readme_blocks, name):
     if not HAS_TORCH:
         shown = shown.replace(TORCH_LINE, NO_TORCH_LINE)
     output = run("sh", "-euc", commands, cwd=example(name), timeout_s=300)
-    if name == "inline_module":  # the last line depends on the machine
+    if name == "inline_module":  # the last line of the output depends on the machine
         *output_lines, last_line = output.splitlines()
         assert output_lines == shown.splitlines()[:-1]
         assert last_line.startswith(("CUDA fill wrote [7.0, 7.0, 7.0]", "CUDA no "))

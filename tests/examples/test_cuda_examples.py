@@ -35,7 +35,7 @@ ON_A_DEVICE = {
 
 @cache
 def reason_without_a_device() -> str | None:
-    """Return the message of the examples if no GPU is usable; else None."""
+    """Return the message that the examples print if no GPU is usable; else None."""
     if importlib.util.find_spec("torch") is None:
         return "PyTorch  not installed, skipped\n"
     import torch

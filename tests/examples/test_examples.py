@@ -44,21 +44,23 @@ OTHER_NAMES = (
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
-# A sitecustomize module in PYTHONPATH, which makes `import torch` fail.
+# A sitecustomize module in PYTHONPATH that makes `import torch` fail.
 HIDE_TORCH = "import sys\n\nsys.modules['torch'] = None\n"
 NO_TORCH_LINE = "PyTorch  not installed, skipped\n"
 
 CC = shlex.split(os.environ.get("CC") or "cc")
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 
-needs_cc = pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}")
+needs_cc = pytest.mark.skipif(
+    shutil.which(CC[0]) is None, reason=f"the C compiler {CC[0]} is not installed"
+)
 needs_cmake = pytest.mark.skipif(shutil.which("cmake", path=SEARCH) is None, reason="no cmake")
 
 # ---- Expected output, written by hand ------------------------------------------------------------
 
 
 def expected(name: str) -> str:
-    """Return the expected output of a C program; ctest uses the same file."""
+    """Return the expected output of a C program; ctest compares with the same file."""
     return (HERE / "expected" / f"{name}.txt").read_text(encoding="utf-8")
 
 
@@ -108,7 +110,7 @@ def without_torch(tmp_path):
 
 # ---- The READMEs ---------------------------------------------------------------------------------
 
-# The end of the output of each command block; builds may print text before it.
+# The end of the output of each command block; builds may print text before this output.
 README_OUTPUTS = {
     "abi_overview": [expected("abi_overview")] * 2,
     "export_library": [expected("export_library")],
@@ -129,10 +131,10 @@ def test_every_example_is_tested():
     [(name, index) for name, outputs in README_OUTPUTS.items() for index in range(len(outputs))],
 )
 def test_commands_of_the_readme(example, run, readme_blocks, name, index):
-    """Each block runs alone in a fresh copy."""
+    """Each command block runs alone in a fresh copy of the example."""
     block = readme_blocks(name, "sh")[index]
     if "cmake" in block and shutil.which("cmake", path=SEARCH) is None:
-        pytest.skip("no cmake")
+        pytest.skip("CMake is not installed")
     output = run("sh", "-euc", block, cwd=example(name))
     if "cmake" in block:
         assert output.endswith("\n" + README_OUTPUTS[name][index])
@@ -158,7 +160,7 @@ def test_the_readme_shows_the_output(readme_blocks, name, shown):
 
 
 def test_the_readme_lists_the_regions_of_the_code():
-    """Each region is listed in the README and occurs once in the code."""
+    """Each region of code is quoted in the README and occurs once in the code."""
     readme = (EXAMPLES / "abi_overview" / "README.md").read_text(encoding="utf-8")
     table = "\n".join(line for line in readme.splitlines() if line.startswith("|"))
     named = sorted(re.findall(r"`([\w.]+)`", table))
@@ -211,7 +213,7 @@ def build_library(run, folder: Path, source: str, library: str) -> None:
 
 
 def configure(run, folder: Path, *options: str, status: int = 0) -> str:
-    """Run CMake, which finds the package only by tvm_ffi_ROOT."""
+    """Run CMake; it can find the package only by the variable tvm_ffi_ROOT."""
     root = run("tvm-ffi-config", "--cmakedir", cwd=folder).strip()
     settings = [f"-Dtvm_ffi_ROOT={root}", "-DTVM_FFI_CONFIG=OFF", *options]
     return run("cmake", "-S", ".", "-B", "build", *settings, cwd=folder, status=status)
@@ -288,13 +290,13 @@ def sanitized(run, tmp_path):
     ids=["abi_overview", "quickstart", "stable_c_abi"],
 )
 def test_sanitizers_report_no_errors(sanitized, run, tmp_path, program, kernel, output):
-    """Only the example is instrumented, not the installed library."""
+    """The sanitizers instrument only the example, not the installed library."""
     command = [sanitized(program, "program")]
     if kernel is not None:
         command.append(sanitized(kernel, "kernel.so", "-shared", "-fPIC"))
     options = {
         "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
-        "LSAN_OPTIONS": "use_stacks=0",  # pointers in dead frames would hide leaks
+        "LSAN_OPTIONS": "use_stacks=0",  # pointers in dead stack frames would hide leaks
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
     assert run(*command, cwd=tmp_path, **options) == output

@@ -15,7 +15,7 @@ from tvm_ffi import codegen, cpp
 
 NAME = "graph_compiler"
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 
 @pytest.fixture
@@ -24,14 +24,14 @@ def graph_module(example, monkeypatch):
     folder = example(NAME)
     spec = importlib.util.spec_from_file_location("graph_of_example", folder / "graph.py")
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses need the entry
+    monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses look it up there
     spec.loader.exec_module(module)
     return module, folder
 
 
 @pytest.fixture
 def build(graph_module):
-    """Return a function that compiles a graph and its C functions."""
+    """Return a function that compiles a graph with the C functions that it calls."""
     _, folder = graph_module
 
     def build(graph, functions, kernels):
@@ -127,7 +127,7 @@ def test_invalid_graphs_are_refused(graph_module):
     graph = graph_module[0].Graph("wrong", ["x: float32[n]", "a: int"])
     with pytest.raises(ValueError, match="graph wrong has no calls"):
         graph.wrapper()
-    with pytest.raises(KeyError, match="'a'"):  # not a tensor
+    with pytest.raises(KeyError, match="'a'"):  # a value that is not a tensor
         graph["a"]
     with pytest.raises(TypeError, match="out must be a tensor with a shape, got 'int'"):
         graph.call_tvm_ffi("f", out="int")

@@ -15,7 +15,7 @@ import tvm_ffi._new_package
 
 SOFTMAX = Path(tvm_ffi._new_package.__file__).parent / "template" / "softmax.c"
 
-# Calls with keyword arguments and defaults; the softmax of [0, ln 3] is [1/4, 3/4].
+# Calls of the package with keyword arguments and defaults; the softmax of [0, ln 3] is [1/4, 3/4].
 CALL = """\
 import numpy as np
 import tvm_ffi
@@ -36,7 +36,7 @@ softmax(torch.tensor([[1.0, 3.0]]).log(), y=out, temperature=1)
 torch.testing.assert_close(out, torch.tensor([[0.25, 0.75]]))
 """
 
-# Runs in a fresh environment without NumPy.
+# This program runs in a fresh environment without NumPy.
 USE = """\
 import inspect, sys
 import softmax_kernels, tvm_ffi
@@ -48,7 +48,7 @@ except TypeError as error:
 print({module.__file__.startswith(sys.prefix) for module in (softmax_kernels, tvm_ffi)})
 """
 
-# An application; the type checker must report the last two calls.
+# An application of the package; the type checker must report its last two calls.
 APPLICATION = """\
 import numpy as np
 import torch
@@ -69,9 +69,9 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(twice, Twice, "twice(x: int) -> int
 """
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
-    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler"),
-    pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="no mypy"),
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed"),
+    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed"),
+    pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed"),
     pytest.mark.skipif(
         importlib.util.find_spec("scikit_build_core") is None, reason="no scikit-build-core"
     ),
@@ -85,7 +85,8 @@ def offline(run):
     def build(folder: Path) -> str:
         text = (folder / "README.md").read_text(encoding="utf-8")
         commands = text.split("```sh\n")[1].split("```")[0]
-        # This environment has pytest and NumPy; without a network, pip cannot install them.
+        # This environment provides pytest and NumPy, because pip cannot install them without a
+        # network.
         commands = re.sub(r"(dist/\*\.whl) .*", r"\1", commands)
         site = folder / "site"
         return run(
@@ -94,7 +95,7 @@ def offline(run):
             timeout_s=120,
             PIP_NO_INDEX="1",
             PIP_NO_DEPS="1",
-            PIP_NO_BUILD_ISOLATION="0",  # pip reads it as the value of build_isolation
+            PIP_NO_BUILD_ISOLATION="0",  # pip reads this variable as the value of build_isolation
             PIP_TARGET=str(site),
             PYTHONPATH=str(site),
         )

@@ -13,7 +13,7 @@ from installed_wheel import write_installed_wheel
 
 NAME = "python_packaging"
 
-# Runs in a fresh environment with the two wheels, without NumPy.
+# This program runs in a fresh environment with the two wheels, without NumPy.
 USE = """
 import pair_extension, sys, tvm_ffi
 pair = pair_extension.IntPair(3, 4)
@@ -24,7 +24,7 @@ print(folders, "numpy" in sys.modules)
 USED = "IntPair(3, 4, name='pair') 7 IntPair(4, 3, name='pair')\n{True} False\n"
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler"),
+    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed"),
     pytest.mark.skipif(
         importlib.util.find_spec("scikit_build_core") is None, reason="no scikit-build-core"
     ),
@@ -49,7 +49,7 @@ def test_the_wheel_works_in_a_fresh_environment(example, run, readme_blocks, tmp
     environment = tmp_path / "environment"
     run("python", "-m", "venv", "--without-pip", environment, cwd=tmp_path)
     python = environment / "bin" / "python"
-    # pip installs the dependency from the other wheel in the folder.
+    # pip installs the dependency from the other wheel in the same folder.
     options = ["--no-index", "--find-links", wheel.parent, "--disable-pip-version-check"]
     command = ["python", "-m", "pip", "--python", python, "install", *options, "pair-extension"]
     output = run(*command, cwd=tmp_path, PYTHONPATH="")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo"
 
 def test_commands_of_the_readme(example, run, readme_blocks):
     folder = example(NAME)
-    (folder.parents[1] / "rust").symlink_to(CRATE)  # the path in Cargo.toml
+    (folder.parents[1] / "rust").symlink_to(CRATE)  # the path of the crate in Cargo.toml
     [block], [shown] = readme_blocks(NAME, "sh"), readme_blocks(NAME, "")
     if importlib.util.find_spec("torch") is None:
         shown = shown.replace("softmax(x=x, y=y): correct", "not installed, skipped")
@@ -27,6 +27,6 @@ def test_commands_of_the_readme(example, run, readme_blocks):
 
 
 def is_rust_output(line: str) -> bool:
-    """Return True for a line of cargo or of a panic message."""
+    """Return True for a line that cargo prints, or for a line of a panic message."""
     words = ("Locking", "Compiling", "Finished", "Adding", "thread", "range end", "note:")
     return not line.strip() or line.strip().startswith(words)

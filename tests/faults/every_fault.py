@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-# Steps with so many requests that only every n-th request fails, even if `every` is 1.
+# Steps that make so many requests that only every n-th request fails, even if `every` is 1.
 LONG_STEPS = {"inspect": 50, "side_file": 10, "describe": 5}
 MEMORY_KINDS = ("native", "python")
 MEMORY_STEPS = (
@@ -29,7 +29,7 @@ SYSTEM_STEPS = ("load", "inspect", "build", "find", "export")
 
 
 class Outcome(NamedTuple):
-    """Outcome of one kind of failures in a step."""
+    """Outcome of one kind of failure (memory or system calls) in one step."""
 
     kind: str
     step: str
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Output of a process."""
+    """Output of a session's process."""
 
     outcomes: list[Outcome]
     problems: list[str]
@@ -54,7 +54,7 @@ def compile_preloaded(name: str, folder: Path) -> Path:
 
 
 def run_session(script: str, preloaded: Path, *arguments: str) -> Result:
-    """Run a session, or some of its steps."""
+    """Run a session, or some steps of a session, in a process."""
     done = subprocess.run(
         [sys.executable, str(HERE / script), *arguments],
         env={**os.environ, "LD_PRELOAD": str(preloaded)},
@@ -103,7 +103,7 @@ def compile_kernels(folder: Path) -> Path:
 
 
 def main() -> int:
-    """Run both sessions and print the table."""
+    """Run both sessions and print the table of outcomes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="folder for what is compiled")
     parser.add_argument("--every", type=int, default=1, help="only each n-th failure")

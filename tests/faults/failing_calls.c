@@ -22,14 +22,14 @@
 #include <unistd.h>
 
 enum {
-  kOpen = 1,   /* an existing file, for reading */
-  kCreate = 2, /* a file for writing */
-  kRead = 4,   /* files and folders */
+  kOpen = 1,   /* opening an existing file for reading */
+  kCreate = 2, /* opening a file for writing */
+  kRead = 4,   /* calls that open files and folders */
   kWrite = 8,
   kMap = 16,
-  kChange = 32,     /* names, modes, sizes of files and folders */
+  kChange = 32,     /* calls that change names, modes, sizes of files and folders */
   kDescribe = 64,   /* queries about a file: stat, access */
-  kDescriptor = 128 /* calls that create descriptors other than files: pipes, copies */
+  kDescriptor = 128 /* calls that create descriptors without a file: pipes, copies */
 };
 
 enum { kNever = -1 };
@@ -37,13 +37,14 @@ enum { kNever = -1 };
 static int refused_kinds;
 static int refused_errno;
 static long until_refusal = kNever;
-static long piece; /* most bytes that a read or write transfers; 0: as many as requested */
+static long piece; /* most bytes that one read or write transfers; 0: as many as requested */
 static pid_t asking;
-static char refused_call[256]; /* its name and path */
+static char refused_call[256]; /* name of the failed call and the path in its arguments */
 
 /* ---- functions for tests --------------------------------------------------------------------- */
 
-/* Lets the call of these kinds after `successes` more calls fail with an errno. */
+/* The next `successes` calls of these kinds succeed, and the call after them fails with an errno.
+ * */
 void faults_refuse(int kinds, long successes, int error) {
   refused_kinds = kinds;
   refused_errno = error;
@@ -52,13 +53,14 @@ void faults_refuse(int kinds, long successes, int error) {
   __atomic_store_n(&until_refusal, successes, __ATOMIC_SEQ_CST);
 }
 
-/* Returns the call that failed since fail_call, or an empty string; disables further failures. */
+/* Returns the call that failed since fail_call, or an empty string; all calls succeed from now on.
+ * */
 const char* faults_allow(void) {
   __atomic_store_n(&until_refusal, kNever, __ATOMIC_SEQ_CST);
   return refused_call;
 }
 
-/* Limits reads and writes to a few bytes at a time, like a slow device; 0: no limit. */
+/* Limits each read and write to a few bytes, like a slow device; 0: no limit. */
 void faults_move_pieces(long size) {
   asking = getpid();
   piece = size;
@@ -77,7 +79,8 @@ static int is_refused(int kind, const char* name, const char* path) {
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-/* Defines a function that fails if its kind is selected, and otherwise calls the C library's. */
+/* Defines a function that replaces the C library's: it fails if its kind is selected, and otherwise
+ * calls the original. */
 #define REFUSABLE(kind, result, failure, name, parameters, arguments, path) \
   result name parameters {                                                  \
     static __typeof__(&name) next;                                          \

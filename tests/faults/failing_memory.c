@@ -20,7 +20,8 @@ extern void* __libc_memalign(size_t alignment, size_t size);
 enum { kNative, kPython, kNumKinds };
 enum { kNever = -1 };
 
-/* The number of this thread's requests that succeed before one fails; kNever: all succeed. */
+/* The number of this thread's memory requests that succeed before one fails; kNever: all succeed.
+ * */
 static __thread long until_failure[kNumKinds] = {kNever, kNever};
 static __thread int has_failed;
 static __thread int shows_stack;
@@ -39,22 +40,24 @@ static int fails_now(int kind) {
 
 /* ---- functions for tests --------------------------------------------------------------------- */
 
-/* Lets the request of this kind after `successes` more fail; `shows` prints its stack to stderr. */
+/* The next `successes` requests of this kind succeed, and the request after them fails; `shows`
+ * prints the stack of the failed request to stderr. */
 void faults_arm(int kind, long successes, int shows) {
   void* frame;
-  if (shows) backtrace(&frame, 1); /* loads its library now */
+  if (shows) backtrace(&frame, 1); /* backtrace() loads its library now, not during the failure */
   has_failed = 0;
   shows_stack = shows;
   until_failure[kind] = successes;
 }
 
-/* Returns 1 if a request has failed since; all requests succeed from now on. */
+/* Returns 1 if a request has failed since the last call of faults_arm; all requests succeed from
+ * now on. */
 int faults_disarm(void) {
   until_failure[kNative] = until_failure[kPython] = kNever;
   return has_failed;
 }
 
-/* Bytes allocated from the C library's heap. */
+/* Returns the number of bytes allocated from the C library's heap. */
 size_t faults_heap_bytes(void) {
   struct mallinfo2 now = mallinfo2();
   return now.uordblks + now.hblkhd;
@@ -95,7 +98,7 @@ int posix_memalign(void** out, size_t alignment, size_t size) {
 
 /* ---- Python ---------------------------------------------------------------------------------- */
 
-/* PyMemAllocatorEx, and two of the allocator domains. */
+/* Declaration of PyMemAllocatorEx, and two of the allocator domains. */
 typedef struct {
   void* context;
   void* (*malloc)(void* context, size_t size);
@@ -118,8 +121,8 @@ static void* python_calloc(void* context, size_t count, size_t size) {
   return fails_now(kPython) ? NULL : original->calloc(original->context, count, size);
 }
 
-/* Python's blocks do not store their size, so shrinking reallocations cannot be recognized and may
- * fail as well. */
+/* Python's memory blocks do not store their size, so reallocations that shrink a block are not
+ * recognized and may fail as well. */
 static void* python_realloc(void* context, void* block, size_t size) {
   Allocator* original = context;
   return fails_now(kPython) ? NULL : original->realloc(original->context, block, size);
@@ -130,7 +133,8 @@ static void python_free(void* context, void* block) {
   original->free(original->context, block);
 }
 
-/* Counts Python's requests from now on; call once per process.  -1: the process is not Python. */
+/* Counts Python's memory requests from now on; call it once per process. Returns -1 if the process
+ * is not Python. */
 int faults_watch_python(void) {
   typedef void (*Exchange)(int domain, Allocator* allocator);
   Exchange get = (Exchange)(uintptr_t)dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");

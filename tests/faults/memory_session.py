@@ -35,14 +35,14 @@ from tvm_ffi.module import CustomModule
 Result = TypeVar("Result")
 
 KINDS = ["native", "python"]
-# Smaller leaks per failure are not reported: tables and caches grow, and the records of failures in
-# this program use Python memory.
+# Smaller leaks per failure are not reported, because tables and caches grow, and the records of
+# failures in this program use Python memory.
 MAX_LEAKED_BYTES = {"native": 8, "python": 256}
-# Bytes count as leaked if they leak in each of this many rounds, because tables and bins fill once.
+# Bytes count as leaked if they leak in each of this many rounds; tables and bins fill only once.
 # Leaked objects are reported after one round.
 MAX_ROUNDS = 4
 
-# Messages of the dynamic loader and of Python without memory; the reason is missing in some.
+# Messages of the dynamic loader and of Python without memory; some of these lack the reason.
 KNOWN_MESSAGES = (
     "annot allocate memory",
     "can't allocate lock",
@@ -53,11 +53,11 @@ KNOWN_MESSAGES = (
     "cannot create shared object descriptor",
     "cannot open shared object file",
 )
-# Steps that fill tables which are cleared occasionally, or store earlier signatures of functions:
-# their byte counts are not checked, but their objects are.
+# Steps that fill tables which are cleared occasionally, or that store earlier signatures of
+# functions. The byte counts of these steps are not checked, but their objects are.
 UNEVEN_STEPS = {"load", "side_file", "describe", "registry", "modules"}
-# CPython 3.11 leaks an argument if it cannot allocate the cell that shares it with a closure;
-# objects by step.
+# CPython 3.11 leaks an argument if it cannot allocate the cell that shares the argument with a
+# closure. The number of leaked objects by step:
 KNOWN_LEAKS = {"modules": 3}
 
 LONG = "a text that lies on the heap, as it fits nowhere else"
@@ -105,7 +105,7 @@ def caught(cls: type[Exception], function: Callable[..., Any], *arguments: Any) 
         function(*arguments)
     except cls as error:
         return error
-    raise AssertionError(f"no {cls.__name__}")
+    raise AssertionError(f"the call raised no {cls.__name__}")
 
 
 class Greeter(CustomModule, kind="test.faults"):
@@ -117,7 +117,7 @@ class Greeter(CustomModule, kind="test.faults"):
 
 
 class Session:
-    """The steps; each can run any number of times, and checks its results."""
+    """The steps of the session; each can run any number of times, and checks its results."""
 
     def __init__(self, library: Path, folder: Path) -> None:
         self.path = library
@@ -148,12 +148,12 @@ class Session:
         )
 
     def load(self) -> None:
-        """Load a library that was not loaded before."""
+        """Load a library that this process has not loaded before."""
         module = tvm_ffi.load_module(str(self.copy), keep_module_alive=False)
         assert module["echo"](1) == 1
 
     def prepare_load(self) -> None:
-        """Create a file that was not loaded before."""
+        """Create a library file that this process has not loaded before."""
         self.count += 1
         self.copy = self.folder / f"copy{self.count}.so"
         shutil.copyfile(self.path, self.copy)
@@ -217,7 +217,7 @@ class Session:
         assert caught(LookupError, self.kernels.call, fail) is original
         error = self.kernels.catch(fail)
         if error.kind == "MemoryError" or error.message.endswith("__str__ failed>"):
-            raise MemoryError  # for the text
+            raise MemoryError  # no memory for the error's text
         assert error.message == LONG
 
     def json(self) -> None:
@@ -233,7 +233,7 @@ class Session:
         self.object.v_str = LONG * 2
         self.object.v_array = [1, LONG]
         assert _ffi_api.DeepCopy(self.object).v_array[1] == LONG
-        assert repr(self.object)  # omitted without memory
+        assert repr(self.object)  # omitted if there is no memory for it
         hashed = _ffi_api.RecursiveHash(self.map)
         assert hashed == _ffi_api.RecursiveHash(_ffi_api.DeepCopy(self.map))
         assert _ffi_api.StructuralEqual(self.map, _ffi_api.DeepCopy(self.map), False, False)
@@ -262,7 +262,7 @@ class Session:
         assert module.get_function_doc("echo") == LONG
 
     def prepare_side_file(self) -> None:
-        """Create both files."""
+        """Create the library and the text file."""
         self.prepare_load()
         self.copy.with_suffix(".signatures").write_text(SIDE_FILE, encoding="utf-8")
 
@@ -331,10 +331,10 @@ class Memory:
         self.library = ctypes.CDLL(None)
         self.library.faults_heap_bytes.restype = ctypes.c_size_t
         if kind == "python" and self.library.faults_watch_python() != 0:
-            raise RuntimeError("Python's allocators are not to be had")
+            raise RuntimeError("the preloaded library cannot replace Python's allocators")
 
     def in_use(self) -> int:
-        """Return the bytes in use on the heap or in Python's blocks, less records of the dead."""
+        """Return the bytes in use on the heap or by Python, less the records of dead objects."""
         gc.collect()
         purge_object_metadata()
         if self.kind == 0:
@@ -342,21 +342,22 @@ class Memory:
         return 64 * sys.getallocatedblocks()
 
     def run(self, work: Callable[[], None], request: int, shows: bool) -> Outcome:
-        """Run the work with one request failing."""
+        """Run a step with one memory request failing."""
         error = None
         library, kind = self.library, self.kind
         try:
             library.faults_arm(kind, ctypes.c_long(request), shows)
             work()
         except BaseException as caught:
-            # Without the traceback: if too many exceptions wait for the collector, the interpreter
-            # raises an immortal MemoryError, which would keep all objects of its traceback alive.
+            # The exception is kept without its traceback: if too many exceptions wait for the
+            # collector, the interpreter raises an immortal MemoryError, which would keep all
+            # objects of its traceback alive.
             error = caught.with_traceback(None)
         while True:
             try:
                 has_failed = bool(library.faults_disarm())
                 break
-            except MemoryError:  # the call itself allocates memory
+            except MemoryError:  # the call to get the number of bytes allocates memory
                 has_failed = True
         return Outcome(has_failed, error)
 
@@ -367,7 +368,7 @@ def report(*parts: object) -> None:
 
 
 class Step:
-    """A step with failing memory requests."""
+    """A step whose memory requests fail one by one."""
 
     def __init__(self, session: Session, memory: Memory, name: str) -> None:
         self.name = name
@@ -376,12 +377,12 @@ class Step:
         self.prepare = getattr(session, f"prepare_{name}", lambda: None)
 
     def do(self) -> None:
-        """Run it without a failure."""
+        """Run the step without a failure."""
         self.prepare()
         self.work()
 
     def fail(self, request: int, shows: bool = False) -> Outcome:
-        """Run it with one request failing, then without a failure."""
+        """Run the step with one request failing, then without a failure."""
         self.prepare()
         outcome = self.memory.run(self.work, request, shows)
         if outcome.problem is not None:
@@ -392,7 +393,7 @@ class Step:
         return outcome
 
     def fail_everywhere(self, every: int) -> tuple[int, int]:
-        """Return how many requests failed, and how many of these were absorbed."""
+        """Return how many requests failed, and how many of these failures had no effect."""
         failures = absorbed = request = 0
         while True:
             outcome = self.fail(request)
@@ -407,13 +408,12 @@ class Step:
         report(f"step {self.memory.kind_name} {self.name}")
         self.do()
         self.fail_everywhere(every)  # fills the caches that failures use
-        # Growth of one run; the median, because tables may shrink in a run, which must not be
-        # multiplied.
+        # The growth of one run is the median over the runs, because tables may shrink in one run.
         left = [self.growth(lambda: [self.do() for _ in range(8)])[-1] for _ in range(3)]
         usual = max(0.0, statistics.median(left) / 8)
         for _ in range(MAX_ROUNDS):
             (failures, absorbed), objects, used = self.growth(lambda: self.fail_everywhere(every))
-            used -= int(2 * usual * failures)  # a run with a failure and one without
+            used -= int(2 * usual * failures)  # two runs: one with a failure and one without
             loses_objects = objects > KNOWN_LEAKS.get(self.name, 0)
             most = MAX_LEAKED_BYTES[self.memory.kind_name] * failures + 4096
             loses_bytes = used > most and self.name not in UNEVEN_STEPS
@@ -426,7 +426,7 @@ class Step:
             )
 
     def growth(self, work: Callable[[], Result]) -> tuple[Result, int, int]:
-        """Return the result of some work, and the growth in wrappers and bytes."""
+        """Return the result of the work, and the growth in wrappers and bytes that it caused."""
         gc.collect()
         objects, used = live_object_count(), self.memory.in_use()
         result = work()
@@ -435,7 +435,7 @@ class Step:
 
 
 def main() -> None:
-    """Run the session that the arguments select."""
+    """Run the session for the steps that the program's arguments select."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("kernels", type=Path)

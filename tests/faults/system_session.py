@@ -28,7 +28,7 @@ OPEN, CREATE, READ, WRITE, MAP, CHANGE, DESCRIBE, DESCRIPTOR = (1 << i for i in 
 
 
 class Fault(NamedTuple):
-    """A fault: the kinds of calls that fail, and their errno."""
+    """A fault: the kinds of system calls that fail, and the errno of the failure."""
 
     kinds: int
     errno: int
@@ -43,7 +43,7 @@ FAULTS = {
     "broken": Fault(READ | WRITE | DESCRIBE, errno.EIO),
     "no-memory": Fault(MAP, errno.ENOMEM),
 }
-SLOW_BYTES = 1000  # bytes per transfer of a slow device
+SLOW_BYTES = 1000  # bytes that a slow device transfers at a time
 SOURCE = """
 #include <tvm/ffi/c_api.h>
 TVM_FFI_DLL_EXPORT int __tvm_ffi_f(void* self, const TVMFFIAny* args, int32_t num_args,
@@ -69,7 +69,7 @@ class Session:
         self.copy = folder / "copy.so"
 
     def prepare_load(self) -> None:
-        """Create a file that was not loaded before."""
+        """Create a library file that this process has not loaded before."""
         self.copy.unlink(missing_ok=True)
         shutil.copyfile(self.library, self.copy)
 
@@ -83,15 +83,15 @@ class Session:
         assert any(function.name == "echo" for function in report.functions)
 
     def prepare_build(self) -> None:
-        """Remove the cached build."""
+        """Remove the cached build of the library."""
         shutil.rmtree(self.cache, ignore_errors=True)
 
     def build(self) -> None:
-        """Compile, link and store."""
+        """Compile and link a library, and store it in the build cache."""
         self.check_product(cpp.build("faults", sources=str(self.source)))
 
     def find(self) -> None:
-        """Find a cached build."""
+        """Find the library's build in the cache."""
         self.check_product(cpp.build("faults", sources=str(self.source)))
 
     def check_product(self, path: str) -> None:
@@ -99,7 +99,7 @@ class Session:
         assert b"__tvm_ffi_f" in Path(path).read_bytes()
 
     def prepare_export(self) -> None:
-        """Start without the file."""
+        """Remove the exported library."""
         (self.folder / "exported.so").unlink(missing_ok=True)
 
     def export(self) -> None:
@@ -116,7 +116,7 @@ class Session:
 
 
 class System:
-    """The preloaded functions."""
+    """Functions of the preloaded library failing_calls.so."""
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL(None)
@@ -125,7 +125,7 @@ class System:
     def run(
         self, work: Callable[[], None], fault: Fault, call: int
     ) -> tuple[str, BaseException | None]:
-        """Run the work with one call failing; return the name of the call."""
+        """Run a step with one call failing; return the name of the failed call."""
         error = None
         self.library.faults_refuse(fault.kinds, ctypes.c_long(call), fault.errno)
         try:
@@ -136,7 +136,7 @@ class System:
 
 
 def explains(error: BaseException, fault: Fault, refused: str) -> bool:
-    """Return True if a message contains the system's message."""
+    """Return True if a message contains the system's message for the errno."""
     if refused.startswith("fstat") and isinstance(error, OSError):
         return True  # CPython's mmap ignores the failed size query, and reports a later error
     if isinstance(error, OSError) and error.errno == fault.errno:
@@ -145,7 +145,7 @@ def explains(error: BaseException, fault: Fault, refused: str) -> bool:
 
 
 def left_behind() -> list[str]:
-    """Return descriptors and children that the process should not have."""
+    """Return open descriptors and child processes that the process should not have."""
     left = [f"descriptor {path.name}" for path in Path("/proc/self/fd").iterdir()]
     try:
         os.waitpid(-1, os.WNOHANG)
@@ -156,7 +156,7 @@ def left_behind() -> list[str]:
 
 
 class Step:
-    """A step with failing calls."""
+    """A step whose system calls fail one by one."""
 
     def __init__(self, session: Session, system: System, name: str) -> None:
         self.name = name
@@ -166,17 +166,17 @@ class Step:
         self.folder = session.folder
 
     def do(self) -> None:
-        """Run it without a failure."""
+        """Run the step without a failure."""
         self.prepare()
         self.work()
 
     def files(self) -> set[str]:
-        """Return the existing files, without a working folder whose removal failed."""
+        """Return the existing files, except a working folder whose removal failed."""
         paths = (path.relative_to(self.folder) for path in self.folder.rglob("*"))
         return {str(path) for path in paths if not any(part[0] == "." for part in path.parts)}
 
     def refuse(self, name: str, call: int) -> tuple[str, bool]:
-        """Run it with one call failing, then without a failure.
+        """Run the step with one call failing, then without a failure.
 
         Returns the name of the call, and True if the failure was absorbed.
         """
@@ -202,7 +202,7 @@ class Step:
         return refused, is_dealt_with
 
     def report(self, name: str, call: int, refused: str, problem: str | None) -> None:
-        """Print the problem."""
+        """Print a problem with its step."""
         if problem is not None:
             print(f"PROBLEM {name} {self.name}:{call} {refused} {problem}", flush=True)
 
@@ -223,7 +223,7 @@ class Step:
         self.report(name, 0, "", differences(set(left_behind()), set(expected)))
 
     def check_slowly(self) -> None:
-        """Run it with calls that transfer few bytes at a time."""
+        """Run the step with calls that transfer few bytes at a time."""
         self.prepare()
         self.system.library.faults_move_pieces(ctypes.c_long(SLOW_BYTES))
         try:
@@ -234,12 +234,12 @@ class Step:
 
 
 def differences(now: set[str], expected: set[str]) -> str | None:
-    """Report files that did not exist before."""
+    """Report files that did not exist before the step."""
     return f"left behind: {sorted(now - expected)}" if now - expected else None
 
 
 def main() -> None:
-    """Run the session that the arguments select."""
+    """Run the session for the steps that the program's arguments select."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kernels", type=Path)
     parser.add_argument("--every", type=int, default=1, help="refuse each n-th call only")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table of frameworks: requirements of each, and the program that uses it."""
+"""Table of frameworks: the requirements of each framework, and the program that uses it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FRAMEWORKS = [
         PROGRAMS / "use_torch.py",
         needs=(TORCH, "numpy>=2.0"),
         commands=("c++",),
-        timeout_s=1200,  # a program with torch's C++ headers takes minutes on a busy machine
+        timeout_s=1200,  # a program that uses torch's C++ headers takes minutes on a busy machine
     ),
     Software(
         "TensorFlow",

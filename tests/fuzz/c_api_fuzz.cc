@@ -16,7 +16,7 @@
 #include "fuzz_node.h"
 
 namespace fuzz {
-static size_t most_bytes = SIZE_MAX;  // of one allocation
+static size_t most_bytes = SIZE_MAX;  // Largest size of one allocation.
 }
 
 // AddressSanitizer ends the process for very large allocations; they fail with an error here.
@@ -35,8 +35,8 @@ void operator delete[](void* space, size_t) noexcept { std::free(space); }
 namespace fuzz {
 namespace {
 
-// Names of global functions to call: all except those that take addresses, open files, or change
-// types for the rest of the process.
+// Names of the global functions that the fuzz target calls: all except those that take addresses,
+// open files, or change types for the rest of the process.
 const std::vector<std::string>& GlobalNames() {
   static const auto* names = [] {
     auto* found = new std::vector<std::string>();
@@ -56,8 +56,8 @@ const std::vector<std::string>& GlobalNames() {
   return *names;
 }
 
-// The Lists and Dicts of a session, which may contain themselves.  No references are kept, so that
-// a premature release is detected.
+// The Lists and Dicts of a session, which may contain themselves. The set owns no references, so
+// that a premature release is detected.
 class Changeable {
  public:
   // Records the containers that can be reached from a value.
@@ -77,7 +77,7 @@ class Changeable {
     most_bytes = limit;
   }
 
-  // Empties the live containers, so that no cycle remains.
+  // Empties the containers that are alive, so that no reference cycle remains.
   void Clear() {
     for (const WeakObjectPtr<Object>& object : objects_) {
       ObjectPtr<Object> living = object.lock();
@@ -167,7 +167,7 @@ class Session : public Hooks {
 
   // ---- Checks after every call ----------------------------------------------------------------
 
-  // A result of -1 comes with an error, 0 without.
+  // A result of -1 must come with a pending error, and 0 without one.
   bool Succeeded(int code) {
     FUZZ_REQUIRE(code == 0 || code == -1);
     TVMFFIObjectHandle error = nullptr;
@@ -180,7 +180,8 @@ class Session : public Hooks {
     return false;
   }
 
-  // Calls make(&result); stores the value, or requires that nothing was written.
+  // Calls make(&result). Stores the value on success; on failure, requires that nothing was
+  // written.
   template <typename Make>
   void Keep(Make make) {
     TVMFFIAny result = Garbage();
@@ -188,7 +189,7 @@ class Session : public Hooks {
     Put(result);
   }
 
-  // Same as MakeValue for functions that create objects; NULL is not an object.
+  // Same as MakeValue, but for functions that create objects; NULL is not an object.
   template <typename Make>
   void KeepObject(Make make) {
     static char untouched;
@@ -207,7 +208,7 @@ class Session : public Hooks {
 
   Any& Slot() { return values_[in_.Below(kNumSlots)]; }
 
-  // A borrowed value: a slot, or a type that only views have.
+  // Returns a borrowed value: that of a slot, or a value of a type that only views have.
   TVMFFIAny Argument() {
     static const TVMFFIByteArray kBytes{"bytes\0with NUL", 14};
     switch (in_.Below(8)) {
@@ -226,7 +227,7 @@ class Session : public Hooks {
     }
   }
 
-  // Owners of views must live during the call, whatever it does to the slots.
+  // The owners of views must live during the call, whatever the call does to the slots.
   struct Arguments {
     std::vector<Any> owners;
     std::vector<TVMFFIAny> views;
@@ -264,7 +265,7 @@ class Session : public Hooks {
         return Keep([&](TVMFFIAny* out) { return TVMFFIBytesFromByteArray(&bytes, out); });
       default: {
         TVMFFIAny result = Garbage();
-        // Documented: None after a failure.
+        // The documented result is None after a failure.
         bool is_made = Succeeded(TVMFFIBigIntFromByteArray(&bytes, &result));
         FUZZ_REQUIRE(is_made == (bytes.size % 8 == 0));
         RequireWellFormed(result);
@@ -309,7 +310,8 @@ class Session : public Hooks {
     bool is_taken = Succeeded(choice.Take(alignment, contiguous, &tensor));
     if (!is_taken) return choice.Release();
     Any value = AnyOfOwned(tensor);
-    // A tensor may describe memory out of its bounds, but the memory must not be read.
+    // The metadata of a tensor may describe memory outside of its bounds, but calls must not read
+    // this memory.
     if (choice.is_readable) Slot() = value;
   }
 
@@ -349,7 +351,7 @@ class Session : public Hooks {
     std::string name = std::string("fuzz.") + static_cast<char>('a' + in_.Below(4));
     TVMFFIByteArray bytes = Bytes(name);
     TVMFFIMethodInfo info{bytes, Bytes(in_.Text()), Bytes(in_.Text()), in_.Integer(), View(callee)};
-    int allow_override = 1;  // an existing name is also printed
+    int allow_override = 1;  // a name that exists is also printed
     Succeeded(in_.Below(2) == 0
                   ? TVMFFIFunctionSetGlobal(&bytes, View(callee).v_obj, allow_override)
                   : TVMFFIFunctionSetGlobalFromMethodInfo(&info, allow_override));
@@ -358,7 +360,7 @@ class Session : public Hooks {
 
   // ---- Types ----------------------------------------------------------------------------------
 
-  // A type key of this program, which may be new; the arguments are consistent.
+  // A type key of this program, which may be new. The arguments of the registration are consistent.
   int32_t OwnType() {
     std::string key = std::string("fuzz.T") + static_cast<char>('a' + in_.Below(8));
     TVMFFIByteArray bytes = Bytes(key);
@@ -388,7 +390,7 @@ class Session : public Hooks {
   }
   static int SetNothing(void*, const TVMFFIAny*) { return 0; }
 
-  // Few names, because registrations are permanent.
+  // Only a few names are registered, because registrations are permanent.
   void RegisterParts() {
     int32_t type = in_.Below(4) == 0 ? static_cast<int32_t>(in_.Below(4)) + 100000 : OwnType();
     TVMFFIByteArray name = Bytes(kTexts[in_.Below(std::size(kTexts))]);
@@ -455,7 +457,7 @@ class Session : public Hooks {
 
   void UseEnvironment() {
     int32_t type = static_cast<int32_t>(in_.Integer()), id = static_cast<int32_t>(in_.Integer());
-    // The table of streams grows to the largest device.
+    // The table of streams grows up to the largest device id.
     if (id > 4096) id = 4096;
     void* before = nullptr;
     Succeeded(TVMFFIEnvSetStream(type, id, reinterpret_cast<void*>(16), &before));
@@ -494,7 +496,7 @@ class Session : public Hooks {
     if (view.type_index == kTVMFFIObject || object == nullptr) {
       return Keep([&](TVMFFIAny* out) { return TVMFFIAnyViewToOwnedAny(&view, out); });
     }
-    // Moves out of a slot twice: the second time it is empty.
+    // Moves the value out of a slot twice: the second time the slot is empty.
     TVMFFIObjectIncRef(object);
     TVMFFIAny reference = PointerValue(kTVMFFIObjectRValueRef, &object);
     Keep([&](TVMFFIAny* out) { return TVMFFIAnyViewToOwnedAny(&reference, out); });

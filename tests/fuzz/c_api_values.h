@@ -19,7 +19,7 @@ namespace fuzz {
 
 using namespace tvm::ffi;
 
-// Strings that are significant somewhere: names, formats, numbers, hooks.
+// Strings that have a meaning for some function: names, formats, numbers, hooks.
 inline const char* const kTexts[] = {"",          "a",      "key",        "[1,{\"a\":null}]",
                                      "float32x4", "cuda:1", "\xff\xfe",   "a text of many bytes",
                                      "123",       "fuzz.a", "fuzz.Node1", "__ffi_repr__"};
@@ -102,7 +102,7 @@ class TensorChoice {
   int Take(int32_t alignment, int32_t contiguous, TVMFFIObjectHandle* out) {
     return TVMFFITensorFromDLPack(&tensor_->managed, alignment, contiguous, out);
   }
-  // Releases the tensor if no call has taken it.
+  // Releases the tensor if no call has taken ownership.
   void Release() { delete tensor_; }
 
   bool is_readable;

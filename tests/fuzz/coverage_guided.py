@@ -22,7 +22,7 @@ def instrumented(name: str) -> AbstractContextManager[Any]:
 
 
 def watched(name: str) -> Callable[[Any], Any]:
-    """Return a decorator for functions of the target itself whose branches should be covered."""
+    """Return a decorator for functions of the target itself whose branches count as coverage."""
     if name != "__main__":
         return lambda function: function
     import atheris
@@ -31,7 +31,7 @@ def watched(name: str) -> Callable[[Any], Any]:
 
 
 def run(check: Callable[[bytes], None]) -> None:
-    """Run a target with the arguments of libFuzzer."""
+    """Run a target with the program's arguments for libFuzzer."""
     import atheris
 
     atheris.Setup(sys.argv, check)

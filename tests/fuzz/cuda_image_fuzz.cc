@@ -27,7 +27,7 @@ uint64_t Number(std::string_view bytes, size_t offset, size_t width) {
   return value;
 }
 
-// Checks that the ranges that the driver reads are inside the bytes.
+// Checks that the byte ranges that the driver reads are inside the image.
 void RequireWhole(std::string_view bytes, std::string_view format) {
   if (format == "fatbin") {
     FUZZ_REQUIRE(Number(bytes, 6, 2) + Number(bytes, 8, 8) <= bytes.size());

@@ -28,7 +28,7 @@ void RequireSignature(SavedKernel kernel) {
   }
 }
 
-// Decoding and encoding again gives the same bytes.
+// Decoding a module and encoding it again gives the same bytes.
 void RequireModule(std::string_view bytes) {
   try {
     SavedModule module = DecodeModule(bytes);
@@ -39,8 +39,8 @@ void RequireModule(std::string_view bytes) {
   }
 }
 
-// Lines: name, symbol, then parameters; after "-" launch parameters; after "=" fixed launch fields,
-// each followed by a line whose length is the value.
+// Reads kernels from lines: name, symbol, then parameters; after "-" launch parameters; after "="
+// fixed launch fields, each followed by a line whose length is the value.
 SavedKernel KernelOfLines(std::string_view text) {
   SavedKernel kernel;
   char section = 'n';

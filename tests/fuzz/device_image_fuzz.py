@@ -11,7 +11,7 @@ with coverage_guided.instrumented(__name__):
 
 @coverage_guided.watched(__name__)
 def check(data: bytes) -> None:
-    """Read the attributes of the image."""
+    """Read the attributes of a device image."""
     try:
         image = DeviceImage(data)
     except ValueError:

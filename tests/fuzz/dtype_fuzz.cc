@@ -21,12 +21,13 @@ bool Read(std::string_view text, DLDataType* dtype) {
   return TVMFFIDataTypeFromString(&bytes, dtype) == 0;
 }
 
-// The printed text is read as the same type, except for bits that two types print in the same way.
+// The printed text must be read as the same type, except for bits that two types print in the same
+// way.
 void RequireReadable(const DLDataType& dtype) {
   Any text;
   if (TVMFFIDataTypeToString(&dtype, reinterpret_cast<TVMFFIAny*>(&text)) != 0) {
     return RequireFailed(
-        {"ValueError", "RuntimeError"});  // not a custom name, or without a registered function
+        {"ValueError", "RuntimeError"});  // not a custom name, or no function is registered for it
   }
   String name = text.cast<String>();
   DLDataType again;
@@ -38,7 +39,7 @@ void RequireReadable(const DLDataType& dtype) {
 void RequireText(std::string_view text) {
   DLDataType dtype;
   if (!Read(text, &dtype)) {
-    // A custom type needs a global function, which is not registered here.
+    // A custom type needs a registered global function, and this program registers none.
     bool is_custom = text.substr(0, 7) == "custom[";
     return RequireFailed({"ValueError", is_custom ? "RuntimeError" : "ValueError"});
   }
@@ -48,7 +49,7 @@ void RequireText(std::string_view text) {
   String printed = name.cast<String>();
   DLDataType again;
   FUZZ_REQUIRE(Read({printed.data(), printed.size()}, &again));
-  // In the contract, one scalable lane (-1 in 16 bits) prints as one lane.
+  // In the contract, a scalable type of one lane (-1 in 16 bits) prints as a type of one lane.
   FUZZ_REQUIRE(again.code == dtype.code);
   FUZZ_REQUIRE(again.lanes == (dtype.lanes == 0xFFFF ? 1 : dtype.lanes));
   FUZZ_REQUIRE(again.bits == dtype.bits || dtype.code == kDLOpaqueHandle);
@@ -64,7 +65,7 @@ void RequireDevice(std::string_view text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // A copy without any bytes after it.
+  // A copy of the text without any bytes after it, so that reads past the end are detected.
   std::string text(reinterpret_cast<const char*>(data), size);
   RequireText(text);
   RequireDevice(text);

@@ -34,7 +34,7 @@ inline void RequireKind(const tvm::ffi::Error& error,
   RequireAt(false, __FILE__, __LINE__, "kind of error: " + error.kind() + ": " + error.message());
 }
 
-// Takes decisions from the bytes; zeros when they are used up.
+// Makes decisions from the input bytes; zeros when the bytes are used up.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), left_(size) {}
@@ -51,7 +51,7 @@ class Input {
     for (int i = 0; i < num_bytes; ++i) value = value << 8 | Byte();
     return value;
   }
-  // Often a value at a boundary.
+  // Returns an integer that is often at a boundary.
   int64_t Integer() {
     constexpr int64_t kEdges[] = {
         0,         -1,  1,   2,     INT32_MAX,        INT32_MIN,        INT64_MAX,
@@ -62,7 +62,7 @@ class Input {
     if (choice < 128) return static_cast<int8_t>(Byte());
     return static_cast<int64_t>(Number(1 + choice % 8));
   }
-  // Arbitrary bytes, fewer than 64.
+  // Returns arbitrary bytes, fewer than 64.
   std::string_view Text() {
     size_t size = Byte() % 64u;
     if (size > left_) size = left_;

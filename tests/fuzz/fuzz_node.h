@@ -12,7 +12,7 @@
 
 namespace fuzz {
 
-// Called by all functions and hooks of this program.
+// The function that all functions and hooks of this program call.
 struct Hooks {
   virtual ~Hooks() { current = nullptr; }
   virtual int OnCall(const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) = 0;
@@ -83,7 +83,7 @@ inline Any NewNode(uint32_t which, const Any& first, const Any& second) {
   return kMakers[which](first, second);
 }
 
-// Appends the fields if the value is a Node.
+// Appends the fields of the value if the value is a Node.
 template <typename Node>
 void AppendFieldsOf(const Any& value, std::vector<Any>* out) {
   if (const Node* node = value.as<Node>()) out->insert(out->end(), {node->first, node->second});

@@ -13,12 +13,12 @@ with coverage_guided.instrumented(__name__):
     from tvm_ffi.inspection import LibraryFileError, compare_libraries
     from tvm_ffi.inspection._read import _report
 
-# Largest size of a report, per byte of the library.
+# Largest size of a report, in bytes per byte of the library.
 _MOST_OUTPUT = 300
 
 
 def check(data: bytes) -> None:
-    """Inspect the bytes in memory."""
+    """Inspect a library whose bytes are in memory."""
     if not data:
         return
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz target of the JSON dialect: text that Python's reader accepts has the same value in ours."""
+"""Fuzz target of the JSON dialect: our reader and Python's read the same value from a text."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ def check(data: bytes) -> None:
         text = text[:place] + '[]{},:"0\\e- '[damage % 12] + text[place + damage % 2 :]
     try:
         expected = json.loads(text, parse_int=_integer, parse_float=_number)
-        str(expected).encode()  # halves of surrogate pairs are not text
+        str(expected).encode()  # halves of surrogate pairs are not valid text
     except (ValueError, RecursionError):
         return
     try:
         parsed = _parse(text)
     except ValueError as error:
-        # In a member that a later member of the same name replaces.
+        # The value was in a member that a later member of the same name replaces.
         if "surrogate" in str(error) and "\\ud" in text:
             return
         raise
     value = json.loads(_stringify(parsed, None))
-    # Text distinguishes -0.0 from 0.0 and 1 from 1.0, and NaN equals itself.
+    # Compares as text, which distinguishes -0.0 from 0.0 and 1 from 1.0, and in which NaN equals
+    # itself.
     assert repr(value) == repr(expected), (text, value, expected)
 
 
@@ -75,7 +76,7 @@ def _string(choices: Iterator[int]) -> str:
 
 
 def _integer(digits: str) -> Any:
-    """Return our reader's value of an integer beyond 64 bits."""
+    """Return the value that our reader gives for an integer beyond 64 bits."""
     number = int(digits)
     return number if -(2**63) <= number < 2**63 else _number(digits)
 
@@ -83,7 +84,7 @@ def _integer(digits: str) -> Any:
 def _number(text: str) -> float:
     number = float(text)
     if abs(number) == float("inf"):
-        raise ValueError("too large for ours")
+        raise ValueError("the integer is too large for our JSON reader")
     return number
 
 

@@ -8,7 +8,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// "MESSAGE: line 1 column 2 (char 1)", with a position inside the text.
+// Checks the form "MESSAGE: line 1 column 2 (char 1)", with a position inside the text.
 void RequirePosition(std::string_view message, size_t text_size) {
   size_t place = message.rfind(" (char ");
   FUZZ_REQUIRE(message.substr(0, place).find(": line ") != std::string_view::npos);
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Any again = json::Parse(written, &message);
   FUZZ_REQUIRE(message.empty());
   FUZZ_REQUIRE(json::Stringify(again) == written);
-  // White space between tokens changes nothing.
+  // White space that is inserted between tokens must not change the value.
   again = json::Parse(json::Stringify(value, data[0] % 5), &message);
   FUZZ_REQUIRE(message.empty());
   FUZZ_REQUIRE(json::Stringify(again) == written);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// Keys of all types of the runtime, and an unknown one.
+// Type keys of all types of the runtime, and an unknown type key.
 const std::vector<String>& TypeKeys() {
   static const auto* keys = [] {
     auto* found = new std::vector<String>{"no.such.type"};
@@ -64,7 +64,7 @@ Any MakeJson(fuzz::Input* input, int depth) {
   }
 }
 
-// Mostly the indices of other nodes.
+// Returns data for a node: mostly the indices of other nodes.
 Any MakeData(fuzz::Input* input) {
   if (input->Below(2) == 0) return MakeJson(input, 2);
   json::Array indices;
@@ -84,13 +84,13 @@ Any MakeGraph(fuzz::Input* input) {
   return json::Object{{"root_index", root}, {"nodes", nodes}};
 }
 
-// An unregistered type is an internal error, as in the incumbent.
+// The error for an unregistered type is an internal error, as in the incumbent.
 void RequireGraphError(const Error& error) {
   if (error.message().substr(0, 17) == "Cannot find type ") return;
   fuzz::RequireKind(error, {"ValueError", "TypeError", "RuntimeError"});
 }
 
-// A hook or constructor may create values that no graph can represent.
+// A hook or constructor may create values that a graph cannot represent.
 bool Write(const Any& value, String* text) {
   try {
     *text = json::Stringify(ToJSONGraph(value));

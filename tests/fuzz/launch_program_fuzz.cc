@@ -27,7 +27,7 @@ std::string Little(uint64_t value, int width) {
 
 std::string Text(std::string_view text) { return Little(text.size(), 8) + std::string(text); }
 
-// Returns the program up to the launch variants.
+// Returns the program bytes up to the launch variants.
 std::string Tables() {
   std::string text;
   for (uint32_t size : {1u, kArguments, kResults, kRegisters}) text += Little(size, 4);
@@ -37,7 +37,7 @@ std::string Tables() {
   text += Little(2, 8) + Little(0x00010801, 4) + Little(0x00011004, 4);  // uint8, bfloat16
   text += Little(0, 8);  // no messages for missing arguments
   for (uint32_t failure : {0u, 1u}) text += Little(failure, 4);
-  text += Little(0, 4) + Little(0, 4) + Little(1, 4);  // first tensor, no variant, no image
+  text += Little(0, 4) + Little(0, 4) + Little(1, 4);  // first tensor; no variant; no image
   return text + Little(kResults, 8) + Little(1, 8) + Little(3, 4) + Little(1, 4) + Little(4, 4);
 }
 
@@ -73,7 +73,7 @@ int64_t Operand(char kind, fuzz::Input* input) {
 std::string Code(fuzz::Input* input, std::vector<size_t>* starts) {
   std::vector<int64_t> code;
   std::vector<size_t> jumps,
-      instructions;  // offsets of jump operands, indices of their instructions
+      instructions;  // offsets of jump operands in the bytes, and indices of their instructions
   for (uint32_t i = input->Below(32); i > 0; --i) {
     starts->push_back(code.size());
     int64_t operation = input->Below(kLastOperation + 1);

@@ -25,7 +25,7 @@ class EmptyModule : public ModuleObj {
 
 Module NewEmpty() { return Module(make_object<EmptyModule>()); }
 
-// The loaders of kinds `a` and `b` accept all bytes; that of `refuse` throws.
+// The module loaders of kinds `a` and `b` accept all bytes; the loader of kind `refuse` throws.
 bool RegisterLoaders() {
   for (const char* kind : {"a", "b"}) {
     Function::SetGlobal("ffi.Module.load_from_bytes." + std::string(kind),
@@ -51,7 +51,7 @@ void RequireWellFormed(const LibraryBinary& binary) {
     num_imports = entry.end_import;
   }
   Require(num_modules > 0 && num_imports == binary.imports.size());
-  // Each module precedes its imports in importers_first.
+  // In importers_first, each module precedes the modules that it imports.
   std::vector<size_t> position(num_modules, num_modules);
   Require(binary.importers_first.size() == num_modules);
   for (size_t i = 0; i < num_modules; ++i) position.at(binary.importers_first[i]) = i;
@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     extra::BuildModuleTree(binary, libraries, "fuzzed.so");
   } catch (const Error&) {
-    // Expected for malformed bytes, and for kinds without a loader.
+    // This error is expected for malformed bytes, and for module kinds without a loader.
   }
   return is_registered ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the seeds of the fuzz targets: small, well-formed input of each form that a reader accepts.
+"""Write the seeds of the fuzz targets: a small, valid input of each form that a reader accepts.
 
 ``python tests/fuzz/make_seeds.py`` writes them to ``seeds/TARGET/NAME``; the compiler builds the
 libraries.  Inputs that once failed are kept there as well, named after the cause.
@@ -185,7 +185,7 @@ def cubin_with_kernel() -> bytes:
 
 
 def launch_plan() -> LaunchPlan:
-    """Return a plan that reads tensors and numbers, and computes."""
+    """Return a launch plan that reads tensors and numbers, and computes with them."""
     return make_launch_plan(
         "fill(x: T*[n, m] on cuda, k: int = 3, a: float = 1.0) -> T[n, 2*m] "
         "where T in (int8, float32)",
@@ -204,7 +204,7 @@ def launch_program() -> bytes:
 
 
 def saved_plan() -> bytes:
-    """Return the saved form of a module with one plan."""
+    """Return the saved form of a module with one launch plan."""
     return bytes(launch_module(launch_plan()).save_to_bytes())
 
 

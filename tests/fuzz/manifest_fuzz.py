@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz target of build-cache manifests: arbitrary bytes are valid in every field, or rejected."""
+"""Fuzz target of build-cache manifests: any bytes are rejected, or valid in every field."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DIGEST, _KEY = "1" * 16, "0" * 64
 
 
 class Cache:
-    """A cache with one artifact, whose manifest has arbitrary bytes."""
+    """A build cache with one cached build, whose manifest has arbitrary bytes."""
 
     def __init__(self) -> None:
         parent = tempfile.mkdtemp()
@@ -56,7 +56,7 @@ _CACHE = Cache()
 
 @coverage_guided.watched(__name__)
 def check(data: bytes) -> None:
-    """Read a manifest and use it like a build and `tvm-ffi cache` do."""
+    """Read a manifest and use it as a build and as `tvm-ffi cache` do."""
     if not data.startswith(b"{"):
         data = _damaged_seed(data)
     manifest = _CACHE.read(data)

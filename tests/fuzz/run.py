@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run fuzz targets, each for a time, and print the executions of this run and all earlier ones.
+"""Run fuzz targets for a given time; print the executions of this run and all earlier runs.
 
 Interesting inputs stay in a corpus, at which the next run begins.  Failing inputs are written to
 ``found`` beside the corpus, and the exit status is 1.  Each run adds a line to ``executions.tsv``
@@ -41,13 +41,13 @@ PYTHON = {
     "state": 1024,
     "type_schema": 1024,
 }
-# The entropic schedule spends half of the time or more on the choice of the next input, and reaches
-# less code in the same time.
+# libFuzzer's entropic schedule spends half of the time or more on the choice of the next input, and
+# reaches less code in the same time.
 OPTIONS = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-entropic=0"]
 HISTORY = "executions.tsv"
 ENVIRONMENT = {
-    # Backtraces are most of the cost of a failure; a small quarantine keeps reused memory in the
-    # cache.
+    # Backtraces are most of the cost of a failure; a small quarantine of freed blocks keeps reused
+    # memory in the cache.
     "TVM_TRACEBACK_LIMIT": "1",
     # An allocation that is too large returns NULL, as on a system without enough memory.
     "ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=64:quarantine_size_mb=16",
@@ -56,7 +56,7 @@ ENVIRONMENT = {
 
 
 class Outcome(NamedTuple):
-    """Outcome of a target."""
+    """Outcome of one target's run."""
 
     target: str
     executions: int
@@ -66,7 +66,7 @@ class Outcome(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Return one word for the table."""
+        """Return the outcome as one word for the table."""
         return "ok" if self.exit_status == 0 else f"FAILED ({self.exit_status})"
 
 
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def run(target: str, build: Path, seconds: int) -> Outcome:
-    """Run a target; its messages are printed if it fails."""
+    """Run a target; print its messages if it fails."""
     corpus, found = build / "corpus" / target, build / "found"
     for folder in (corpus, found):
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def run(target: str, build: Path, seconds: int) -> Outcome:
         f"-artifact_prefix={found}/{target}-",
         *(str(folder) for folder in folders if folder.is_dir()),
     ]
-    if target == "c_api":  # it limits allocations by itself
+    if target == "c_api":  # the target limits its allocations by itself
         command.append("-malloc_limit_mb=0")
     print(f"{target} ...", flush=True)
     exit_status, cpu_seconds, log = run_measured(command)
@@ -143,14 +143,14 @@ def executions_so_far(build: Path) -> Counter[str]:
 
 
 def program(target: str, build: Path) -> list[str]:
-    """Return the command without its arguments."""
+    """Return the target's command line, without its arguments."""
     if target in NATIVE:
         return [str(build / "tests" / "fuzz" / f"{target}_fuzz")]
     return [sys.executable, str(HERE / f"{target}_fuzz.py")]
 
 
 def print_table(outcomes: list[Outcome], so_far: Counter[str]) -> None:
-    """Print a line for each target."""
+    """Print a line of the table for each target."""
     print(
         f"\n{'target':<16}{'executions':>12}{'CPU s':>8}{'per CPU s':>12}{'all runs':>14}"
         f"{'corpus':>8}  result"

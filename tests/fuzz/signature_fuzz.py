@@ -27,7 +27,7 @@ _WORDS = (
 
 @coverage_guided.watched(__name__)
 def check(data: bytes) -> None:
-    """Read the input in the selected format."""
+    """Read the input in the format that its first byte selects."""
     kind, content = data[:1], data[1:].decode("utf-8", "replace")
     if kind == b"w":
         check_signature(" ".join(_WORDS[byte % len(_WORDS)] for byte in data[1:]))
@@ -48,7 +48,7 @@ def check(data: bytes) -> None:
 
 @coverage_guided.watched(__name__)
 def check_signature(text: str) -> None:
-    """Parse a signature; print it, and parse the result again."""
+    """Parse a signature, print it, and parse the printed text again."""
     try:
         signature = Signature.parse(text)
     except ValueError as error:
@@ -66,7 +66,7 @@ def check_signature(text: str) -> None:
 
 @coverage_guided.watched(__name__)
 def check_value(signature: Signature) -> None:
-    """Use a signature as callers and tools do.
+    """Use a signature in the way of callers and tools.
 
     Type keys in JSON may be any string, so not every signature from JSON has a text form.
     """
@@ -93,7 +93,7 @@ def check_json(text: str) -> None:
 
 @coverage_guided.watched(__name__)
 def check_metadata(text: str) -> None:
-    """Read metadata of a function; damage costs the parameter names and nothing else."""
+    """Read metadata of a function; damaged metadata costs the parameter names and nothing else."""
     try:
         metadata = _metadata.parsed_metadata(text)
         signature = Signature.from_metadata(metadata, "f")
@@ -105,7 +105,7 @@ def check_metadata(text: str) -> None:
 
 @coverage_guided.watched(__name__)
 def check_parts(text: str) -> None:
-    """Read one annotation and one extent."""
+    """Read one annotation and one extent expression."""
     for read in (_parsing.parse_annotation, _parsing.parse_extent):
         try:
             read(text)

@@ -70,7 +70,7 @@ def check(data: bytes) -> None:
 
 @contextlib.contextmanager
 def _allowed() -> Iterator[None]:
-    """Suppress exceptions, except those that indicate a defect."""
+    """Suppress exceptions except those that show a defect."""
     try:
         yield
     except Exception as error:
@@ -89,7 +89,7 @@ def _use(value: Any) -> None:
 
 @coverage_guided.watched(__name__)
 def _changed(value: Any, choices: Iterator[int]) -> Any:
-    """Return the value with some of its children replaced."""
+    """Return the value with some of its children replaced by others."""
     choice = next(choices, 0)
     if choice % 4 == 1:
         return _value(choices, 2)

@@ -10,7 +10,7 @@ with coverage_guided.instrumented(__name__):
 
 
 def check(data: bytes) -> None:
-    """Read the text."""
+    """Read the bytes as a type schema."""
     try:
         schema = TypeSchema.from_json_str(data.decode("utf-8", "replace"))
     except (TypeError, ValueError, RecursionError):

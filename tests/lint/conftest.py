@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Folders of built or downloaded files. Hidden folders other than .ci are left out, too.
+# Folders of built or downloaded files, which are left out, as are hidden folders other than .ci.
 NOT_OURS = {"build", "dist", "__pycache__"}
 
 
@@ -22,7 +22,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def files() -> list[Path]:
-    """Return all hand-written files, relative to the root of the repository."""
+    """Return all hand-written files, as paths relative to the root of the repository."""
     return sorted(path.relative_to(ROOT) for path in _walk(ROOT))
 
 
@@ -33,6 +33,6 @@ def _walk(root: Path) -> Iterator[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    if (folder / "pyvenv.cfg").exists():  # a virtual environment, whatever its name
+    if (folder / "pyvenv.cfg").exists():  # a virtual environment, whatever its folder is called
         return False
     return folder.name == ".ci" or not (folder.name in NOT_OURS or folder.name.startswith("."))

@@ -10,12 +10,13 @@ from graphlib import CycleError, TopologicalSorter
 import pytest
 
 ROOT = "tvm_ffi._binding"
-# Each folder may use earlier folders, and C declarations next to the folders.
+# Each folder may use the folders before it, and C declarations next to the folders.
 FOLDERS = ["object", "convert", "values", "tensor", "call", "containers", "types"]
-# Imports all other modules; only the package imports it.
+# Imports all other modules of the binding; only the package imports this module.
 LOADER = f"{ROOT}.load"
 
-# `from A import b, c` and `import A` in Cython, also in functions; names may be in parentheses.
+# Matches `from A import b, c` and `import A` in Cython, also in functions; the names may be in
+# parentheses.
 CYTHON_FROM = re.compile(
     r"^[ \t]*from[ \t]+([\w.]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n#]*)", re.MULTILINE
 )
@@ -23,7 +24,7 @@ CYTHON_IMPORT = re.compile(r"^[ \t]*c?import[ \t]+([\w.]+)", re.MULTILINE)
 
 
 def cython_imports(text):
-    """Return pairs (module, names) for all imports of a Cython file, those in functions as well."""
+    """Return pairs (module, names) for all imports of a Cython file, also those in functions."""
     for module, names in CYTHON_FROM.findall(text):
         yield module, re.findall(r"\w+", re.sub(r"\bas\s+\w+", "", names))
     for module in CYTHON_IMPORT.findall(text):
@@ -43,7 +44,7 @@ def python_imports(text, package):
 
 
 def module_of(path, source):
-    """Return the module that a file belongs to: Cython files of a folder are one module."""
+    """Return the module that contains a file; the Cython files of a folder are one module."""
     parts = path.relative_to(source).with_suffix("").parts
     if path.suffix == ".pxi" or (path.suffix == ".pxd" and path.parent.name in FOLDERS):
         parts = parts[:-1]
@@ -78,7 +79,7 @@ def graph(repository, binding):
 
 
 def folder_of(module):
-    """Return the name of a module's folder, or None for declarations next to the folders."""
+    """Return the folder of a module of the binding; None for C declarations next to the folders."""
     name = module.removeprefix(f"{ROOT}.").split(".")[0]
     return name if name in FOLDERS else None
 
@@ -102,7 +103,7 @@ def test_each_file_of_a_folder_is_included_once(binding, folder):
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_cython_files_import_no_compiled_name_of_their_own_module(binding, folder):
-    """Cython would import the module from itself; its names are visible without an import."""
+    """Cython would import the module from itself, but a module's names need no import."""
     for path in (binding / folder).glob("*.p[xy][xid]"):
         modules = [module for module, _ in cython_imports(path.read_text(encoding="utf-8"))]
         assert f"{ROOT}.{folder}" not in modules
@@ -131,11 +132,14 @@ def test_no_module_of_the_binding_imports_its_loader(graph):
 
 
 def test_imports_of_the_binding_have_no_cycles(graph):
-    """Imports in functions count as well."""
+    """Imports inside functions count as well."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        pytest.fail("circle: " + " needs ".join(reversed(error.args[1])))
+        pytest.fail(
+            "modules of the binding import each other in a cycle: "
+            + " needs ".join(reversed(error.args[1]))
+        )
 
 
 # ---- Hooks ---------------------------------------------------------------------------------------
@@ -153,7 +157,7 @@ def test_the_table_of_hooks_describes_each_field(binding):
 
 
 def test_each_precedence_belongs_to_one_rule_and_one_documented_step(repository, binding):
-    """Cause: two rules shared a number, and the import order decided which came first."""
+    """Regression: two conversion rules had the same number; the import order decided."""
     text = (binding / "convert/precedence.pxd").read_text(encoding="utf-8")
     declared = re.findall(r"^    ([A-Z]\w+)", text.partition("cdef enum")[2], re.MULTILINE)
     assert declared.pop() == "NUM_PRECEDENCES"

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-# The file that changes handles.  Other files may only set the handle of a new wrapper.
+# The file that changes the handles of wrappers. Other files may only set the handle of a new
+# wrapper.
 HOME = "object/object.pxi"
 ASSIGNMENT = re.compile(r"(\(<\w+>\w+\)|\b\w+)\.chandle(?:[ \t]*,.*)?[ \t]*=(?!=)")
 ADDRESS = re.compile(r"&[\w.()<>]*\.chandle\b")
@@ -15,14 +16,15 @@ RELEASE = re.compile(r"(?:DecRef|release_object)\([\w.()<>]*\.chandle\)")
 
 
 def changes_of_existing_wrappers(text):
-    """Return the lines that change the handle of a wrapper that is not new."""
+    """Return the lines that change the handle of an existing wrapper."""
     lines = text.split("\n")
     for i, line in enumerate(lines):
         found = ASSIGNMENT.search(line)
         if found is None:
             continue
         recent = "\n".join(lines[max(0, i - 12) : i])
-        # A class without a `__new__` method, which could return an existing wrapper.
+        # Creates a wrapper of a class without a `__new__` method, which could return an existing
+        # wrapper.
         is_new = re.search(rf"\b{re.escape(found[1])} = ([\w.]+)\.__new__\(\1\)", recent)
         if is_new is None:
             yield line.strip()
@@ -65,7 +67,7 @@ def test_no_other_file_releases_the_reference_of_a_wrapper(sources):
     assert found == [HOME]
 
 
-# Compiled wrapper classes without `declare_readable_types`, with the reason.
+# Compiled wrapper classes that do not call `declare_readable_types`, with the reason.
 UNDECLARED = {
     "LinkedObject": "owns references to the values that it reports",
     "StateOwner": "compares the address with that of its module",
@@ -76,7 +78,7 @@ UNDECLARED = {
 
 
 def test_compiled_classes_declare_the_types_that_their_methods_read(sources):
-    """The types of an undeclared class are not checked when a wrapper receives an object."""
+    """A wrapper does not check the types of objects if its class declares no readable types."""
     classes, declared = {"CObject"}, set()
     for text in sources.values():
         declared.update(re.findall(r"^ *declare_readable_types\((\w+),", text, re.M))
@@ -93,7 +95,8 @@ def test_compiled_classes_declare_the_types_that_their_methods_read(sources):
     assert classes - {"CObject"} - declared == set(UNDECLARED)
 
 
-# Objects created by classes in variables, assigned to a variable of a compiled class.
+# An object of a class that is in a variable is created and assigned to a variable of a compiled
+# class.
 NEW_OBJECT = re.compile(
     r"^ *(?:cdef (?!object )\w+ )?(\w+) = (.*(?:\b_?(?!str|bytes)[a-z]\w*\.__new__|\.tp_new)\(.*)$",
     re.M,
@@ -101,7 +104,7 @@ NEW_OBJECT = re.compile(
 
 
 def test_new_objects_are_checked_for_none(sources):
-    """None passes as an instance of any compiled class, and its memory would be written."""
+    """None passes as an instance of any compiled class, so the memory of None would be written."""
     lines_found = [
         f"{name}: {found[2]}"
         for name, text in sources.items()
@@ -111,17 +114,17 @@ def test_new_objects_are_checked_for_none(sources):
     assert [line for line in lines_found if "?>" not in line] == []
 
 
-# Calls that may run third-party code, which may empty a wrapper and free its object.
+# Calls that may run third-party code; that code may empty a wrapper and free its object.
 HANDLE_READ = re.compile(
     r"^\s+(?:cdef [\w.* ]+[ *])?(\w+) = (?:<[^>]+>)*(?:handle_of\(|[^=]*\.chandle$)"
 )
 RUNS_CODE = re.compile(r"\.clear\(\)|\.append\(|\.__new__\(|\bgetattr\(|[a-z]\w*\.pop\(")
-# Wrappers that only the function can access.
+# Wrappers that only one function can access, so that other code cannot empty them.
 PRIVATE = re.compile(r"\b(own|made|plain|unseen)\b")
 
 
 def handles_that_outlive_code(text):
-    """Return the function and name of each handle that is used after a call of third-party code."""
+    """Return the function and name of each handle that is used after a third-party call."""
     for function in re.split(r"^(?= *(?:cdef|cpdef|def) .*\()", text, flags=re.M):
         name = re.match(r" *(?:cdef|cpdef|def) [^(]*?(\w+)\(", function)
         handles: dict[str, bool] = {}

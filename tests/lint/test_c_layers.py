@@ -19,11 +19,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h"
 C_HOST_CALL = "tvm/ffi/extra/c_host_call.h"
-# C headers and the headers that each may include in addition to the C standard library.
+# C headers, each with the headers that it may include in addition to the C standard library.
 C_HEADERS = {DLPACK: set(), C_API: {DLPACK}, C_ENV_API: {C_API}, C_HOST_CALL: {C_ENV_API}}
 C_STANDARD_LIBRARY = {"stdbool.h", "stddef.h", "stdint.h"}
 
-# The folders of runtime/extra and the other folders that each may use, which precede it.
+# The folders of runtime/extra, each with the folders before it that it may use.
 EXTRA_FOLDERS = {
     "walk": set(),
     "reflection": set(),
@@ -35,22 +35,23 @@ EXTRA_FOLDERS = {
     "cuda": {"module", "content"},
     "globals": {"walk", "module"},
 }
-# Declarations of the registration functions of all folders.
+# The header that declares the registration functions of all folders.
 REGISTRATION = "registration.h"
-# The only header of the core that runtime/extra may include: functions that the C ABI lacks.
+# The only header of the core that runtime/extra may include: it declares functions that the C ABI
+# lacks.
 CORE_INTERFACE = "../core/extra_layer.h"
 
 # Folders whose files must not include each other in a cycle.
 FOLDERS_WITHOUT_CYCLES = ["core", "testing", "tvm_backend", "xla"] + [
     f"extra/{folder}" for folder in EXTRA_FOLDERS
 ]
-# Known cycles as (file, included file): launch_program.cc calls the fast path, which uses structs
-# of launch_program.h.
+# Known cycles as pairs (file, included file): launch_program.cc calls the fast path, which uses
+# structs of launch_program.h.
 KNOWN_CYCLES = {"extra/cuda": {("launch_program", "launch_fast_path")}}
 
 
 def includes(path):
-    """Return (is_quoted, name) of each directive of a file."""
+    """Return (is_quoted, name) for each include directive of a file."""
     found = INCLUDE.findall(path.read_text(encoding="utf-8"))
     return [(mark == '"', name) for mark, name in found]
 
@@ -64,7 +65,7 @@ def c_files(repository, folder):
 
 
 def include_graph(runtime, folder):
-    """Return {unit: units that it includes} of the files below a folder of the runtime.
+    """Return {unit: units that it includes} for the files below a folder of the runtime.
 
     A unit is a header together with the source file of the same name: "object" includes every
     file that object.h or object.cc includes.  Includes of other folders are left out.
@@ -85,7 +86,7 @@ def include_graph(runtime, folder):
 
 
 def find_cycle(graph):
-    """Return the names of one cycle, each followed by the name that includes it, or None."""
+    """Return the names on one cycle of includes, in order, or None."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -136,7 +137,7 @@ def test_folders_of_runtime_extra_include_only_the_folders_that_the_table_allows
     assert {path.name for path in extra.iterdir() if path.is_dir()} == set(EXTRA_FOLDERS)
     for path in c_files(repository, "runtime/extra"):
         folder, *rest = path.relative_to(extra).parts
-        if not rest:  # the registration includes every folder
+        if not rest:  # the file that includes every folder's registration
             continue
         allowed = {folder} | EXTRA_FOLDERS[folder]
         for is_quoted, name in includes(path):
@@ -172,7 +173,7 @@ def test_the_table_of_folders_is_ordered():
 
 
 def test_the_table_of_folders_has_no_unused_entries(repository):
-    """An unused entry would hide a new dependency."""
+    """An entry that is not used would hide a new dependency."""
     for folder, allowed in EXTRA_FOLDERS.items():
         used = {
             name.split("/")[0]
@@ -191,7 +192,7 @@ def test_the_testing_library_includes_only_public_headers(repository):
 
 
 def test_runtime_extra_has_no_static_initialisers_that_register(repository):
-    """A static link drops object files that are referenced only by their own initialisers."""
+    """A static link drops an object file that is referenced only by its own initialisers."""
     for path in c_files(repository, "runtime/extra"):
         text = path.read_text(encoding="utf-8")
         assert "TVM_FFI_STATIC_INIT_BLOCK" not in text, f"{path.name}: use registration.cc"
@@ -211,7 +212,7 @@ def test_the_architecture_names_each_file_of_the_runtime_in_its_folder(repositor
     text = (repository / "docs/design/architecture.md").read_text(encoding="utf-8")
     named, folder = set(), ""
     for row in re.findall(r"^\|([^|\n]*)\|([^|\n]*)\|[^|\n]*\|$", text, re.MULTILINE):
-        folder = row[0].strip(" `") or folder  # an empty cell repeats the row above
+        folder = row[0].strip(" `") or folder  # an empty cell has the text of the cell above
         if folder.split("/")[0] in layers:
             named |= {f"{folder}/{stem}" for stem in re.findall(r"`(\w+)`", row[1])}
     files = c_files(repository, "runtime")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Licence lines of source files, and the limit of their length."""
+"""Licence lines of source files, and the limit of the length of files."""
 
 from __future__ import annotations
 
 SOURCE_SUFFIXES = {
-    ".c", ".cc", ".h", ".map", ".pxd", ".pxi", ".py", ".pyi", ".pyx",  # compiled or imported
+    ".c", ".cc", ".h", ".map", ".pxd", ".pxi", ".py", ".pyi", ".pyx",  # types of source files
     ".rs",
     ".cmake", ".in", ".sh", ".toml",  # build files
 }  # fmt: skip
@@ -14,7 +14,7 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 SPDX_WITHIN = 3  # lines; an interpreter line or a Cython directive may come first
 
 MAX_LINES = 700
-LONG_ON_PURPOSE = {"include/tvm/ffi/c_api.h"}  # the whole C ABI is one header
+LONG_ON_PURPOSE = {"include/tvm/ffi/c_api.h"}  # this header is the whole C ABI
 
 
 def is_source(path):
@@ -41,7 +41,7 @@ def test_sources_are_short_enough_to_read(repository, files):
     assert long - LONG_ON_PURPOSE == set()
 
 
-# The package as a whole, and long tests that use all of it.
+# Files that test the package as a whole, and long tests that use all of the package.
 NOT_MIRRORED = {"package", "stress"}
 
 

@@ -12,12 +12,13 @@ import re
 
 import pytest
 
-# Files of users, of other projects, and of examples in comments: the allowed words.
+# Words that are not paths of this repository: files of users and other projects, and examples in
+# comments.
 OTHER_FILES = {
     *("_api.py", "codegen.c", "operators.cc", "scale.h", "python/my_package/kernels.pyi"),  # users'
     *("a.h", "c.h", "b/c.h", "src/a/b.rs", "sub/answer.h"),  # results that a comment explains
-    *("elf.h", "linux/posix_acl_xattr.h", "cpp_coverage.py"),  # outside this repository
-    *("_detail.h", "_details.h"),  # suffixes of file names
+    *("elf.h", "linux/posix_acl_xattr.h", "cpp_coverage.py"),  # paths outside this repository
+    *("_detail.h", "_details.h"),  # suffixes of file names, not paths
 }
 
 SOURCES = ("c", "cc", "cmake", "h", "pxd", "pxi", "py", "pyx", "rs")
@@ -25,7 +26,7 @@ SUFFIXES = (*SOURCES, "cu", "map", "md", "pyi", "sh", "toml")  # SOURCES also wi
 WORD = re.compile(r"(?<![\w./<@$~}*%-])(?:\.{1,2}/)*(\w[\w.+-]*(?:/[\w.+-]+)*)(?![\w/<@*{%(])")
 PLACEHOLDER = re.compile(r"\b(?:test_)?(?:FILE|FOLDER|NAME)(?:_test)?\b")
 URL = re.compile(r"\b\w+://\S+")
-FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)  # code of users
+FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)  # files in the code of users
 SLASH_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|(//[^\n]*|/\*.*?\*/)', re.DOTALL)
 HASH_COMMENT = re.compile(r"(?:^|\s)(#(?!include)[^\n]*)")
 DOCSTRING = re.compile(r'"""(.*?)"""', re.DOTALL)
@@ -33,7 +34,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def prose_of(path, text):
-    """Return the comments, docstrings or page text of a file; an empty string for other files."""
+    """Return a file's comments and docstrings, or the text of a page; else an empty string."""
     if path.suffix == ".md":
         return FENCE.sub("", text)
     if path.suffix == ".py":
@@ -51,7 +52,7 @@ def prose_of(path, text):
 
 
 def paths_in(prose, top_folders):
-    """Return the words that look like files or paths of the repository."""
+    """Return the words of a text that look like files or paths of the repository."""
     words = {word.rstrip(".") for word in WORD.findall(URL.sub("", prose))}
     return {
         word
@@ -66,7 +67,7 @@ def paths_in(prose, top_folders):
 
 @pytest.fixture(scope="module")
 def known(files):
-    """Return all paths of files and folders, with and without suffix and leading folders."""
+    """Return all paths of files and folders, with and without suffix and parent folders."""
     paths = {*files, *(path.with_suffix("") for path in files)}
     paths |= {parent for path in files for parent in path.parents}
     return {"/".join(path.parts[i:]) for path in paths for i in range(len(path.parts))}
@@ -88,7 +89,7 @@ def test_named_files_exist(repository, files, known):
 
 
 def table_rows(page, header):
-    """Yield the first two cells of the rows of tables whose header begins with these cells."""
+    """Yield the first two cells of each row, in tables whose header begins with these cells."""
     for table in re.findall(rf"^\| {header} .*\n\|[-|]+\n((?:\|.*\n)+)", page, re.MULTILINE):
         for row in table.splitlines():
             yield tuple(cell.strip() for cell in row.split("|")[1:3])

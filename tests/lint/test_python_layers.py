@@ -13,9 +13,10 @@ import pytest
 
 PACKAGE = "tvm_ffi"
 
-# Modules and subpackages, lowest layer first.  Each imports only units of earlier rows.
+# Modules and subpackages from the lowest to the highest layer. Each imports only units of earlier
+# rows.
 LAYERS = (
-    # no imports of this package
+    # these import nothing of this package
     {
         "_internal",
         "_internal.conflict",
@@ -28,7 +29,7 @@ LAYERS = (
         "_schema",
         "_version",
     },
-    {"signature"},  # uses only the language of types
+    {"signature"},  # uses only the type language (`_schema`)
     {"_binding", "_internal.distribution_alias"},
     {"_internal.dlpack_codes", "_internal.printing", "_internal.traceback"},  # loaded on demand
     {"_dtype", "error"},
@@ -43,18 +44,18 @@ LAYERS = (
     {"codegen"},  # wrappers generated from signatures, built with `cpp`
     {"cuda"},
     {"interop"},  # adapters, imported by users only
-    {"cli", PACKAGE},  # the package itself imports most units lazily
+    {"cli", PACKAGE},  # the package itself; it imports most units lazily
     {"__main__"},
 )
-# Modules that programs import without the rest of the package, with their allowed imports.
+# Modules that programs import without the rest of the package, with the imports that each may have.
 LIGHT = {
     "_version": set(),
     "libinfo": set(),
     "config": {"libinfo"},
 }
-# Programs, which no module imports.
+# Programs; other modules do not import them.
 PROGRAMS = {"__main__", "config", "stub.cli"}
-# Importing one of these is slow or changes the process.
+# Modules whose import is slow or changes the process.
 HEAVY = {"cupy", "jax", "ml_dtypes", "numba", "numpy", "paddle", "tensorflow", "torch"}
 
 
@@ -68,7 +69,7 @@ def graph():
 
 @pytest.fixture(scope="module")
 def loaded():
-    """Return the imports of each module of the package that run when it is imported."""
+    """Return the imports of each module that run when the module is imported."""
     return tool.imports_of_package(everywhere=False)
 
 
@@ -86,13 +87,16 @@ def test_each_layer_imports_only_lower_ones(graph):
 
 
 def test_imports_have_no_cycles(graph):
-    """Imports of the package itself count, as submodules would see it partly initialized."""
+    """Imports of the package itself count: submodules would see a partly initialized package."""
     listed = tool.without_upward(graph)
     ours = {module: {name for name in names if name in graph} for module, names in listed.items()}
     try:
         TopologicalSorter(ours).prepare()
     except CycleError as error:
-        pytest.fail("import cycle: " + " needs ".join(reversed(error.args[1])))
+        pytest.fail(
+            "the modules of the package import each other in a cycle: "
+            + " needs ".join(reversed(error.args[1]))
+        )
 
 
 def test_every_allowed_upward_import_exists(graph):
@@ -102,7 +106,7 @@ def test_every_allowed_upward_import_exists(graph):
 
 
 def test_loading_the_package_loads_no_array_library(loaded):
-    """A `cimport numpy` counts, as Cython imports NumPy for it."""
+    """A `cimport numpy` counts, because Cython imports NumPy for it."""
     found = {
         (module, name)
         for module, names in loaded.items()
@@ -153,14 +157,14 @@ def test_programs_are_not_imported(graph):
 
 
 def test_only_the_program_imports_the_command_line(graph):
-    """Modules of `cli` parse arguments and print; programs call the functions below them."""
+    """Modules of `cli` parse arguments and print; the functions they call are below `cli`."""
     cli = {name for name in graph if name.startswith(f"{PACKAGE}.cli")}
     importers = {module for module, names in graph.items() if names & cli} - cli
     assert importers == {f"{PACKAGE}.__main__"}
 
 
 def test_the_import_list_on_the_page_is_up_to_date(graph):
-    """`python tools/package_imports.py` updates it."""
+    """`python tools/package_imports.py` updates the generated page."""
     page = tool.PAGE.read_text(encoding="utf-8")
     assert page == tool.page_with(tool.import_list(graph), page)
 

@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
-# Files from lowest to highest layer: each uses only files of earlier rows.
+# Files from the lowest to the highest layer: each uses only files of earlier rows.
 LAYERS = (
     {"abi"},
     {"bytes", "object", "parameter_type", "type_names"},
@@ -49,7 +49,7 @@ def read_sources(folder):
 
 
 def root_names(sources):
-    """Return {name in the root: module that defines it}, for re-exports and exported macros."""
+    """Return {name in the crate root: its module}, for re-exports and exported macros."""
     names = {}
     for module, single, several in RE_EXPORT.findall(sources[""]):
         names.update(dict.fromkeys(re.findall(r"\w+", single or several), module))
@@ -69,7 +69,7 @@ def used_names(text, begin):
 
 
 def use_graph(sources):
-    """Return {module: modules that it uses}; the root is left out."""
+    """Return {module: modules that it uses}; the crate root is left out."""
     at_root = root_names(sources)
     graph = {module: set() for module in sources if module}
     for module, used in graph.items():
@@ -91,7 +91,7 @@ def use_graph(sources):
 
 
 def find_cycle(graph):
-    """Return the modules of one cycle, or None."""
+    """Return the modules on one cycle of uses, in order, or None."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

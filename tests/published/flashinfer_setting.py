@@ -19,7 +19,7 @@ import tvm_ffi
 
 
 def libraries_of_the_toolkit() -> list[str]:
-    """Return the folder of nvcc's libraries; FlashInfer searches only `lib64` next to it."""
+    """Return a folder with nvcc's libraries as `lib64`, the only name that FlashInfer searches."""
     options = ["--dryrun", "-x", "cu", "/dev/null"]
     printed = subprocess.run(["nvcc", *options], capture_output=True, text=True, check=True).stderr
     found = re.search(r"^#\$ TOP=(.*)$", printed, re.MULTILINE)
@@ -29,7 +29,7 @@ def libraries_of_the_toolkit() -> list[str]:
 
 
 def stand_in_for_the_driver() -> str:
-    """Return a folder with an empty libcuda, and load it: modules are linked with it."""
+    """Return a folder with an empty libcuda, and load this library: modules are linked with it."""
     folder = Path(tempfile.mkdtemp())
     library = folder / "libcuda.so"
     options = ["-shared", "-x", "c", "/dev/null", "-Wl,-soname,libcuda.so.1", "-o", library]
@@ -39,7 +39,7 @@ def stand_in_for_the_driver() -> str:
 
 
 def has_driver() -> bool:
-    """Return True if there is a driver."""
+    """Return True if this machine has a CUDA driver."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -48,7 +48,7 @@ def has_driver() -> bool:
 
 
 def built(specification: Any) -> Any:
-    """Return a FlashInfer module, compiled against the headers of the installed runtime."""
+    """Return a FlashInfer module that was compiled with the headers of the installed runtime."""
     headers = f"-isystem {tvm_ffi.libinfo.find_include_path()} "
     lines = [entry["command"] for entry in specification.get_compile_commands()]
     assert [headers in line for line in lines] == [True, True], lines

@@ -23,14 +23,14 @@ class Outcome:
     """Outcome of one test."""
 
     word: str
-    """passed, failed or skipped."""
+    """The words passed, failed or skipped."""
     reason: str = ""
     """The reason for a failure or skip."""
 
 
 @pytest.fixture(scope="session")
 def environments():
-    """Return a function that returns the interpreter for a software, or skips the test."""
+    """Return a function that returns the interpreter for a package, or skips the test."""
     made: dict[tuple[str, str], Path | SetupError | AssertionError] = {}
 
     def get(software: Software, runtime: str = "ours") -> Path:
@@ -67,7 +67,7 @@ def _outcome_of(report: pytest.TestReport, call: pytest.CallInfo[None]) -> Outco
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Print a line for each test, with both runtimes side by side if both were tested."""
+    """Print a line for each test; both runtimes are side by side if both were tested."""
     outcomes = config.stash.get(OUTCOMES, {})
     if outcomes and "TVM_FFI_PUBLISHED" in os.environ:
         terminalreporter.section("with the software of others")
@@ -82,7 +82,7 @@ def last_line(text: str) -> str:
 
 
 def lines_of(outcomes: dict[str, Outcome]) -> list[str]:
-    """Return the table of outcomes, by the names of tests.
+    """Return the table of outcomes for the given names of tests.
 
     The names are ``test_NAME[SOFTWARE]``, or ``test_NAME[RUNTIME-SOFTWARE]`` where runtimes are
     compared.

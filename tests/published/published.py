@@ -18,8 +18,8 @@ from scratch_environment import SetupError, make_environment, run_program, witho
 
 BUILD = Path(os.environ.get("TVM_FFI_PUBLISHED", "build/published")).resolve()
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-TORCH = "torch==2.13.0"  # exact version of a CPU build: others are CUDA builds of gigabytes
-# Requirements of these packages, without the incumbent.
+TORCH = "torch==2.13.0"  # an exact CPU build: builds with CUDA have gigabytes
+# Requirements of the published packages, except the incumbent.
 TVM_NEEDS = (
     "numpy", "ml_dtypes", "psutil", "cloudpickle", "typing_extensions", "scipy", "packaging",
 )  # fmt: skip
@@ -33,33 +33,33 @@ TILELANG_NEEDS = (TORCH, "tqdm", "z3-solver==4.15.4.0", *TVM_NEEDS)
 
 @dataclass(frozen=True)
 class Software:
-    """A package, or several in one environment, and the program that uses them."""
+    """A published package, or several in one environment, and the program that uses them."""
 
     name: str
     program: Path
     packages: tuple[str, ...] = ()
-    """Packages installed without their dependencies, such as the incumbent or another torch."""
+    """Packages installed without dependencies, such as the incumbent or another torch."""
     needs: tuple[str, ...] = ()
-    """Packages installed with their dependencies."""
+    """Packages that are installed with their dependencies."""
     built: str | None = None
-    """Built from its source distribution against the installed runtime, after all others."""
+    """A package that is built from source against the installed runtime, after all others."""
     commands: tuple[str, ...] = ()
     """Compilers that the program runs."""
     suite: str | None = None
-    """Source distribution with tests, which run after the program."""
+    """Package whose source distribution contains tests; they run after the program."""
     incumbent: str = "apache-tvm-ffi==0.1.15.post2"
-    """The incumbent release for the comparison, which its metadata must allow, if there is one."""
+    """Release of the incumbent to compare with; the package's metadata must allow it."""
     timeout_s: int = 600
 
 
 def wheel() -> Path:
-    """Return the wheel of this package, which the target has built."""
+    """Return the path of this package's wheel, which the make target has built."""
     (found,) = (BUILD / "wheel").glob("pytvmffi-*.whl")
     return found
 
 
 def interpreter(software: Software, runtime: str = "ours") -> Path:
-    """Return the interpreter of an environment with the software on one of the runtimes.
+    """Return the interpreter of an environment with the package on one of the two runtimes.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def interpreter(software: Software, runtime: str = "ours") -> Path:
     if software.packages:
         run_program([python, *PIP, "--no-deps", *software.packages], variables)
     if software.built:
-        copied = folder / "source"  # builds leave files that contain paths of the environment
+        copied = folder / "source"  # builds leave files with paths of the environment
         shutil.rmtree(copied, ignore_errors=True)
         shutil.copytree(source(software.built, python), copied)
         _must_succeed([python, *PIP, "--no-deps", "--no-build-isolation", copied])
@@ -101,7 +101,7 @@ def _must_succeed(command: list[str | Path]) -> None:
 
 
 def source(requirement: str, python: Path) -> Path:
-    """Return an unpacked source distribution.
+    """Return the folder of an unpacked source distribution.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def missing_commands(software: Software) -> list[str]:
 
 
 def run(software: Software, python: Path, *arguments: str | Path, folder: Path) -> str:
-    """Run an interpreter in an empty folder and return its output.
+    """Run an interpreter in an empty folder and return its standard output.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def run(software: Software, python: Path, *arguments: str | Path, folder: Path) 
 
 
 def run_program_of(software: Software, python: Path, folder: Path) -> None:
-    """Run the program; a successful one prints ``done`` last.
+    """Run the program; its last line is ``done`` if it succeeds.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of all Python tests: compiled kernels, fresh interpreters, leak check, fake driver."""
+"""Fixtures of all Python tests: compiled kernels, fresh interpreters, leak checks, fake driver."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from tvm_ffi.core import CObject, TypeInfo
 hypothesis.settings.register_profile("tests", deadline=None, database=None)
 hypothesis.settings.load_profile("tests")
 
-# Free-threaded Python 3.13 makes all classes and functions immortal once a second thread starts;
-# objects that they refer to would never be released.
+# Free-threaded Python 3.13 makes all classes and functions immortal once a second thread starts.
+# Objects that these refer to would never be released.
 if sys.version_info[:2] == (3, 13) and sysconfig.get_config_var("Py_GIL_DISABLED"):
     import _testinternalcapi
 
@@ -40,7 +40,7 @@ CXX_SOURCES = ("throws.cc", "exits.cc")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip tests that make no sense with a sanitizer in every process."""
+    """Skip tests that are meaningless with a sanitizer in the process."""
     mark = item.get_closest_marker("unsanitized")
     if mark is not None and os.environ.get("TVM_FFI_TESTS_SANITIZED"):
         pytest.skip(f"under a sanitizer: {mark.args[0]}")
@@ -79,7 +79,7 @@ def _compile_all(folder: Path) -> None:
 def kernels(kernel_library: Path) -> tvm_ffi.Module:
     """Return the module of compiled kernels."""
     module = tvm_ffi.load_module(kernel_library)
-    module.converted(None, "")  # loads a default that is an object and stays alive
+    module.converted(None, "")  # loads a cached default, which is an object that stays alive
     return module
 
 
@@ -102,7 +102,7 @@ def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProces
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=300,  # longer than two imports of torch on a busy machine
+            timeout=300,  # more time than two imports of torch need on a busy machine
             check=False,
         )
 
@@ -110,24 +110,24 @@ def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProces
 
 
 def _caches_wrappers(x: object) -> bool:
-    # Not `issubclass`, which hashes the class.
+    # Does not use `issubclass`, which would hash the class.
     is_module = type.__subclasscheck__(tvm_ffi.Module, type(x))
     return is_module or type(x) is TypeInfo
 
 
-# Objects from before the first test.
+# Objects that existed before the first test.
 _first_caches: list[object] = []
 
 
 def pytest_collection_finish() -> None:
-    """Exclude the objects of collected tests and imported packages from garbage collection."""
+    """Exclude objects of collected tests and imported packages from garbage collection."""
     gc.collect()
     _first_caches[:] = filter(_caches_wrappers, gc.get_objects())
     gc.freeze()
 
 
 def _num_cached_by(namespace: Mapping[str, object]) -> int:
-    """Return the number of wrappers that a class keeps: its constructors and enum variants."""
+    """Return the number of wrappers that a class keeps: constructors and enum variants."""
     variants: dict[int, object] = namespace.get("_known", {})  # type: ignore[assignment]
     return sum(name in namespace for name in ("__ffi_init__", "__ffi_new__")) + len(variants)
 
@@ -146,7 +146,7 @@ def _num_wrappers_in_globals() -> int:
 
 
 def _count_live_objects() -> int:
-    """Return the number of live wrappers, without those that are cached permanently.
+    """Return the number of live wrappers, except those that the package caches permanently.
 
     Python modules and ffi.Module objects cache functions; classes of native types cache their
     methods and constructor.
@@ -188,7 +188,7 @@ def fake_driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a library that replaces the CUDA driver."""
     compiler = shlex.split(os.environ.get("CC") or "cc")
     if shutil.which(compiler[0]) is None:
-        pytest.skip(f"no C compiler {compiler[0]}")
+        pytest.skip(f"the C compiler {compiler[0]} is not installed")
     folder = tmp_path_factory.mktemp("fake_driver")
     source = FOLDER.parents[1] / "cpp" / "fake_driver" / "fake_driver.c"
     command = [*compiler, "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", str(source)]

@@ -18,7 +18,7 @@ ROOT = AccessPath.root()
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered_step_class():
-    """Register the package's class for steps; other tests of this process register another one."""
+    """Register the package's class for steps; other tests in this process register others."""
     index = core._object_type_key_to_index("ffi.reflection.AccessStep")
     earlier = core._type_index_to_type_info(index).type_cls
     core._register_object_by_index(index, AccessStep)
@@ -65,7 +65,7 @@ def test_extending_a_path_does_not_change_its_prefix():
 
 
 def test_paths_compare_and_hash_by_their_steps():
-    key = tvm_ffi.Array(["k"])  # compared by identity natively
+    key = tvm_ffi.Array(["k"])  # steps are compared by identity in native code
     same = [ROOT.map_item(key).attr("y"), ROOT.map_item(key).attr("y")]
     assert not same[0].same_as(same[1])
     assert same[0] == same[1]
@@ -74,7 +74,7 @@ def test_paths_compare_and_hash_by_their_steps():
     assert ROOT.attr("x").array_item(1) == AccessPath.root().attr("x").array_item(1)
     assert hash(ROOT.attr("x").array_item(1)) == hash(AccessPath.root().attr("x").array_item(1))
     assert ROOT.array_item(1) != ROOT.array_item(2)
-    assert ROOT.array_item(1) != ROOT.map_item(1)  # another kind of step
+    assert ROOT.array_item(1) != ROOT.map_item(1)  # a step of a kind that does not exist
     assert ROOT.map_item(1) != ROOT.map_item(1.0)
     assert ROOT.map_item(float("nan")) == ROOT.map_item(float("nan"))
     assert hash(ROOT.map_item(float("nan"))) == hash(ROOT.map_item(float("nan")))
@@ -139,7 +139,7 @@ def test_long_paths_are_created_compared_and_released():
 
 
 def test_paths_from_native_code_have_the_class_without_an_import(run_python):
-    """The class is registered when the first path arrives."""
+    """The class of steps is registered when the first path arrives."""
     result = run_python(
         "import sys, tvm_ffi\n"
         "assert 'tvm_ffi.access_path' not in sys.modules\n"
@@ -164,7 +164,7 @@ def test_a_user_class_is_not_replaced_by_a_later_import(run_python):
 
 
 def _path_of_graph(fields, last=7):
-    """Return a path from a JSON graph, whose parent is `<root>.x`; fields replace its own."""
+    """Return a path from a JSON graph; its parent is `<root>.x`, and fields replace its own."""
     nodes = [
         {"type": "None"},
         {"type": "ffi.reflection.AccessPath", "data": {"parent": 0, "step": 0, "depth": 0}},
@@ -200,7 +200,7 @@ def test_paths_are_read_from_json_graphs():
     ],
 )
 def test_inconsistent_paths_from_json_graphs_are_refused(fields):
-    """The depth was not checked, and a parent of any type was read as a path."""
+    """Regression: the depth was not checked, and a parent of any type was read as a path."""
     path = _path_of_graph(fields)
     other = _path_of_graph(fields)
     for use in (
@@ -217,7 +217,7 @@ def test_inconsistent_paths_from_json_graphs_are_refused(fields):
 
 
 def test_a_negative_depth_in_a_json_graph_means_no_steps():
-    """A vector with the negative depth as its size was allocated."""
+    """Regression: a vector was allocated with the negative depth as its size."""
     path = _path_of_graph({"depth": -2})
     assert list(path.to_steps()) == []
     assert path != ROOT

@@ -167,7 +167,7 @@ def test_saved_bytes_are_read_again():
         load(b"something else")
 
 
-@pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+@pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 def test_a_module_is_embedded_in_a_library(tmp_path):
     shared = cuda.create_module(PTX, {"f": ["x: void*"]})
     root = cuda.create_module(PTX, {"g": []})
@@ -198,7 +198,7 @@ def torch():
     """Return PyTorch; skip the test without a CUDA device."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
+        pytest.skip("this machine has no CUDA device")
     return torch
 
 
@@ -220,9 +220,9 @@ def test_on_a_device_the_stream_and_graphs_are_respected(torch, on_device):
     x = torch.arange(1000.0, device="cuda")
     y = torch.zeros_like(x)
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):  # the first call: the image is loaded here
+    with torch.cuda.graph(graph, stream=stream):  # the first call, which loads the image
         on_device.scale(x, 2, y, 1000, 8, 128)
-    assert float(y.sum()) == 0  # captured, not run
+    assert float(y.sum()) == 0  # the call is captured, not run
     graph.replay()
     torch.cuda.synchronize()
     torch.testing.assert_close(y, 2 * x)

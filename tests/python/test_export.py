@@ -19,11 +19,14 @@ from tvm_ffi._library.linking import dynamic_symbols
 
 CC = shlex.split(os.environ.get("CC") or "cc")
 pytestmark = [
-    pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld"),
-    pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}"),
+    pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed"),
+    pytest.mark.skipif(
+        shutil.which(CC[0]) is None, reason=f"the C compiler {CC[0]} is not installed"
+    ),
 ]
 
-# Returns a power; the exponent is an argument, so that the compiler cannot evaluate `pow`.
+# The C function returns a power; the exponent is an argument, so that the compiler cannot evaluate
+# `pow`.
 SOURCE = """
 #include <math.h>
 #include <tvm/ffi/c_api.h>
@@ -67,7 +70,7 @@ def test_one_object(compiled, tmp_path):
 
 
 def test_file_names_with_special_characters(compiled, tmp_path, monkeypatch):
-    """Spaces, non-ASCII letters, and names that a shell or linker could take for an option."""
+    """Paths with spaces, non-ASCII letters, and names that look like options."""
     monkeypatch.chdir(tmp_path)
     for name in ("-o b.o", "@ü.o", "'\"\\ .o"):
         shutil.copy(compiled("__tvm_ffi_two", 2), name)
@@ -111,7 +114,7 @@ def test_functions_are_exported_under_given_names(compiled, tmp_path):
 def test_the_c_library_is_a_needed_library(compiled, tmp_path):
     """Otherwise symbols would be bound to their oldest version, which behaves differently."""
     path = tvm_ffi.export_library(tmp_path / "out.so", objects=compiled("__tvm_ffi_two", 2))
-    command = [shutil.which("readelf") or pytest.skip("no readelf"), "-dW", str(path)]
+    command = [shutil.which("readelf") or pytest.skip("readelf is not installed"), "-dW", str(path)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
     assert [name for name in needed if name.startswith(("libm.", "libc."))] == needed != []
@@ -166,7 +169,7 @@ extern "C" int __tvm_ffi_catch(void*, const void*, int, long* result) {
 def test_cxx_objects_must_be_linked_by_the_cxx_compiler(tmp_path, defines):
     cxx = os.environ.get("CXX") or "c++"
     if shutil.which(shlex.split(cxx)[0]) is None:
-        pytest.skip(f"no C++ compiler {cxx}")
+        pytest.skip(f"the C++ compiler {cxx} is not installed")
     (tmp_path / "code.cc").write_text(CXX_SOURCE)
     command = [*shlex.split(cxx), "-fPIC", *defines, "-c", "code.cc"]
     subprocess.run(command, cwd=tmp_path, check=True)
@@ -194,7 +197,7 @@ def test_an_existing_library_is_replaced_atomically(compiled, tmp_path):
     old = tvm_ffi.load_module(path)
     tvm_ffi.export_library(path, objects=compiled("__tvm_ffi_two", 3))
     assert old.two() == 2
-    # Under the old path, the loader would return the library that is already loaded.
+    # Under the old path, the loader would return the library that is already in memory.
     assert tvm_ffi.load_module(path.rename(tmp_path / "new.so")).two() == 3
 
 

@@ -20,11 +20,11 @@ from tvm_ffi._library.module_tree import plan_tree
 from tvm_ffi.module import CustomModule, ModulePropertyMask
 
 CC = shlex.split(os.environ.get("CC") or "cc")
-pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+pytestmark = pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 
 
 class Table(CustomModule, kind="test.export.table"):
-    """A module that is saved as bytes."""
+    """A module that is embedded as bytes."""
 
     def __init__(self, content, *imports):
         self.content = content
@@ -57,7 +57,7 @@ class Stuck(CustomModule, kind="test.export.stuck"):
 
 
 def described(root):
-    """Return the modules of a tree: content and imports of each, in order of discovery."""
+    """Return a tree's modules: content and imports of each, in order of discovery."""
     found, entries = {}, []
 
     def visit(module):
@@ -77,7 +77,7 @@ def described(root):
 def code_object(tmp_path_factory):
     """Return a function that compiles an object file with a given symbol."""
     if shutil.which(CC[0]) is None:
-        pytest.skip(f"no C compiler {CC[0]}")
+        pytest.skip(f"the C compiler {CC[0]} is not installed")
     folder = tmp_path_factory.mktemp("code")
 
     def compile_object(symbol):
@@ -95,7 +95,7 @@ def load(path):
 
 
 def test_a_tree_without_code(tmp_path):
-    """Module 0 is a custom module; a module that two others import stays shared."""
+    """Module 0 is a custom module; a module that two modules import stays shared."""
     end = Table(b"")
     root = Table(b"root", Table(b"\x00left", end), Table("é".encode(), end), end)
     path = tvm_ffi.export_library(tmp_path / "out.so", root)
@@ -140,7 +140,7 @@ def test_a_module_imports_the_code(code_object, tmp_path):
 
 
 def test_modules_embedded_in_a_linked_library_are_not_loaded(code_object, tmp_path):
-    """`dlsym` also searches the libraries that a library is linked to."""
+    """`dlsym` also searches the libraries with which a library is linked."""
     tables = tvm_ffi.export_library(tmp_path / "tables.so", Table(b"root"))
     path = tmp_path / "linked.so"
     linked = ["-Wl,--no-as-needed", str(tables), f"-Wl,-rpath,{tmp_path}"]
@@ -153,7 +153,7 @@ def test_modules_embedded_in_a_linked_library_are_not_loaded(code_object, tmp_pa
 
 
 def test_code_modules_are_merged_into_one(code_object, tmp_path):
-    """The merged module imports everything that the code modules imported."""
+    """The merged module imports all modules that the code modules imported."""
     table = Table(b"table")
     inner = Code(code_object("__tvm_ffi_inner"), table)
     outer = Code(code_object("__tvm_ffi_outer"), inner, Table(b"mine", table))
@@ -179,7 +179,7 @@ def test_a_single_module_that_is_code(code_object, tmp_path):
     from_module = tvm_ffi.export_library(tmp_path / "module.so", Code(code))
     assert (load(from_module).kind, load(from_module).seven()) == ("library", 7)
     plain = tvm_ffi.export_library(tmp_path / "plain.so", objects=code)
-    assert b"__tvm_ffi__library_bin" not in plain.read_bytes()  # no embedded modules
+    assert b"__tvm_ffi__library_bin" not in plain.read_bytes()  # a library without embedded modules
 
 
 @st.composite
@@ -282,7 +282,7 @@ def test_functions_without_code(tmp_path):
 
 
 class Failing(CustomModule, kind="test.export.failing"):
-    """A module that raises while it is saved."""
+    """A module that raises an exception while it is saved."""
 
     def save_to_bytes(self):
         raise KeyError("no bytes today")

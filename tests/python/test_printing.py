@@ -57,7 +57,7 @@ def test_containers_up_to_the_threshold_are_whole(count):
 
 
 def test_elements_of_containers_inside_count():
-    rows = [[10 * i + j for j in range(7)] for i in range(143)]  # 143 + 1001 elements
+    rows = [[10 * i + j for j in range(7)] for i in range(143)]  # 143 elements and 1001 elements
     assert repr(Array(rows)) == (
         "((0, 1, 2, ..., 4, 5, 6), (10, 11, 12, ..., 14, 15, 16), (20, 21, 22, ..., 24, 25, 26), "
         "..., (1400, 1401, 1402, ..., 1404, 1405, 1406), (1410, 1411, 1412, ..., 1414, 1415, "
@@ -94,7 +94,7 @@ def test_printing_time_does_not_depend_on_omitted_elements(edge):
         text = repr(shared)
         assert time.monotonic() - start < 10
     assert len(text) < 10**6
-    assert "(...)" in text  # enough was shown
+    assert "(...)" in text  # the text ends after enough elements
 
 
 def test_million_elements():
@@ -121,7 +121,7 @@ def test_containers_printed_by_hooks_are_abbreviated():
 
 
 def test_the_print_function_of_a_hook_is_refused_on_another_thread():
-    """Cause: two threads changed the stack of one walk, and the process crashed."""
+    """Regression: two threads changed the stack of the same walk, and the process crashed."""
     refused = []
 
     @tvm_ffi.dataclasses.py_class("test.printing.Lending")
@@ -185,7 +185,7 @@ def test_everything_is_shown_on_request():
 def test_invalid_options_are_refused(options, kind, message):
     with pytest.raises(kind, match=message):
         set_printoptions(**{"precision": 9, **options})
-    assert get_printoptions() == INITIAL  # no option was set
+    assert get_printoptions() == INITIAL  # the call set no option
 
 
 def test_options_are_set_atomically():

@@ -156,7 +156,7 @@ def test_name_with_a_lone_surrogate_is_a_unicode_error(register):
 
 
 def test_unencodable_documentation_registers_nothing(register):
-    """The function was registered before its documentation was encoded."""
+    """Regression: the function was registered before its documentation was encoded."""
     with pytest.raises(UnicodeEncodeError, match="surrogates"):
         register("test.f", lambda: 1, signature=r"f() doc '\ud800'")
     assert tvm_ffi.get_global_func("test.f", allow_missing=True) is None
@@ -220,7 +220,7 @@ def test_target_is_the_namespace_by_default(register, target):
 
 
 def test_functions_removed_concurrently_are_skipped(register, target, monkeypatch):
-    """The names are listed before the lookups; None was used as a function."""
+    """Regression: a name was removed between the listing and its look-up; None was called."""
     for name in ("test.ns.f", "test.ns.g"):
         register(name, lambda: 1)
     find = registry.find_global_func

@@ -125,7 +125,7 @@ def test_low_level_functions():
 
 
 class RecordedContext:
-    """A fake torch stream context that records its calls."""
+    """A fake of torch's stream context that records calls."""
 
     def __init__(self):
         self.calls = []

@@ -39,7 +39,7 @@ def test_long_and_many_names_take_bounded_time():
     start = time.monotonic()
     nearest("b" * 10**6, names)
     nearest("functoin_1", names)
-    assert time.monotonic() - start < 20  # a second on an idle machine; without bounds, hours
+    assert time.monotonic() - start < 20  # takes a second on an idle machine; without bounds, hours
 
 
 def test_global_function():

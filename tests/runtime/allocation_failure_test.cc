@@ -26,8 +26,8 @@ namespace {
 
 enum class Exhaustion { kOnce, kFromThenOn };
 
-// Runs `call` with the n-th request failing, for n = 1, 2, ... until none fails.  The call returns
-// a code of the C API; after a success, `release` releases its result.
+// Runs `call` repeatedly: the n-th memory request fails, for n = 1, 2, ... until no request fails.
+// The call returns a code of the C API; after a success, `release` releases the result of the call.
 template <typename Call, typename Release>
 int CheckEveryRequest(const char* label, Call call, Release release) {
   int requests = 0;
@@ -89,7 +89,7 @@ TEST_CASE("a closure stays with the caller of a failed creation") {
   CheckEveryRequest(
       "function", [&] { return TVMFFIFunctionCreate(&deletions, &DoNothing, deleter, &function); },
       [&] { TVMFFIObjectDecRef(function); });
-  CHECK_EQ(deletions, 2);  // once per mode: for the successful call
+  CHECK_EQ(deletions, 2);  // once for each mode, by the call that succeeds
   CheckEveryRequest(
       "opaque",
       [&] {
@@ -155,7 +155,7 @@ TEST_CASE("a tensor of an allocator is released if it cannot be wrapped") {
       "wrapping", [&] { return TVMFFIEnvTensorAlloc(&prototype, &tensor); },
       [&] { TVMFFIObjectDecRef(tensor); });
   CHECK_EQ(source->deletions,
-           2 * (requests + 1));  // every tensor that the allocator created, in both modes
+           2 * (requests + 1));  // all tensors that the allocator created, in both modes
   CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(nullptr, 0, nullptr), 0);
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("types can be registered after failed attempts") {
     CheckEveryRequest(
         "field",
         [&] {
-          int pause = requests_until_failure;  // the name belongs to this test
+          int pause = requests_until_failure;  // only this test uses the name
           requests_until_failure = kNever;
           name = std::string(kLongText) + std::to_string(fields);
           field.name = Bytes(name);
@@ -260,7 +260,7 @@ TEST_CASE("types can be registered after failed attempts") {
   TVMFFIObjectDecRef(function);
 }
 
-// Cause: a type took its index, and was in the table, before the last memory request.
+// Regression: a type took its index, and was in the table, before the last memory request.
 TEST_CASE("failed type registrations take no index") {
   TVMFFIByteArray key = Bytes("test.memory.TwoChildren");
   int32_t parent = TVMFFITypeGetOrAllocIndex(&key, -1, 1, 2, 0, kTVMFFIObject);
@@ -334,7 +334,7 @@ TEST_CASE("creating an error fails by return code alone") {
         TVMFFIErrorCreateWithCauseAndExtraContext(&text, &text, &text, nullptr, context, &error);
     requests_until_failure = kNever;
     if (code == 0) {
-      CHECK(n >= 4);  // the object and three strings
+      CHECK(n >= 4);  // memory of the object and of three strings
       TVMFFIObjectDecRef(error);
       break;
     }
@@ -356,15 +356,15 @@ TEST_CASE("raising always leaves an error") {
       requests_until_failure = kNever;
       RaisedError raised = TakeRaised();
       if (!has_failed) break;
-      // A failed request of the backtrace may be absorbed.
+      // The failure of a backtrace's memory request may have no effect.
       CHECK((raised.kind == "MemoryError" ||
              (raised.kind == "ValueError" && raised.message == kLongText)));
     }
   }
 }
 
-// Cause: the preallocated MemoryError is one shared object, and backtrace updates of a thread
-// changed the error of other threads, or freed its text during their use.
+// Regression: the preallocated MemoryError is one shared object. Backtrace updates of a thread
+// changed the error of other threads, or freed its text while they used it.
 TEST_CASE("the shared MemoryError keeps its backtrace") {
   auto raise_and_add = [](int) {
     for (int round = 0; round < 200; ++round) {
@@ -385,7 +385,7 @@ TEST_CASE("the shared MemoryError keeps its backtrace") {
   RunTogether(4, raise_and_add);
 }
 
-// Exported, so that backtraces name it.
+// The function is exported, so that backtraces name it.
 extern "C" __attribute__((noinline, visibility("default"))) std::string FrameWithAName(int n) {
   requests_until_failure = n;
   const TVMFFIByteArray* text = TVMFFIBacktrace(nullptr, 0, nullptr, 1);
@@ -393,12 +393,12 @@ extern "C" __attribute__((noinline, visibility("default"))) std::string FrameWit
   return Text(*text);
 }
 
-// Cause: a frame that could not be described without memory remained unknown to its thread.
+// Regression: a frame that could not be described without memory remained unknown to its thread.
 TEST_CASE("backtraces are complete again when memory is available") {
   stays_exhausted = false;
   auto backtrace_after_failure = [](int n) {
     std::string text;
-    std::thread([&] {  // symbols of frames are cached per thread
+    std::thread([&] {  // each thread caches the symbols of frames
       for (int failing : {n, kNever}) text = FrameWithAName(failing);
     })
         .join();
@@ -425,7 +425,8 @@ TEST_CASE("a failed backtrace update keeps the old text") {
   TVMFFIObjectDecRef(error);
 }
 
-// Cause: the functions were registered by initialisers in object files that a static link drops.
+// Regression: the functions were registered by initialisers in object files that a static link
+// drops.
 TEST_CASE("a static link contains the built-in functions") {
   for (const char* name : {"ffi.String", "ffi.ModuleLoadFromFile", "ffi.Array", "ffi.Map",
                            "ffi.MakeFieldGetter", "ffi._RegisterFFIInit"}) {

@@ -17,8 +17,8 @@ namespace {
 std::atomic<int> num_yields{0};
 }
 
-// Precedes the C library's function, for the whole program.  It makes the system call itself,
-// because a look-up of the other function waits for the loader's lock, which tests of the program
+// Precedes the C library's function in the whole program. It makes the system call itself, because
+// a look-up of the C library's function waits for the loader's lock, which tests of the program
 // hold.
 extern "C" int sched_yield() {
   ++num_yields;
@@ -39,7 +39,8 @@ void WaitForAYield() {
   }
 }
 
-// The holder of the lock is suspended here: its first access to the object, the increment, faults.
+// The thread that holds the lock is suspended here: its first access to the object, the increment,
+// causes a page fault.
 void OnFault(int, siginfo_t*, void*) {
   is_held = true;
   WaitForAYield();
@@ -48,8 +49,8 @@ void OnFault(int, siginfo_t*, void*) {
 
 }  // namespace
 
-// Cause: a thread that found the lock taken spun until the end of its time slice, and the holder
-// could not run if there were more threads than processors.
+// Regression: a thread that found the lock taken spun until the end of its time slice; the thread
+// with the lock could not run if there were more threads than processors.
 TEST_CASE("a thread that finds the reference locked yields") {
   void* page = mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   object = static_cast<TVMFFIObject*>(page);

@@ -12,7 +12,7 @@
 #include "threads.h"
 #include "values.h"
 
-// Named functions on the stack, not inlined into their callers.
+// Functions with known names on the stack, which are not inlined into their callers.
 #define FRAME extern "C" __attribute__((noinline, visibility("default")))
 
 static std::string captured;
@@ -32,7 +32,7 @@ FRAME void InnerFrame(int cross_boundary) {
 }
 FRAME void OuterFrame(int cross_boundary) {
   InnerFrame(cross_boundary);
-  captured += "";  // keeps this frame: no tail call
+  captured += "";  // keeps this frame, because it is no tail call
 }
 FRAME void NamedFrame() { captured = Text(*TVMFFIBacktrace("model.cc", 42, "NamedByCaller", 0)); }
 FRAME void CallerOfNamedFrame() {
@@ -43,7 +43,7 @@ FRAME void RaisingFrame() {
   TVMFFIErrorSetRaisedFromCStr("ValueError", "m");
   captured += "";
 }
-// Named like functions of a Python interpreter, at which the Python traceback continues.
+// Named like functions of a Python interpreter; the Python traceback continues at such frames.
 FRAME void PyObject_TestBoundary(int cross_boundary) {
   OuterFrame(cross_boundary);
   captured += "";
@@ -120,7 +120,8 @@ TEST_CASE("the text is per thread and overwritten by the next call") {
 }
 
 TEST_CASE("the frame limit comes from the environment") {
-  // The limit is read once, so this needs a child process that has not read it yet.
+  // The process reads the limit only once, so the test needs a child process that has not read the
+  // limit yet.
   static const char* program = "/proc/self/exe";
   ChildEnd end = RunInChild([] {
     setenv("TVM_TRACEBACK_LIMIT", "1", 1);
@@ -133,7 +134,7 @@ TEST_CASE("the frame limit comes from the environment") {
 
 TEST_CASE("limit of one frame") {
   const char* limit = std::getenv("TVM_TRACEBACK_LIMIT");
-  if (limit == nullptr || std::string(limit) != "1") return;  // run by the test above
+  if (limit == nullptr || std::string(limit) != "1") return;  // the test above runs this case
   OuterFrame(0);
   std::vector<std::string> lines = Lines(captured);
   CHECK_EQ(lines.size(), 1u);

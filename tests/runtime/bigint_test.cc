@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr uint64_t kTop = UINT64_C(0x8000000000000000);  // sign bit of a word
+constexpr uint64_t kTop = UINT64_C(0x8000000000000000);  // the sign bit of a 64-bit word
 constexpr uint64_t kOnes = UINT64_C(0xFFFFFFFFFFFFFFFF);
 
 TVMFFIAny FromWords(const std::vector<uint64_t>& words) {
@@ -56,7 +56,7 @@ TEST_CASE("a wider value keeps the fewest words") {
     std::vector<uint64_t> canonical;
   };
   const Case cases[] = {
-      {{kTop, 0}, {kTop, 0}},                  // 2^63: without the zero word it would be negative
+      {{kTop, 0}, {kTop, 0}},                  // 2^63; without the zero word, it would be negative
       {{kTop, 0, 0, 0}, {kTop, 0}},            //
       {{kTop - 1, kOnes}, {kTop - 1, kOnes}},  // -2^63 - 1
       {{kTop - 1, kOnes, kOnes}, {kTop - 1, kOnes}},

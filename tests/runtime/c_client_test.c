@@ -24,7 +24,7 @@ static TVMFFIByteArray Bytes(const char* text) {
   return bytes;
 }
 
-/* Halves an even int; rejects odd ones. */
+/* Halves an even int; fails for odd ints. */
 static int Halve(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)handle;
   if (num_args != 1 || args[0].type_index != kTVMFFIInt) {

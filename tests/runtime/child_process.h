@@ -11,13 +11,13 @@
 #include <string>
 
 struct ChildEnd {
-  int exit_status;  // -1 when a signal ended the child
-  int signal;       // 0 if it exited
+  int exit_status;  // -1 if a signal ended the child
+  int signal;       // 0 if the child exited without a signal
   std::string stderr_text;
 };
 
-// The child exits with 0 if `body` returns; checks that fail in it are reported on stderr.  The
-// caller must be the only thread.
+// Runs `body` in a child process, which exits with 0 if `body` returns; checks that fail in the
+// child are reported on stderr. The caller must be the only thread.
 template <typename Body>
 ChildEnd RunInChild(Body body) {
   int pipe_ends[2];
@@ -29,7 +29,7 @@ ChildEnd RunInChild(Body body) {
     dup2(pipe_ends[1], STDERR_FILENO);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
-    // doctest handles signals; here they end the process as usual.
+    // doctest installs signal handlers; in the child, signals end the process as usual.
     for (int caught : {SIGABRT, SIGSEGV}) signal(caught, SIG_DFL);
     body();
     _exit(0);

@@ -14,7 +14,8 @@
 
 namespace {
 
-// Returned like a non-trivial C++ class: through a hidden pointer, because of the destructor.
+// Returned like any non-trivial C++ class: through a hidden pointer, because the class has a
+// destructor.
 struct OwnedReference {
   TVMFFIObject* object;
   ~OwnedReference() { TVMFFIObjectDecRef(object); }
@@ -24,7 +25,7 @@ struct OwnedAny {
   ~OwnedAny() { Release(any); }
 };
 
-// A client's module: vtable pointer, header, imports, lookup cache.  48 bytes.
+// A module object of a client: vtable pointer, header, imports, lookup cache. It has 48 bytes.
 class ClientModule {
  public:
   virtual const char* kind() const { return "client"; }
@@ -49,7 +50,7 @@ class ClientModule {
   virtual OwnedAny InspectSource(const TVMFFIAny& format) const {
     return NewText("source as ", format);
   }
-  // A reference is one pointer, to the header of its object.
+  // A reference is one pointer, which contains the address of its object's header.
   virtual void ImportModule(TVMFFIObject* const& other) { last_import = other; }
   virtual void ClearImports() { last_import = nullptr; }
 
@@ -114,8 +115,8 @@ TVMFFIAny Ask(const char* global, std::vector<TVMFFIAny> args) {
 
 TVMFFIAny LoadKernelLibrary() { return Ask("ffi.ModuleLoadFromFile", {RawStr(KERNEL_LIBRARY)}); }
 
-// Calls the virtual function at `byte_offset` of the class's vtable symbol, whose first two entries
-// precede the address in the object's vptr.
+// Calls the virtual function at `byte_offset` of the class's vtable symbol; the first two entries
+// of the symbol precede the address in the object's vptr.
 template <typename Result, typename... Args>
 Result CallSlot(TVMFFIObjectHandle module, size_t byte_offset, Args... args) {
   char* object = static_cast<char*>(module) - 8;
@@ -128,7 +129,7 @@ TVMFFIAny SmallText(const char* text) {
   TVMFFIByteArray bytes = Bytes(text);
   TVMFFIAny any;
   CHECK_EQ(TVMFFIStringFromByteArray(&bytes, &any), 0);
-  CHECK_EQ(any.type_index, 11);  // nothing to release
+  CHECK_EQ(any.type_index, 11);  // there is nothing to release
   return any;
 }
 
@@ -163,7 +164,7 @@ TEST_CASE("a runtime module imports and clears imports through its vtable") {
   TVMFFIAny module = LoadKernelLibrary();
   ClientModuleOnStack client;
   TVMFFIObject* client_reference = &client.header;
-  TVMFFIObject* const* argument = &client_reference;  // a const Module&
+  TVMFFIObject* const* argument = &client_reference;  // the address of a const Module&
   CallSlot<void>(module.v_obj, 96, argument);
   CHECK_EQ(StrongCount(client_reference), 2u);
   TVMFFIAny function = Ask("ffi.ModuleGetFunction", {module, RawStr("seven"), Bool(true)}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library under test: the file ``TVM_FFI_LIBRARY``, or else the package's library."""
+"""The library under test: the file named by ``TVM_FFI_LIBRARY``, or the package's library."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ ABI = json.loads(
 class ByteArray(ctypes.Structure):
     """``TVMFFIByteArray``: a borrowed byte string."""
 
-    # Not c_char_p: reading one copies up to the first NUL, which strings may contain.
+    # Not c_char_p, because reading a c_char_p copies only up to the first NUL, and strings may
+    # contain NULs.
     _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t))
 
     @classmethod
     def of(cls, text: str) -> ByteArray:
-        """Return a view of the UTF-8 bytes of `text`, which live as long as the view."""
+        """Return a view of the UTF-8 bytes of `text`; the bytes live as long as the view."""
         content = ctypes.create_string_buffer(text.encode())
         array = cls(ctypes.addressof(content), len(content) - 1)
         array.content = content
@@ -47,7 +48,7 @@ class RaisedError(Exception):
 class Library:
     """The C functions that the tests call, with Python strings and exceptions."""
 
-    # For test files, which cannot import this file.
+    # Makes the helpers available to test files, which cannot import this file.
     byte_array = staticmethod(ByteArray.of)
     any_value = AnyValue
     raised_error = RaisedError
@@ -69,7 +70,7 @@ class Library:
         raise RaisedError(f"{kind}: {message}")
 
     def take_text(self, value: AnyValue) -> str:
-        """Return the content of an owned string and release it."""
+        """Return the content of an owned string, and release the string."""
         if value.type_index == ABI["type_index"]["kTVMFFISmallStr"]:
             return value.payload.to_bytes(8, "little")[: value.small_length].decode()
         assert value.type_index == ABI["type_index"]["kTVMFFIStr"], value.type_index
@@ -78,14 +79,14 @@ class Library:
         return text
 
     def call_global(self, name: str, *texts: str) -> AnyValue:
-        """Call a global function whose arguments are all strings; the result is owned."""
+        """Call a global function whose arguments are strings; return its owned result."""
         function = ctypes.c_void_p()
         self.check(
             self.functions.TVMFFIFunctionGetGlobal(
                 ctypes.byref(ByteArray.of(name)), ctypes.byref(function)
             )
         )
-        assert function.value is not None, f"no global function {name}"
+        assert function.value is not None, f"no global function is named {name}"
         contents = [ctypes.c_char_p(text.encode()) for text in texts]
         raw_str = ABI["type_index"]["kTVMFFIRawStr"]
         arguments = (AnyValue * len(texts))(

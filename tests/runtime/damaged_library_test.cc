@@ -29,7 +29,7 @@ T ReadAt(const std::string& content, size_t offset) {
   return value;
 }
 
-// Returns a copy with the bytes at the offset replaced.
+// Returns a copy of the file's bytes in which the bytes at the offset are replaced.
 template <typename T>
 std::string With(std::string content, size_t offset, T value) {
   REQUIRE(offset + sizeof(T) <= content.size());
@@ -37,7 +37,8 @@ std::string With(std::string content, size_t offset, T value) {
   return content;
 }
 
-// Counts of the loads that succeeded and were refused, and the names of those that crashed.
+// The number of loads that succeeded, the number that were refused, and the names of those that
+// crashed.
 struct Outcomes {
   int loaded = 0, refused = 0;
   std::vector<std::string> crashes;
@@ -113,7 +114,7 @@ TEST_CASE("files with zeros at the end are refused") {
     std::memset(changed.data() + size, 0, changed.size() - size);
     int loaded = outcomes.loaded;
     outcomes.Load(changed, "zeros from byte " + std::to_string(size));
-    // The last fields of the last section header may be zero in the intact file too.
+    // In an intact file, the last fields of the last section header may be zero, too.
     if (size <= last_header) CHECK_EQ(outcomes.loaded, loaded);
   }
   outcomes.Check();

@@ -9,7 +9,7 @@ namespace {
 
 int code_of_custom_type = 0;
 
-// A registered function that returns a wrong type.
+// A registered function whose result has a wrong type.
 int AnswerCode(void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   CHECK_EQ(num_args, 1);
   if (TextOf(args[0]) == "wrong") {
@@ -82,7 +82,7 @@ TEST_CASE("custom types print through the registered function") {
   CHECK_EQ(TakeText(text), "custom[long_posit_name]8x2");
 }
 
-// Cause: the results were read as an int and as a string without a check of their type.
+// Regression: the results were read as an int and as a string without a check of their type.
 TEST_CASE("custom type functions that return a wrong type raise a type error") {
   DLDataType dtype = {133, 16, 1};
   CHECK_RAISES(Parse("custom[wrong]16", &dtype), "TypeError", "dtype.get_custom_type_code");

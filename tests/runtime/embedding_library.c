@@ -10,7 +10,7 @@ TVM_FFI_DLL_EXPORT const unsigned char __tvm_ffi__library_bin[] = {
 #include "embedded_diamond.inc"
 };
 
-/* The loader fills it. */
+/* The loader of embedded modules sets this variable. */
 TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;
 
 TVM_FFI_DLL_EXPORT int __tvm_ffi_library_context(void* handle, const TVMFFIAny* args,
@@ -24,7 +24,8 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_library_context(void* handle, const TVMFFIAny* 
   return 0;
 }
 
-/* Calls a function that the library imports; the argument is its name, in the small string form. */
+/* Calls a function that the library imports; the argument is the function's name, in the small
+ * string form. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_call_import(void* handle, const TVMFFIAny* args, int32_t num_args,
                                              TVMFFIAny* result) {
   TVMFFIObjectHandle function = NULL;

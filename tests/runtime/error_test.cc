@@ -53,7 +53,7 @@ TEST_CASE("a created error holds copies of its strings") {
   CHECK((cell->update_backtrace != nullptr));
   CHECK(cell->cause_chain == nullptr);
   CHECK(cell->extra_context == nullptr);
-  CHECK(!IsErrorPending());  // creating an error does not raise it
+  CHECK(!IsErrorPending());  // the creation of an error does not raise the error
   TVMFFIObjectDecRef(error);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("raising again replaces the pending error") {
   TVMFFIObjectDecRef(first);
 }
 
-// Cause: the earlier error was released after the new one had been stored, and a call in its
+// Regression: the earlier error was released after the new one had been stored, and a call in its
 // destructor replaced or took the new error.
 TEST_CASE("destructors of the earlier error may make calls that fail") {
   auto raise = [](void*) { TVMFFIErrorSetRaisedFromCStr("KeyError", "of the destructor"); };
@@ -136,7 +136,7 @@ namespace {
 
 TVMFFIObjectHandle kept_error = nullptr;
 
-// Raises an error that does the same in its destructor.
+// Raises an error whose destructor raises an error in the same way.
 void RaiseAgain(void*) {
   TVMFFIObjectHandle context = NewOpaque(nullptr, &RaiseAgain);
   TVMFFIObjectHandle error = NewError("KeyError", "again", "", nullptr, context);
@@ -152,7 +152,7 @@ TEST_CASE("errors that raise in their destructors for ever are replaced") {
   RaiseAgain(nullptr);
   TVMFFIErrorSetRaisedFromCStr("TypeError", "later");
   CHECK_EQ(TakeRaised().message, "later");
-  CHECK_EQ(StrongCount(kept_error), 1u);  // the last one
+  CHECK_EQ(StrongCount(kept_error), 1u);  // the error that was raised last
 }
 
 TEST_CASE("raising the pending error itself keeps it") {
@@ -230,7 +230,7 @@ TEST_CASE("a backtrace is replaced or appended to") {
   TVMFFIObjectDecRef(error);
 }
 
-// Cause: the old text was cleared before the new one, which may be part of it, was read.
+// Regression: the old text was cleared before the new one, which may be part of it, was read.
 TEST_CASE("a backtrace may be replaced by part of itself") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "first line\nsecond line\n");
   TVMFFIByteArray whole = TVMFFIErrorGetCellPtr(error)->backtrace;

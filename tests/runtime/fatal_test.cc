@@ -32,7 +32,7 @@ void CheckEndsWith255(const char* function, const char* message_part, Body body)
 TEST_CASE("an unregistered type index ends the process") {
   for (int32_t index : {-1, 79, 127, 1 << 20, INT32_MAX, INT32_MIN}) {
     CheckEndsWith255("TVMFFIGetTypeInfo", std::to_string(index).c_str(), [index] {
-      // Used, so that the compiler cannot remove the call of a pure function.
+      // The result is used, so that the compiler cannot remove the call of a pure function.
       if (TVMFFIGetTypeInfo(index)->type_index == index) _exit(1);
     });
   }
@@ -51,15 +51,15 @@ TEST_CASE("contradictory type arguments end the process") {
   check(("expected depth 1" + more + "0").c_str(), -1, 0, 0, kTVMFFIObject);
   check(("expected depth 0" + more + "1").c_str(), -1, 1, 0, -1);
   check("parent", -1, 1, 0, 100000);                    // unregistered parent
-  check("needs a parent", -1, 0, 0, -1);                // a dynamic type as a parent
+  check("needs a parent", -1, 0, 0, -1);                // a dynamic type as the parent
   check("static index 70", 70, 1, 0, kTVMFFIObject);    // not free
   check("static index 128", 128, 1, 0, kTVMFFIObject);  // in the range of dynamic types
   check("greater than the index of the parent type", 20, 1, 0, kTVMFFIObject);
   check("child_slots", -1, 1, -1, kTVMFFIObject);
-  check("child_slots", -1, 1, INT32_MAX, kTVMFFIObject);  // + 1 used to overflow
+  check("child_slots", -1, 1, INT32_MAX, kTVMFFIObject);  // adding 1 overflowed before
   check("child_slots", -1, 1, INT32_MAX - 1, kTVMFFIObject);
   check("full", -1, 1, (1 << 22) - 100, kTVMFFIObject);
-  check("18 child slots after", 110, 1, 18, kTVMFFIObject);  // 128 is another type
+  check("18 child slots after", 110, 1, 18, kTVMFFIObject);  // 128 is the index of another type
 }
 
 TEST_CASE("a child beyond the slots of a type that cannot overflow ends the process") {
@@ -69,7 +69,7 @@ TEST_CASE("a child beyond the slots of a type that cannot overflow ends the proc
     Register("test.Closed.second", -1, 2, 0, 1, parent);
   });
   CheckEndsWith255("TVMFFITypeGetOrAllocIndex", "no slot left", [] {
-    // The child requests overflow, which its parent does not allow.
+    // The child allows overflow of its reserved indices, but its parent does not.
     int32_t parent = Register("test.Closed", -1, 1, 1, 0, kTVMFFIObject);
     int32_t child = Register("test.Closed.child", -1, 2, 0, 1, parent);
     Register("test.Closed.grandchild", -1, 3, 0, 1, child);
@@ -80,7 +80,8 @@ TEST_CASE("a child beyond the slots of a type that cannot overflow ends the proc
 }
 
 TEST_CASE("a failed registration leaves nothing behind") {
-  // The failure is fatal in C, so an atexit handler of the child checks the table.
+  // The failure is fatal in C and ends the child process, so an atexit handler of the child checks
+  // the table.
   ChildEnd end = RunInChild([] {
     std::atexit([] {
       int32_t index = 0;

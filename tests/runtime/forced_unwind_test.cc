@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that end inside a C function of the library, by pthread_exit or by cancellation. Cause of
-// the failures: the C library unwinds the stack with an exception that must not be caught; the
-// boundary caught it, or was noexcept, and the process ended.
+// Threads that end inside a C function of the library, by pthread_exit or by cancellation.
+// Regression: the C library unwinds the stack with an exception that must not be caught. The
+// boundary between C and C++ caught it, or was noexcept, and the process ended.
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -13,13 +13,13 @@ namespace {
 
 int stack_objects = 0;
 
-// On the stack of the thread, before the function that ends it.
+// Its destructor must run: it is on the stack of the thread, before the function that ends it.
 struct Counted {
   Counted() { ++stack_objects; }
   ~Counted() { --stack_objects; }
 };
 
-// Runs `body` on a thread that it must end.
+// Runs `body`, which must end its thread, on a new thread.
 void* RunUntilThreadExit(void (*body)(), bool cancels) {
   pthread_t thread;
   auto start = [](void* given) -> void* {
@@ -50,7 +50,7 @@ TVMFFIObjectHandle NewFunction(TVMFFISafeCallType call, void (*deleter)(void*)) 
   return function;
 }
 
-// A function whose deleter ends the thread.
+// A function object whose deleter ends the thread.
 TVMFFIObjectHandle NewThreadEnding() { return NewFunction(&ExitFromCall, &ExitFromDeleter); }
 
 int objects_released = 0;
@@ -59,7 +59,7 @@ TVMFFIObjectHandle NewCounted() {
   return NewOpaque(nullptr, [](void*) { ++objects_released; });
 }
 
-// Takes ownership of cause and context.
+// Takes ownership of `cause` and `context`.
 TVMFFIObjectHandle NewError(TVMFFIObjectHandle cause, TVMFFIObjectHandle context) {
   TVMFFIByteArray kind = Bytes("ValueError"), empty = Bytes("");
   TVMFFIObjectHandle error = nullptr;
@@ -86,7 +86,7 @@ TVMFFIObjectHandle NewFatalTensor() {
 
 void SetGlobal(TVMFFIObjectHandle function) {
   TVMFFIByteArray name = Bytes("test.forced_unwind");
-  TVMFFIFunctionSetGlobal(&name, function, 1);  // not in CHECK, which catches exceptions
+  TVMFFIFunctionSetGlobal(&name, function, 1);  // outside of CHECK, which catches exceptions
   TVMFFIObjectDecRef(function);
 }
 
@@ -128,8 +128,8 @@ TEST_CASE("a thread may exit inside a deleter") {
   CHECK(RunUntilThreadExit(body, false) == &stack_objects);
 }
 
-// Cause of the tests below: destructors that release references were noexcept, as destructors are
-// by default.
+// Regression in the tests below: destructors that release references were noexcept, as destructors
+// are by default.
 TEST_CASE("a thread may exit inside the deleter of a tensor") {
   auto body = [] { TVMFFIObjectDecRef(NewFatalTensor()); };
   CHECK(RunUntilThreadExit(body, false) == &stack_objects);
@@ -195,12 +195,12 @@ TEST_CASE("a thread may exit during the release of a replaced pending error") {
   CHECK(RunUntilThreadExit(by_failure, false) == &stack_objects);
 }
 
-// Cause: the list of deferred objects was on the stack that was unwound, and its objects were not
-// released.
+// Regression: the list of deferred objects was on the stack that was unwound, and its objects were
+// not released.
 TEST_CASE("deferred objects are released when the thread exits") {
   objects_released = 0;
   auto body = [] {
-    // The second of two deferred objects is released first.
+    // The second of two deferred objects is released first in this test.
     TVMFFIObjectHandle error =
         NewError(NewError(NewCounted(), NewCounted()), NewError(NewCounted(), NewThreadEnding()));
     for (int i = 0; i < 100; ++i) error = NewError(NewError(NewCounted(), nullptr), error);

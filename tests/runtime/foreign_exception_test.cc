@@ -28,7 +28,7 @@ int ThrowAfterSettingAnError(DLTensor*, DLManagedTensorVersioned**, void* contex
   throw std::out_of_range("thrown later");
 }
 
-// Plain functions, so that the call passes through a C function of the library.
+// These are plain functions, so that the call passes through a C function of the library.
 int ThrowFromCustomType(void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { throw NotAnException(); }
 
 int AllocateWith(DLPackManagedTensorAllocator allocator) {
@@ -87,7 +87,8 @@ TEST_CASE("a global function called by the runtime may throw") {
   CHECK_RAISES(TVMFFIDataTypeFromString(&text, &dtype), "InternalError", kUnknown);
 }
 
-// -2 means that the host language has a pending exception, which another error would hide.
+// -2 means that the host language has a pending exception, and another error would hide that
+// exception.
 TEST_CASE("a host exception of a callback is passed on") {
   TVMFFIByteArray name = Bytes("dtype.get_custom_type_code"), text = Bytes("custom[x]8");
   TVMFFIObjectHandle function = nullptr;

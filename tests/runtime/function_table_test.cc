@@ -175,7 +175,7 @@ TEST_CASE("method info includes the metadata") {
   CHECK_EQ(TakeText(metadata), "{\"note\":1}");
   CHECK_EQ(Set("test.method_info", function, 1), 0);
   CHECK_EQ(CallGlobal("ffi.GetGlobalFuncMetadata", {RawStr("test.method_info")}, &metadata), 0);
-  CHECK_EQ(TakeText(metadata), "");  // a plain registration has none
+  CHECK_EQ(TakeText(metadata), "");  // a registration without metadata has none
   CHECK(Remove("test.method_info"));
   CHECK_RAISES(CallGlobal("ffi.GetGlobalFuncMetadata", {RawStr("test.method_info")}, &metadata),
                "RuntimeError", "Global Function is not found: test.method_info");
@@ -225,7 +225,7 @@ TEST_CASE("threads get, override and remove the same name") {
                        [](void* self) { delete static_cast<Answer*>(self); });
   };
   std::atomic<int> calls{0};
-  RunTogether(8, [&](int i) {  // every thread does all three
+  RunTogether(8, [&](int i) {  // every thread makes all three calls
     for (int round = 0; round < 5000; ++round) {
       if (round % 8 == i) {
         TVMFFIObjectHandle function = new_function();

@@ -19,12 +19,12 @@ int code_to_return = 0;
 
 int Init(void** result) {
   inits.fetch_add(1);
-  target = 42;  // not atomic: a thread that sees the handle must see this write
+  target = 42;  // not atomic: a thread that sees the handle must also see this write
   *result = &target;
   return code_to_return;
 }
 
-// Gives the other threads time to enter.
+// Gives the other threads time to enter the initialization.
 int InitSlowly(void** result) {
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   return Init(result);
@@ -70,7 +70,7 @@ TEST_CASE("the code of the init function is returned unchanged") {
   CHECK(slot == nullptr);
   CHECK(!IsErrorPending());
   Reset(0);
-  CHECK_EQ(TVMFFIHandleInitOnce(&slot, &Init), 0);  // a failed initialization may be repeated
+  CHECK_EQ(TVMFFIHandleInitOnce(&slot, &Init), 0);  // an initialization that failed may be repeated
   CHECK(slot != nullptr);
 }
 

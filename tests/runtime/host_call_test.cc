@@ -34,14 +34,14 @@ TVMFFIHostScope ScopeOf(int32_t device_id, TVMFFIStreamHandle stream) {
   return scope;
 }
 
-// The environment that a function observed.
+// The environment (stream, allocator) that a function observed.
 struct Seen {
   TVMFFIStreamHandle stream = nullptr;
   DLPackManagedTensorAllocator allocator = nullptr;
   int calls = 0;
 };
 
-// Returns `args[0] + 1`; fails, with or without an error, if the second argument is set.
+// Returns `args[0] + 1`; fails, with or without a pending error, if the second argument is set.
 int Look(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   auto* seen = static_cast<Seen*>(self);
   seen->stream = TVMFFIEnvGetStream(kDLCUDA, 3);
@@ -74,7 +74,7 @@ TVMFFIObjectHandle NewError(const char* kind, const char* message) {
   return error;
 }
 
-// A compact buffer of a host, with its description.
+// A compact buffer of a host, with the description that the host passes.
 template <typename T>
 struct Buffer {
   Buffer(std::vector<int64_t> extents, DLDataType dtype, size_t count)
@@ -94,7 +94,7 @@ struct Buffer {
 
 constexpr DLDataType kFloat32{kDLFloat, 32, 1};
 
-// An owned Tensor with the numbers 0, 1, ... in memory order.
+// Returns an owned Tensor with the numbers 0, 1, ... in memory order.
 TVMFFIObjectHandle NewCounting(std::vector<int64_t> shape, std::vector<int64_t> strides = {}) {
   Buffer<float> prototype(std::move(shape), kFloat32, 0);
   TVMFFIObjectHandle tensor = nullptr;
@@ -140,7 +140,7 @@ TEST_CASE("a found function stays alive, and a look-up returns the current regis
     for (int i = 0; i < 3; ++i) {
       CHECK_EQ(TVMFFIHostFindFunction(&name, &found), 0);
       CHECK_EQ(found, function);
-      CHECK_EQ(StrongCount(found), 2);  // references of the table and of the hosts
+      CHECK_EQ(StrongCount(found), 2);  // references that the table and the hosts own
     }
   }
   CHECK_EQ(StrongCount(functions[0]), 1);

@@ -14,7 +14,8 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_imported(void* handle, const TVMFFIAny* args, i
   return 0;
 }
 
-/* Also defined by kernel_library.c, whose own functions precede imported ones. */
+/* kernel_library.c also defines this function; a library's own functions precede imported
+ * functions. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_add(void* handle, const TVMFFIAny* args, int32_t num_args,
                                      TVMFFIAny* result) {
   return __tvm_ffi_imported(handle, args, num_args, result);

@@ -6,7 +6,7 @@
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
-/* Slots that the loader fills. */
+/* Variables that the loader sets. */
 TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;
 TVM_FFI_DLL_EXPORT void* __test_context_symbol = NULL;
 TVM_FFI_DLL_EXPORT void* __test_unregistered_symbol = NULL;
@@ -52,7 +52,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi__doc_add(void* handle, const TVMFFIAny* args, i
   return num_args == 0 ? SetText("Adds two integers.", result) : -1;
 }
 
-/* Returns 1 if the handle is NULL, as it must be for exported symbols. */
+/* Returns 1 if the handle argument is NULL, as the ABI requires for exported symbols. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_handle_is_null(void* handle, const TVMFFIAny* args,
                                                 int32_t num_args, TVMFFIAny* result) {
   (void)args;
@@ -103,7 +103,8 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_unregistered_symbol(void* handle, const TVMFFIA
   return 0;
 }
 
-/* Calls the function named by the first argument, found through the imports of this library. */
+/* Calls the function that the first argument names; the function is found through the imports of
+ * this library. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_call_import(void* handle, const TVMFFIAny* args, int32_t num_args,
                                              TVMFFIAny* result) {
   TVMFFIObjectHandle function = NULL;
@@ -115,7 +116,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_call_import(void* handle, const TVMFFIAny* args
   return TVMFFIFunctionCall(function, NULL, 0, result);
 }
 
-/* Creates an object whose deleter is code of this library. */
+/* Creates an object whose deleter is in the code of this library. */
 static int deletions = 0;
 static void DeleteStatic(void* self, int flags) {
   (void)self;

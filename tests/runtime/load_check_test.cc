@@ -47,7 +47,7 @@ TEST_CASE("a missing function is refused before any initialiser runs") {
   CHECK_EQ(end.exit_status, 0);
 }
 
-// Its hash table is empty and does not determine the number of symbols.
+// The hash table of the library is empty and does not determine the number of symbols.
 TEST_CASE("a library without exports is checked as well") {
   ChildEnd end = Refused(Path("needing_later_hidden"), "it needs `TVMFFIOfALaterRelease");
   CHECK_EQ(end.stderr_text, "");
@@ -81,7 +81,7 @@ TEST_CASE("a missing function of a third-party library is ignored") {
   CHECK_EQ(Use("needing_foreign", 9).stderr_text, "initialiser ran\n");
 }
 
-// The loader maps the missing part, and crashes when it reads it.
+// The loader would map the missing part of the file, and crash when it reads this part.
 TEST_CASE("an incomplete file is refused") {
   std::ifstream whole(Path("needing_weak"), std::ios::binary);
   std::stringstream content;

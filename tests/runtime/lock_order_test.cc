@@ -13,7 +13,7 @@
 
 namespace {
 
-// Returns success instead of -1 with a pending error.
+// Returns 0 for success instead of -1 with a pending error.
 void CheckRaised(int code) {
   CHECK_EQ(code, -1);
   TVMFFIObjectHandle error = nullptr;
@@ -53,9 +53,9 @@ void FailToRegisterAttr() {
 
 }  // namespace
 
-// First in this file, because it tests an initialization that happens once per process.  Cause: the
-// address of the loader was determined under the guard of a static variable, for which the
-// initialiser also waited.
+// This test is the first in the file, because the initialization that it tests happens once per
+// process. Regression: the address of the loader was determined under the guard of a static
+// variable, for which the initialiser also waited.
 TEST_CASE("threads register names twice concurrently") {
   static TVMFFIObjectHandle function = nullptr;
   auto call = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return 0; };
@@ -63,14 +63,15 @@ TEST_CASE("threads register names twice concurrently") {
   static TVMFFIByteArray name = Bytes("test.lock_order.taken");
   CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 0), 0);
   auto take_again = [] { CheckRaised(TVMFFIFunctionSetGlobal(&name, function, 0)); };
-  // In an initialiser this is a warning, not an error.
+  // In an initialiser, the failure is reported as a warning, not as an error.
   auto pass_over = [] { CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 0), 0); };
   WhileLoading(LOADING_LIBRARY, pass_over, take_again);
   TVMFFIObjectDecRef(function);
 }
 
-// Cause: the error was created under the type table's lock, and its backtrace needs the loader's
-// lock for names.  Each thread needs it, because symbols of code addresses are cached per thread.
+// Regression: the error was created under the type table's lock, and its backtrace needs the
+// loader's lock for names. Each thread needs this lock, because symbols of code addresses are
+// cached per thread.
 TEST_CASE("types are registered while other registrations fail") {
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterField);
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterMethod);
@@ -78,7 +79,7 @@ TEST_CASE("types are registered while other registrations fail") {
   WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterAttr);
 }
 
-// Cause: all slots shared a lock, and an init function that loads a library held it.
+// Regression: all slots shared a lock, and an init function that loads a library held it.
 TEST_CASE("slots are initialized while another init function loads a library") {
   static int target;
   static void* slot = nullptr;

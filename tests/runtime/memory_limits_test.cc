@@ -14,7 +14,7 @@
 
 namespace {
 
-// The content is not read: a string of this size cannot be copied.
+// The content is never read, because a string of this size cannot be copied.
 TVMFFIByteArray BytesOfSize(size_t size) {
   TVMFFIByteArray bytes;
   bytes.data = "x";
@@ -24,7 +24,8 @@ TVMFFIByteArray BytesOfSize(size_t size) {
 
 }  // namespace
 
-// Cause: the size of the block overflowed, and the content was copied past its end.
+// Regression: the size of the memory block overflowed, and the content was copied past the end of
+// the block.
 TEST_CASE("a string of an impossible size is rejected") {
   for (size_t below : {0, 1, 16, 17, 24, 40, 41, 64}) {
     TVMFFIByteArray bytes = BytesOfSize(SIZE_MAX - below);
@@ -41,7 +42,7 @@ TEST_CASE("a string of an impossible size is rejected") {
 
 namespace {
 
-// `sub rsp, 8; call rdi; add rsp, 8; ret`, as a JIT compiler might emit it.
+// Machine code `sub rsp, 8; call rdi; add rsp, 8; ret`, as a JIT compiler might emit it.
 constexpr unsigned char kStub[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
                                    0x48, 0x83, 0xc4, 0x08, 0xc3, 0xcc};
 
@@ -54,7 +55,7 @@ size_t AllocatedBytes() {
 
 }  // namespace
 
-// Cause: each code address of a backtrace was cached for ever.
+// Regression: each code address of a backtrace stayed in a cache forever.
 TEST_CASE("backtraces of new code use bounded memory") {
   constexpr size_t kCount = 100000;
   constexpr size_t kSize = kCount * sizeof(kStub);

@@ -33,7 +33,7 @@ int LoadFails(const std::string& path) {
   return CallGlobal("ffi.ModuleLoadFromFile", {RawStr(path.c_str())}, &module);
 }
 
-// An owned Function or None.
+// Returns an owned Function or None.
 TVMFFIAny Lookup(TVMFFIObjectHandle module, const char* name, bool query_imports = false) {
   TVMFFIAny found;
   CHECK_EQ(CallGlobal("ffi.ModuleGetFunction", {ViewOf(module), RawStr(name), Bool(query_imports)},
@@ -64,7 +64,7 @@ int Import(TVMFFIObjectHandle importer, TVMFFIObjectHandle imported) {
   return CallGlobal("ffi.ModuleImportModule", {ViewOf(importer), ViewOf(imported)}, &none);
 }
 
-// The C++ object, 8 bytes before the handle.
+// Returns the address of the C++ object, 8 bytes before the handle.
 void* ObjectOf(TVMFFIObjectHandle module) { return static_cast<char*>(module) - 8; }
 
 struct TemporaryFile {
@@ -146,7 +146,7 @@ TEST_CASE("a function keeps its module alive") {
   TVMFFIAny args[] = {Int(1), Int(2)}, result = None();
   CHECK_EQ(TVMFFIFunctionCall(function.v_obj, args, 2, &result), 0);
   CHECK(SameBytes(result, Int(3)));
-  CHECK_EQ(StrongCount(module), 1u);  // alive through the function alone
+  CHECK_EQ(StrongCount(module), 1u);  // only the function keeps the module alive
   Release(function);
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("cyclic imports are rejected") {
   CHECK_EQ(Import(a, b), 0);
   CHECK_EQ(Import(b, c), 0);
   CHECK_RAISES(Import(c, a), "RuntimeError", refusal);
-  CHECK_EQ(Import(a, c), 0);  // a diamond is not a cycle
+  CHECK_EQ(Import(a, c), 0);  // two import paths to a module are not a cycle
   CHECK_EQ(StrongCount(a), 1u);
   TVMFFIObjectDecRef(a);
   TVMFFIObjectDecRef(b);
@@ -236,12 +236,12 @@ TEST_CASE("generated code finds imports and then global functions") {
   TVMFFIObjectHandle cached = nullptr;
   CHECK_EQ(TVMFFIEnvModLookupFromImports(context, "imported", &cached), 0);
   CHECK_EQ(cached, function);
-  CHECK_EQ(StrongCount(function), 1u);  // borrowed from the module's cache
+  CHECK_EQ(StrongCount(function), 1u);  // borrowed from the cache of the module
   TVMFFIObjectHandle global = GetGlobal("ffi.GetInvalidObject");
   CHECK_EQ(TVMFFIEnvModLookupFromImports(context, "ffi.GetInvalidObject", &cached), 0);
   CHECK_EQ(cached, global);
   TVMFFIObjectDecRef(global);
-  // This look-up excludes the library's own functions.
+  // This look-up searches only the imports, not the library's own functions.
   CHECK_RAISES(TVMFFIEnvModLookupFromImports(context, "count_deletions", &function), "RuntimeError",
                "count_deletions");
   CHECK_RAISES(TVMFFIEnvModLookupFromImports(nullptr, "imported", &function), "RuntimeError",
@@ -270,7 +270,7 @@ TEST_CASE("a result outlives module and function and its library stays mapped") 
   void* still_loaded = dlopen(KERNEL_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
   CHECK(still_loaded != nullptr);
   dlclose(still_loaded);
-  Release(object);  // runs code of the library
+  Release(object);  // the call runs code of the library
   module = Load(KERNEL_LIBRARY);
   CHECK(SameBytes(CallMember(module, "count_deletions"), Int(before.v_int64 + 1)));
   TVMFFIObjectDecRef(module);
@@ -293,7 +293,7 @@ TEST_CASE("a missing file is an internal error with the path") {
 TEST_CASE("a file that is not a library is an internal error") {
   TemporaryFile file(".so", "this is text");
   CHECK_RAISES(LoadFails(file.path), "InternalError", "Failed to load dynamic shared library");
-  TemporaryFile dylib(".dylib", "this is text");  // the same loader
+  TemporaryFile dylib(".dylib", "this is text");  // the same loader as before
   CHECK_RAISES(LoadFails(dylib.path), "InternalError", "Failed to load dynamic shared library");
 }
 
@@ -316,7 +316,7 @@ TEST_CASE("the loader of an extension is a global function") {
     CHECK_EQ(num_args, 2);
     CHECK_EQ(TextOf(args[0]), "a.tst");
     CHECK_EQ(TextOf(args[1]), "tst");
-    *result = Int(3);  // not a module
+    *result = Int(3);  // the loader's result is not a module
     return 0;
   };
   TVMFFIByteArray name = Bytes("ffi.Module.load_from_file.tst");

@@ -51,7 +51,7 @@ void WriteAt(std::string* content, size_t offset, T value) {
   std::memcpy(content->data() + offset, &value, sizeof(T));
 }
 
-// Returns the offset of the n-th program header of a type.
+// Returns the file offset of the n-th program header of a type.
 size_t OffsetOfProgramHeader(const std::string& content, uint32_t type, int n = 0) {
   auto header = ReadAt<ElfW(Ehdr)>(content, 0);
   for (size_t i = 0; i < header.e_phnum; ++i) {
@@ -198,7 +198,7 @@ TEST_CASE("libraries of the system and of this build are accepted") {
     if (entries == nullptr) continue;
     while (dirent* entry = readdir(entries)) {
       std::string path = folder + "/" + entry->d_name;
-      // Other tests write damaged files into this folder.
+      // Other tests write damaged library files into this folder.
       bool is_damaged =
           path.find("incomplete") != std::string::npos || path.find("damaged") != std::string::npos;
       if (path.find(".so") == std::string::npos || is_damaged) continue;
@@ -223,7 +223,7 @@ TEST_CASE("truncated files are read safely") {
 TEST_CASE("words replaced by huge numbers are read safely") {
   std::string content = ContentOf(kLibrary);
   for (size_t offset = 16; offset + 8 <= content.size(); offset += 8) {
-    // The headers and tables are before the code.
+    // In the file, the headers and tables precede the code.
     if (offset > 4096) break;
     for (uint64_t value : {uint64_t{0}, ~uint64_t{0}, uint64_t{1} << 63, uint64_t{0x7fffffff}}) {
       std::string changed = content;

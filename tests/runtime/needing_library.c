@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <tvm/ffi/c_api.h>
 
-/* Must not run if the library is refused. */
+/* This initialiser must not run if the library is refused. */
 __attribute__((constructor)) static void SayThatItRuns(void) { fputs("initialiser ran\n", stderr); }
 
 #if defined(NEEDS_LATER) || defined(NEEDS_LATER_HIDDEN) /* the latter exports nothing */
@@ -19,7 +19,7 @@ extern void* const later_vtable[];
 void* const later_vtable[] = {_ZTVN3tvm3ffi8LaterObjE};
 static int Use(void) { return later_vtable[0] == NULL; }
 #elif defined(NEEDS_DEFINED_ELSEWHERE)
-int TVMFFIDefinedElsewhere(void); /* defined by the part below */
+int TVMFFIDefinedElsewhere(void); /* the part below defines this symbol */
 static int Use(void) { return TVMFFIDefinedElsewhere(); }
 #elif defined(NEEDS_DEFINING)
 int TVMFFIDefinedElsewhere(void);
@@ -29,11 +29,11 @@ static int Use(void) { return 0; }
 __attribute__((weak)) int TVMFFIMaybeThere(void);
 static int Use(void) { return TVMFFIMaybeThere == NULL ? 7 : TVMFFIMaybeThere(); }
 #elif defined(NEEDS_FOREIGN)
-int no_such_function(void); /* of another library; never called */
+int no_such_function(void); /* symbol of another library; the function is never called */
 static int Use(void) { return TVMFFIObjectDecRef(NULL) == 0 ? 9 : no_such_function(); }
 #endif
 
-/* The packed function `use`. */
+/* The exported packed function `use`. */
 int __tvm_ffi_use(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
 int __tvm_ffi_use(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   (void)self;

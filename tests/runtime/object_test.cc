@@ -12,7 +12,7 @@
 
 namespace {
 
-// An object on the stack, whose deleter records its flags.
+// An object on the stack; its deleter records the flags that it receives.
 struct TracedObject {
   TVMFFIObject header;
   std::vector<int> deleter_flags;
@@ -105,7 +105,7 @@ TEST_CASE("memory outlives the destructor while a weak reference exists") {
   header->combined_ref_count += TVM_FFI_REF_COUNT_WEAK_ONE;
   TVMFFIObjectDecRef(opaque);
   CHECK_EQ(opaque_deletions, 1);
-  // Still readable: under AddressSanitizer these loads are the test.
+  // The header must still be readable: under AddressSanitizer, these loads are the test.
   CHECK_EQ(header->combined_ref_count, Counts(1, 0));
   CHECK_EQ(header->type_index, 74);
   header->deleter(header, kTVMFFIObjectDeleterFlagBitMaskWeak);

@@ -25,7 +25,7 @@ inline bool IsErrorPending() {
   return true;
 }
 
-// Takes the pending error; all fields are "<none>" if there is none.
+// Takes the pending error and returns its fields; all fields are "<none>" if there is no error.
 inline RaisedError TakeRaised() {
   TVMFFIObjectHandle error = nullptr;
   TVMFFIErrorMoveFromRaised(&error);
@@ -36,7 +36,8 @@ inline RaisedError TakeRaised() {
   return raised;
 }
 
-// Takes the pending error and describes its difference from the expected one; "" if there is none.
+// Takes the pending error and describes how it differs from the expected error; returns "" if it
+// does not.
 inline std::string Mismatch(int code, const std::string& kind, const std::string& message_part) {
   RaisedError raised = TakeRaised();
   if (code == -1 && raised.kind == kind && raised.message.find(message_part) != std::string::npos) {

@@ -49,7 +49,7 @@ TEST_CASE("the check runs under the lock of the host") {
   CHECK_EQ(trace, "check ");
   CHECK_EQ(Register("PyGILState_Ensure", &Ensure), 0);
   CHECK_EQ(CheckSignals(), 0);
-  CHECK_EQ(trace, "check ");  // without a release function no lock is taken
+  CHECK_EQ(trace, "check ");  // without a release function, no lock may be taken
   CHECK_EQ(Register("PyGILState_Release", &ReleaseState), 0);
   CHECK_EQ(CheckSignals(), 0);
   CHECK_EQ(trace, "ensure check release3 ");

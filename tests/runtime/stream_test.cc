@@ -83,7 +83,7 @@ TEST_CASE("writing out of range is a value error") {
   }
 }
 
-// Cause: the table was a thread_local object, which is destroyed before atexit handlers run.
+// Regression: the table was a thread_local object, which is destroyed before atexit handlers run.
 TEST_CASE("streams may be used while the process ends") {
   ChildEnd end = RunInChild([] {
     TVMFFIEnvSetStream(kDLCUDA, 3, Stream(1), nullptr);

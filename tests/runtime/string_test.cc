@@ -105,7 +105,7 @@ TEST_CASE("plain values become owned byte for byte") {
       None(),
       Int(-1),
       Bool(true),
-      PlainAny(kTVMFFIFloat, 0x7ff8000000000001),  // a NaN keeps its payload
+      PlainAny(kTVMFFIFloat, 0x7ff8000000000001),  // a NaN keeps its payload bits
       Pointer(kTVMFFIOpaquePtr, nullptr),
       PlainAny(kTVMFFIDataType, 0x00042002),
       PlainAny(kTVMFFIDevice, UINT64_C(0x0000000300000002)),

@@ -39,7 +39,7 @@ int FailWithError(DLTensor*, DLManagedTensorVersioned**, void* context, SetError
 
 int FailSilently(DLTensor*, DLManagedTensorVersioned**, void*, SetError) { return -1; }
 
-// Empties the thread's slot after a test.
+// Clears the thread's allocator slot after a test.
 struct ScopedAllocator {
   explicit ScopedAllocator(DLPackManagedTensorAllocator allocator) {
     CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr), 0);
@@ -134,7 +134,7 @@ TEST_CASE("CPU tensors need no allocator") {
   Prototype prototype({3, 5});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_EQ(TVMFFIEnvTensorAlloc(&prototype, &tensor), 0);
-  prototype.extents = {-1, -1};  // the shape was copied
+  prototype.extents = {-1, -1};  // the tensor has a copy of the shape
   const DLTensor* view = TensorOf(tensor);
   CHECK_EQ(view->ndim, 2);
   CHECK_EQ(view->shape[0], 3);
@@ -144,7 +144,7 @@ TEST_CASE("CPU tensors need no allocator") {
   CHECK_EQ(view->byte_offset, 0u);
   CHECK_EQ(view->dtype.bits, 32);
   CHECK_EQ(reinterpret_cast<uintptr_t>(view->data) % 64, 0u);
-  std::memset(view->data, 0x5A, 3 * 5 * sizeof(float));  // all of it is writable
+  std::memset(view->data, 0x5A, 3 * 5 * sizeof(float));  // all of the memory is writable
   TVMFFIObjectDecRef(tensor);
 }
 

@@ -12,7 +12,7 @@
 
 inline DLTensor* TensorOf(TVMFFIObjectHandle tensor) { return TVMFFITensorGetDLTensorPtr(tensor); }
 
-// Lives on the stack of the test; `managed` is the struct that a producer passes.
+// A producer's tensor on the stack of the test; `managed` is the struct that a producer passes.
 template <typename Managed>
 struct TensorSource {
   alignas(64) float elements[64] = {};
@@ -21,7 +21,7 @@ struct TensorSource {
   int deletions = 0;
   Managed managed = {};
 
-  // Null strides mean row-major.
+  // Strides of NULL mean a row-major tensor.
   explicit TensorSource(std::vector<int64_t> extents, std::vector<int64_t> steps = {})
       : shape(std::move(extents)), strides(std::move(steps)) {
     DLTensor& tensor = managed.dl_tensor;

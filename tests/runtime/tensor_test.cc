@@ -11,7 +11,7 @@
 
 namespace {
 
-// Runs the check for both DLPack structs; `body` receives a function that creates sources.
+// Runs a check for both DLPack structs; `body` receives a function that creates tensor sources.
 #define FOR_BOTH_VERSIONS(Test) \
   Test<LegacySource>();         \
   Test<VersionedSource>()
@@ -65,7 +65,7 @@ void CheckStrides(const std::vector<int64_t>& shape, const std::vector<int64_t>&
   const int64_t* strides = TensorOf(tensor)->strides;
   CHECK(strides != nullptr);
   CHECK(std::vector<int64_t>(strides, strides + shape.size()) == expected);
-  CHECK(source.managed.dl_tensor.strides == nullptr);  // the source is not changed
+  CHECK(source.managed.dl_tensor.strides == nullptr);  // the source tensor is not changed
   TVMFFIObjectDecRef(tensor);
 }
 
@@ -74,7 +74,7 @@ void MissingStridesAreFilledIn() {
   CheckStrides<Source>({5}, {1});
   CheckStrides<Source>({2, 3, 4}, {12, 4, 1});
   CheckStrides<Source>({2, 1, 4}, {4, 4, 1});
-  CheckStrides<Source>({2, 0, 4}, {4, 4, 1});  // an empty dimension counts as 1
+  CheckStrides<Source>({2, 0, 4}, {4, 4, 1});  // a dimension with extent 0 counts as 1
 }
 
 template <typename Source>

@@ -16,15 +16,15 @@ ABI = json.loads(
     (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
 )
 
-# Symbols that the incumbent dropped and published binaries still import.
+# Symbols that the incumbent has removed and that published binaries still import.
 FORMER_CXX_SYMBOLS = set(ABI["cpp_symbols_imported_but_not_exported_by_this_version"])
-# Static variables inside functions of the incumbent, which clients cannot name, or which belong to
-# the function's code: a client that inlines the code defines the guard as well.
+# Static variables inside functions of the incumbent. Clients cannot name them, or define the guard
+# themselves because they inline the function.
 INCIDENTAL_CXX_SYMBOLS = {
     "_ZGVZN3tvm3ffi9ModuleObj27_GetOrAllocRuntimeTypeIndexEvE6tindex",
     "_ZZN3tvm3ffi9ModuleObj14InternalUnsafe22GetFunctionFromImportsEPS1_PKcE6mutex_",
 }
-# Sizes of shared class data in bytes: vtables and type information.
+# Sizes in bytes of the class data that libraries share: vtables and type information.
 CXX_DATA_SIZES = {
     "_ZTVN3tvm3ffi9ModuleObjE": 112,
     "_ZTIN3tvm3ffi9ModuleObjE": 40,
@@ -32,7 +32,7 @@ CXX_DATA_SIZES = {
     "_ZTIN3tvm3ffi5ErrorE": 56,
 }
 
-# Functions that this implementation adds: tvm/ffi/extra/c_host_call.h.
+# Functions that this implementation adds to the ABI, declared in tvm/ffi/extra/c_host_call.h.
 OWN_C_FUNCTIONS = {
     "TVMFFIHostCall",
     "TVMFFIHostErrorStatus",
@@ -43,7 +43,7 @@ OWN_C_FUNCTIONS = {
     "TVMFFIHostSlotFunction",
 }
 
-# By the part of the SONAME before ".so".
+# SONAME by the part of the library's file name before ".so".
 ALLOWED_LIBRARIES = {
     "libc",
     "libdl",
@@ -78,14 +78,14 @@ def dynamic_entries(library: Any, tag: str) -> list[str]:
 
 
 def defined_symbols(library: Any) -> dict[str, tuple[str, int]]:
-    """Return {name: (nm letter, size)} of the dynamic symbols that the library defines."""
+    """Return {name: (nm letter, size)} for the dynamic symbols that the library defines."""
     text = run("nm", "--dynamic", "--defined-only", "--portability", str(library.path))
     fields = (line.split() for line in text.splitlines())
     return {name: (letter, int(size, 16)) for name, letter, _, size in fields}
 
 
 def is_cxx(name: str) -> bool:
-    """Return True if this is a mangled C++ name."""
+    """Return True if the name is a mangled C++ name."""
     return name.startswith("_Z")
 
 
@@ -107,14 +107,14 @@ def test_shared_cxx_data_has_the_size_that_clients_expect(library: Any) -> None:
 
 
 def test_type_index_of_modules_is_one_per_process(library: Any) -> None:
-    """Clang has no unique symbols; its weak symbols suffice where names are looked up globally."""
+    """Clang has no unique symbols; its weak symbols suffice for a global look-up of symbols."""
     unique_or_weak = {"u", "V"}
     tindex = "_ZZN3tvm3ffi9ModuleObj27_GetOrAllocRuntimeTypeIndexEvE6tindex"
     assert defined_symbols(library)[tindex][0] in unique_or_weak
 
 
 def test_stays_mapped_after_it_is_closed(library: Any) -> None:
-    """Cause: threads and exit handlers reached its code after `dlclose`, if it was unmapped."""
+    """Regression: threads and exit handlers ran code of the library after `dlclose`."""
     flags = run("readelf", "--dynamic", "--wide", str(library.path))
     assert re.search(r"\(FLAGS_1\).*\bNODELETE\b", flags)
 

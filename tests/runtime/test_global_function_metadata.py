@@ -12,7 +12,7 @@ ABI = json.loads(
     (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
 )
 
-# Prefixes of loader names, followed by a kind, which libraries and tests may define.
+# Prefixes of the names of module loaders; a kind follows, which libraries and tests may define.
 LOADER = "ffi.Module.load_from_bytes."
 
 

@@ -36,7 +36,7 @@ VALUES = st.recursive(
 
 
 class Json:
-    """The library's JSON functions; intermediate values stay in native code."""
+    """The library's JSON functions; their intermediate values stay in native code."""
 
     def __init__(self, library: Any) -> None:
         self.library = library
@@ -55,7 +55,7 @@ class Json:
                 ctypes.byref(self.library.byte_array(name)), ctypes.byref(function)
             )
         )
-        assert function.value is not None, f"no global function {name}"
+        assert function.value is not None, f"no global function is named {name}"
         row = (self.library.any_value * len(arguments))(*arguments)
         result = self.library.any_value()
         code = self.library.functions.TVMFFIFunctionCall(
@@ -89,7 +89,7 @@ class Json:
         return self.library.take_text(value)
 
     def apply(self, text: str, *steps: Any) -> str:
-        """Return the text after the functions were applied to `text`, one after the other."""
+        """Return the text after the functions were applied to `text` in this order."""
         with contextlib.ExitStack() as stack:
             value = stack.enter_context(self.text(text))
             for name, *more in steps:
@@ -98,7 +98,7 @@ class Json:
 
     @property
     def none(self) -> Any:
-        """The None argument."""
+        """The argument None of a JSON function."""
         return self.library.any_value(NONE, 0, 0)
 
 
@@ -109,7 +109,7 @@ def ffi(library: Any) -> Json:
 
 
 def same(first: Any, second: Any) -> bool:
-    """Distinguish 1, 1.0 and True, and 0.0 and -0.0; treat NaN as equal to itself."""
+    """Return a comparable form that distinguishes 1, 1.0 and True, 0.0 and -0.0; NaN equals NaN."""
     return repr(first) == repr(second)
 
 
@@ -138,7 +138,7 @@ def test_indent_at_the_end_of_its_range(ffi, indent):
 
 @pytest.mark.parametrize("indent", [1001, 2**31 - 1, 2**31, 2**32 + 1, 2**63 - 1])
 def test_an_indent_that_is_too_large_is_a_value_error(ffi, indent):
-    """Cause: it was truncated to 32 bits, and the rest requested an arbitrary amount of memory."""
+    """Regression: the indent was truncated to 32 bits; the rest requested any amount of memory."""
     argument = ffi.library.any_value(INT, 0, indent)
     message = f"indent must (be at most 1000 spaces|fit 32 bits), got {indent}"
     with pytest.raises(Exception, match=message) as caught:
@@ -193,7 +193,7 @@ def read_by_python(text: str) -> tuple[Any, bool]:
 
 
 def read_by_library(ffi: Json, text: str) -> tuple[Any, str]:
-    """Return the value as Python reads it, and the error's text."""
+    """Return the value as Python's json module reads it, and the error's text."""
     try:
         result = ffi.apply(text, ("ffi.json.Parse",), ("ffi.json.Stringify", ffi.none))
     except ffi.library.raised_error as error:
@@ -216,7 +216,7 @@ def test_accepts_the_text_that_python_accepts(ffi, text):
 
 
 def decode_graph(graph: Any) -> Any:
-    """Read the graph of a JSON value; nodes refer to earlier nodes."""
+    """Read a JSON value that was written as a graph; nodes refer to earlier nodes."""
     assert list(graph) == ["root_index", "nodes"]
     values: list[Any] = []
     for node in graph["nodes"]:
@@ -239,7 +239,9 @@ def test_graph_of_a_value(ffi, value):
     graph = json.loads(text)
     assert same(decode_graph(graph), value)
     leaves = [node for node in graph["nodes"] if node["type"] not in {"ffi.Array", "ffi.Map"}]
-    assert len({repr(node) for node in leaves}) == len(leaves), "equal values share a node"
+    assert len({repr(node) for node in leaves}) == len(leaves), (
+        "equal values have several nodes in the graph; expected one shared node"
+    )
     back = ffi.apply(text, ("ffi.FromJSONGraphString",), ("ffi.json.Stringify", ffi.none))
     assert same(json.loads(back), value)
 

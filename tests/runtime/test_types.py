@@ -17,7 +17,7 @@ ABI = json.loads(
     (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
 )
 TYPE_KEYS = ABI["type_keys"]
-# The indices of dynamic types depend on the order of registration.
+# Type keys whose indices depend on the order of registration.
 FUNCTION = TYPE_KEYS["ffi.Function"]["type_index"]
 KEY_OF_INDEX = {entry["type_index"]: key for key, entry in TYPE_KEYS.items()}
 
@@ -153,7 +153,7 @@ def test_fields_and_methods(library, key):
 @pytest.mark.parametrize("key", [key for key in TYPE_KEYS if "total_size" in TYPE_KEYS[key]])
 def test_metadata(library, key):
     expected, info = TYPE_KEYS[key], type_info(library, key)
-    assert info.metadata, "no metadata"
+    assert info.metadata, "the registered member has no metadata"
     metadata = info.metadata.contents
     assert metadata.total_size == expected["total_size"]
     assert metadata.structural_eq_hash_kind == expected["structural_eq_hash_kind"]
@@ -192,8 +192,8 @@ def test_attributes(library, name):
     assert found is not None
     assert found.begin_index == 0
     missing, differing = [], {}
-    # Pointers in these two columns become functions, which clients of all releases call in the same
-    # way.
+    # Pointers in these two columns become function objects, which clients of all releases call in
+    # the same way.
     is_key_hook = name in ("__any_hash__", "__any_equal__")
     for index, pointer_kind in expected["set_on"].items():
         kind = FUNCTION if is_key_hook else pointer_kind

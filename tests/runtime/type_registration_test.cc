@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int32_t kNoType = 1 << 20;  // never allocated here
+constexpr int32_t kNoType = 1 << 20;  // no object of this type is allocated here
 
 int32_t NewType(std::string_view key, int32_t depth = 1, int32_t parent = kTVMFFIObject) {
   TVMFFIByteArray bytes = Bytes(key);
@@ -209,7 +209,7 @@ TEST_CASE("a column grows in place and fills gaps with None") {
   CHECK_EQ(RegisterAttr(70, "test.growing", Int(70)), 0);
   const TVMFFITypeAttrColumn* column = Column("test.growing");
   CHECK_EQ(column->size, 71);
-  CHECK_EQ(RegisterAttr(5000, "test.growing", Bool(true)), 0);  // not a registered type
+  CHECK_EQ(RegisterAttr(5000, "test.growing", Bool(true)), 0);  // no type has this index
   CHECK_EQ(RegisterAttr(3, "test.growing", Int(3)), 0);
   CHECK_EQ(Column("test.growing"), column);
   CHECK_EQ(column->size, 5001);

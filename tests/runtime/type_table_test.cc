@@ -146,7 +146,7 @@ TEST_CASE("a free static index is assigned as requested") {
   CHECK_EQ(Text(TVMFFIGetTypeInfo(100)->type_key), "test.Static");
 }
 
-// Cause: children got consecutive indices of the range, including those in use.
+// Regression: children got consecutive indices of their parent's range, including indices in use.
 TEST_CASE("children skip indices that are in use within the range") {
   int32_t parent = Register({"test.Ranged", 101, 1, 4});
   CHECK_EQ(Register({"test.Ranged.fixed", 103, 2, 0, 1, parent}), 103);
@@ -160,7 +160,7 @@ TEST_CASE("children skip indices that are in use within the range") {
 TEST_CASE("type info keeps its address when many types follow") {
   std::string key = "test.Stable";
   int32_t index = Register({key});
-  key.assign(key.size(), '?');  // the table has a copy
+  key.assign(key.size(), '?');  // the type table has a copy of the text
   const TVMFFITypeInfo* before = TVMFFIGetTypeInfo(index);
   for (int i = 0; i < 3000; ++i) Register({"test.many." + std::to_string(i)});
   const TVMFFITypeInfo* after = TVMFFIGetTypeInfo(index);

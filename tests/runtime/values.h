@@ -23,7 +23,7 @@ inline std::string Text(const TVMFFIByteArray& bytes) {
   return bytes.size == 0 ? std::string() : std::string(bytes.data, bytes.size);
 }
 
-// Sets every byte, so that bytes which a callee does not write are detected.
+// Sets every byte of a value, so that bytes which a callee does not write are detected.
 inline TVMFFIAny GarbageAny() {
   TVMFFIAny any;
   any.type_index = 0x5A5A5A5A;
@@ -47,7 +47,7 @@ inline TVMFFIAny Pointer(int32_t type_index, const void* pointer) {
   return PlainAny(type_index, reinterpret_cast<uintptr_t>(pointer));
 }
 inline TVMFFIAny RawStr(const char* text) { return Pointer(kTVMFFIRawStr, text); }
-// A view of the object; does not add a reference.
+// Returns a view of the object without a new reference.
 inline TVMFFIAny ViewOf(TVMFFIObjectHandle object) {
   return Pointer(TVMFFIObjectGetTypeIndex(object), object);
 }
@@ -75,7 +75,7 @@ inline std::string TextOf(const TVMFFIAny& any) {
   }
 }
 
-// Same as TextOf for a value that the caller owns; releases it.
+// Same as TextOf for a value that the caller owns; releases the value.
 inline std::string TakeText(const TVMFFIAny& any) {
   std::string text = TextOf(any);
   Release(any);
@@ -88,7 +88,7 @@ inline uint64_t StrongCount(TVMFFIObjectHandle object) {
          TVM_FFI_REF_COUNT_STRONG_MASK;
 }
 
-// Returns an owned opaque object; `deleter` is called with `tag` at its end.
+// Returns an owned opaque object; its destruction calls `deleter` with `tag`.
 inline TVMFFIObjectHandle NewOpaque(void* tag, void (*deleter)(void*)) {
   TVMFFIObjectHandle object = nullptr;
   CHECK_EQ(TVMFFIObjectCreateOpaque(tag, kTVMFFIOpaquePyObject, deleter, &object), 0);

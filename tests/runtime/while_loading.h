@@ -28,20 +28,20 @@ void WaitFor(const std::atomic<bool>& flag) {
 extern "C" __attribute__((visibility("default"))) void LoadingLibraryInitialiser() {
   is_loading = true;
   WaitFor(other_has_begun);
-  // Time for the other thread to reach the loader.  If it is too short, the test passes without
-  // testing.
+  // Time that the other thread gets to reach the loader. If it is too short, the test passes
+  // without testing anything.
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   during_loading();
 }
 
 namespace {
 
-// Runs `other` on a thread while the library's initialiser runs and, a little later, `during` in
+// Runs `other` on a thread while the library's initialiser runs; a little later, runs `during` in
 // the initialiser.
 void WhileLoading(const char* library, void (*during)(), void (*other)()) {
   is_loading = other_has_begun = false;
   during_loading = during;
-  alarm(30);  // a deadlock ends the program
+  alarm(30);  // ends the program after a deadlock
   std::thread thread([other] {
     WaitFor(is_loading);
     other_has_begun = true;

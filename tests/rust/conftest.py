@@ -36,7 +36,7 @@ def cargo() -> Callable[..., str]:
     """Return a function that runs cargo in a folder and returns its output."""
     program = shutil.which("cargo")
     if program is None:
-        pytest.skip("no cargo")
+        pytest.skip("cargo is not installed")
 
     def run(*arguments: str, cwd: Path, status: int = 0) -> str:
         done = subprocess.run(
@@ -64,7 +64,7 @@ def cargo() -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def write_package(tmp_path_factory) -> Callable[[str, str], Path]:
-    """Return a function that writes a package with one source file, which uses the crate."""
+    """Return a function that writes a package with one source file that uses the crate."""
 
     def write(name: str, source: str) -> Path:
         folder = tmp_path_factory.mktemp(name)
@@ -83,7 +83,7 @@ def build_library(cargo, write_package, tmp_path_factory) -> Callable[[str, str]
 
     def build(name: str, source: str) -> Path:
         cargo("build", cwd=write_package(name, source))
-        # Copy the library: another test may build a library with the same name.
+        # Copies the library, because another test may build a library with the same name.
         return Path(shutil.copy(TARGET / "debug" / f"lib{name}.so", tmp_path_factory.mktemp("so")))
 
     return build

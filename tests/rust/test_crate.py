@@ -15,9 +15,9 @@ CRATE = Path(__file__).resolve().parents[2] / "rust"
 def test_tests_and_examples_of_the_crate_pass(cargo):
     output = cargo("test", cwd=CRATE)
     passed = [int(count) for count in re.findall(r"test result: ok\. (\d+) passed", output)]
-    # One result per test file, one for unit tests, one for doc tests.
+    # Number of test results: one per test file, one for unit tests, one for doc tests.
     assert len(passed) == 2 + len(list((CRATE / "tests").glob("*.rs")))
-    assert sum(count > 0 for count in passed) == len(passed) - 1  # no unit tests
+    assert sum(count > 0 for count in passed) == len(passed) - 1  # the crate has no unit tests
 
 
 def test_the_crate_has_no_dependencies(cargo):
@@ -35,7 +35,7 @@ def test_the_documentation_has_no_broken_links(cargo):
 
 
 def test_each_unsafe_block_has_a_safety_comment():
-    """The comment precedes the block or the statement that contains it."""
+    """The SAFETY comment precedes the unsafe block, or the statement that contains the block."""
     sources = sorted((CRATE / "src").rglob("*.rs"))
     assert sources
     missing = []

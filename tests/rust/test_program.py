@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Rust program and the build script of the guide."""
+"""The Rust program and the build script on the page of the guide."""
 
 from __future__ import annotations
 

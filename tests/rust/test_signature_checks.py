@@ -16,7 +16,7 @@ from tvm_ffi.core import ObjectRValueRef
 
 from ..python.codegen import test_agreement as cases
 
-# Signatures with extent expressions, which export! does not support, see test_export.py.
+# Signatures with extent expressions; the macro export! does not support them, see test_export.py.
 WITH_EXPRESSIONS = {"sums", "quotients", "extremes", "products", "optional"}
 MAYBE = "maybe(x: float32*[n] | None, y: Tensor[n] | None = None, /, n: int | None = None)"
 DEFAULTS = (

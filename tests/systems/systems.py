@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table of compilers: requirements of each, and the program that uses it."""
+"""Table of compilers: the requirements of each compiler, and the program that uses it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel languages and compilers, each in its own environment: from source to a call.
+"""Kernel languages and compilers, each in its own environment: from source text to a call.
 
 Run by `make test-systems`; the first run downloads several gigabytes.
 """

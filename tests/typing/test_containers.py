@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-# The comments are the types as mypy prints them, without modules; pyright prints the same.
+# The comments are the types that mypy prints, without module names; pyright prints the same types.
 PROGRAM = """\
 import tvm_ffi
 from tvm_ffi import Array, Dict, List, Map, Tensor
@@ -67,7 +67,7 @@ def check_program(folder: Path, *command: str) -> str:
 
 
 def test_mypy(tmp_path):
-    pytest.importorskip("mypy", reason="no mypy")
+    pytest.importorskip("mypy", reason="mypy is not installed")
     output = check_program(tmp_path, sys.executable, "-m", "mypy", "--strict", "program.py")
     revealed = re.findall(r'Revealed type is "(.*)"', output)
     assert [re.sub(r"[\w.]+\.|builtins\.", "", text) for text in revealed] == REVEALED, output

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("mypy", reason="no mypy")
+pytest.importorskip("mypy", reason="mypy is not installed")
 
 PROGRAM = """
 from typing import Generic, TypeVar

@@ -56,7 +56,7 @@ REGISTERED = """\
 # tvm-ffi-stubgen(end)
 """
 
-# Lines with a comment are wrong.
+# Type checkers must report the lines with a comment.
 PROGRAM = """\
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def lines_with_errors(pattern: str, output: str) -> list[int]:
 
 
 def mypy(folder: Path, program: str) -> list[int]:
-    pytest.importorskip("mypy", reason="no mypy")
+    pytest.importorskip("mypy", reason="mypy is not installed")
     output = run(sys.executable, "-m", "mypy", "--strict", program, cwd=folder)
     assert program in output, output
     return lines_with_errors(rf"^{re.escape(program)}:(\d+): error:", output)

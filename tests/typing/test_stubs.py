@@ -15,7 +15,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-pytest.importorskip("mypy", reason="no mypy")
+pytest.importorskip("mypy", reason="mypy is not installed")
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -38,7 +38,7 @@ def run_module(*command: str, cwd: Path = ROOT, **variables: str) -> tuple[int, 
 
 
 def _untyped() -> list[str]:
-    """Return the modules whose missing types the package's mypy settings ignore."""
+    """Return the modules for which the package's mypy settings ignore missing types."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     overrides = tomllib.loads(text)["tool"]["mypy"]["overrides"]
     ignored = [entry for entry in overrides if "ignore_missing_imports" in entry]
@@ -46,10 +46,10 @@ def _untyped() -> list[str]:
 
 
 @pytest.mark.skipif(
-    sys.version_info < (3, 10), reason="mypy reads the standard library of a later Python"
+    sys.version_info < (3, 10), reason="mypy checks with the standard library of a later Python"
 )
 def test_stubs_match_the_compiled_modules(tmp_path):
-    """Layout conflicts between bases are ignored, because all extension types have them."""
+    """Layout conflicts between base classes are ignored, because all extension types have them."""
     allowed = HERE / "allowed_differences.txt"
     settings = tmp_path / "mypy.ini"
     others = "".join(f"[mypy-{name}]\nignore_missing_imports = True\n" for name in _untyped())
@@ -111,7 +111,8 @@ def test_a_c_class_has_a_dataclass_constructor(tmp_path):
     ], output
 
 
-# Classes with fields, constructors that differ from their parents', methods, containers, optionals.
+# Classes with fields, constructors that differ from the parents' constructors, methods, containers,
+# optional values.
 GENERATED_CLASSES = {
     "SchemaAllTypes": "tvm_ffi.Object",
     "TestIntPair": "tvm_ffi.Object",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Install Apache TVM and TileLang in one environment.
+"""Install Apache TVM and TileLang in one environment, and use both in one process.
 
 Each runs in its own process, because both contain a package `tvm` and a copy of the compiler.
 """

@@ -29,7 +29,7 @@ void UseOrcJit(Any, String object_file) {
   Function add_one = object->GetFunction("add_one").value();
   CHECK_EQ(add_one(41).cast<int64_t>(), 42);
   CHECK_EQ(add_one.CallExpected<int64_t>("text").error().message(), "add_one takes an int");
-  // A second module has separate symbols, and can be imported like any other.
+  // A second module in the same session has separate symbols, and can be imported like any other.
   Module other = LoadObject(object_file);
   object->ImportModule(other);
   CHECK_EQ(object->imports().size(), size_t{1});

@@ -17,7 +17,8 @@ using namespace tvm::ffi;
 
 const char* const kVocabulary[] = {"</s>", "0", "1", "2", "[", "]", ",", "a", "[1", ",2]", "1]"};
 constexpr int64_t kStop = 0;
-// More than 32 tokens: the mask of a position has two words, with bits beyond the last token.
+// More than 32 tokens, so that the mask of a position has two words, with bits beyond the last
+// token.
 constexpr int64_t kVocabularySize = 40;
 const char* const kGrammar = "root ::= \"[\" digit (\",\" digit)* \"]\"\ndigit ::= [0-9]\n";
 
@@ -55,7 +56,7 @@ ObjectRef Compile(const ObjectRef& tokenizer) {
       .cast<ObjectRef>();
 }
 
-// Later releases added constructor parameters.
+// Later releases of xgrammar added constructor parameters.
 ObjectRef NewMatcher(const ObjectRef& compiled, int64_t num_parameters) {
   if (num_parameters == 4) {
     return Call("GrammarMatcher", "__ffi_init__", compiled, nullptr, false, 0).cast<ObjectRef>();
@@ -64,7 +65,7 @@ ObjectRef NewMatcher(const ObjectRef& compiled, int64_t num_parameters) {
       .cast<ObjectRef>();
 }
 
-// The tokens that may come next, concatenated.
+// The tokens that the grammar accepts next, concatenated.
 std::string AllowedTokens(const ObjectRef& matcher) {
   std::vector<int32_t> words(2, 0);
   int64_t shape[] = {1, 2};
@@ -99,7 +100,7 @@ void CheckMatching(const ObjectRef& matcher) {
 
 void CheckErrors() {
   Function from_ebnf = reflection::GetMethod("xgrammar.tvm_ffi_binding.Grammar", "from_ebnf");
-  // An exception of a class that xgrammar defines passes through C++ unchanged.
+  // An exception of a class that xgrammar defines passes through the C++ headers unchanged.
   std::string message;
   try {
     from_ebnf("root ::= missing", "root");

@@ -22,7 +22,7 @@ GRAMMAR = 'root ::= "[" digit ("," digit)* "]"\ndigit ::= [0-9]\n'
 
 
 def allowed_tokens(matcher):
-    """Return the tokens that may come next, according to the masked logits."""
+    """Return the tokens that the grammar accepts next, according to the masked logits."""
     mask = xgrammar.allocate_token_bitmask(1, SIZE)
     assert matcher.fill_next_token_bitmask(mask)
     logits = torch.zeros(1, SIZE)

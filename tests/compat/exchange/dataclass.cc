@@ -21,7 +21,7 @@ using namespace tvm::ffi;
 
 // ---- Published hashes ---------------------------------------------------------------------------
 
-// Values by their names in the list of hashes.
+// Values by the names that the list of published hashes uses.
 Any MakeContent(Any, String name) {
   if (name == "int 1") return 1;
   if (name == "float 1.0") return 1.0;

@@ -26,7 +26,7 @@ int AddExternC(void* step, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* r
   TVM_FFI_SAFE_CALL_END();
 }
 
-// Each function adds two integers.
+// Returns a function that adds two integers; `kind` selects how the function is created.
 Function MakeAdder(Any, String kind) {
   if (kind == "typed") return Function::FromTyped(Add, "add");
   if (kind == "packed") {
@@ -141,7 +141,7 @@ void CheckMapElements(Function map_elements) {
   CHECK_EQ(changed[2].cast<String>(), "long textlong text");
 }
 
-// Returns the type of its argument as received: tests which argument types arrive unconverted.
+// Returns the type of its argument as received; tests which types arrive without a conversion.
 Function MakeTypeIndexOf(Any) {
   return Function::FromPacked(
       [](PackedArgs args, Any* result) { *result = static_cast<int64_t>(args[0].type_index()); });

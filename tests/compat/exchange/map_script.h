@@ -18,7 +18,7 @@
 namespace exchange {
 
 struct MapChange {
-  bool is_set;  // else the key, which exists, is erased
+  bool is_set;  // else the key is erased; it exists
   int64_t key;
   int64_t value;
 };
@@ -28,13 +28,13 @@ class MapScript {
   using Entries = std::list<std::pair<int64_t, int64_t>>;
 
   explicit MapScript(int64_t size) : size_(size) {}
-  // Runs all phases up to this one and returns the changes of the last.
+  // Runs all phases up to this one and returns the changes that the last phase made.
   std::vector<MapChange> RunThrough(int64_t phase) {
     for (int64_t i = 0; i <= phase; ++i) Run(i);
     return changes_;
   }
   const Entries& entries() const { return entries_; }
-  // The scripts never use keys from here on.
+  // The scripts never use keys from this number on.
   int64_t key_bound() const { return 4 * size_ + 8; }
 
  private:
@@ -47,7 +47,7 @@ class MapScript {
     Random random(static_cast<uint64_t>(phase + 1));
     int64_t target = SizeAfter(phase);
     int64_t universe = 2 * target + 2;
-    // A small map has to stay small until its last phase makes it grow.
+    // A small map must stay small until its last phase makes it grow.
     for (int64_t i = 0; i < 2 * target && target > 4; ++i) {
       int64_t key = random.Below(universe);
       if (random.Below(10) < 7) {

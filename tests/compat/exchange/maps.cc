@@ -58,7 +58,7 @@ void CheckContent(const Ref& map, int64_t phase, const String& keys, int64_t siz
   }
 }
 
-// The table must equal the one that this library builds without the other.
+// The table must equal the table that this library builds without the other library.
 template <typename Ref>
 Ref CheckImage(Ref map, int64_t phase, String keys, int64_t size) {
   std::string actual = MapImage(map).Text();
@@ -119,7 +119,7 @@ void CheckRefilledMap(AnyMap map) {
   CHECK_EQ(map[1].cast<String>(), "one");
   CHECK_EQ(map["two"].cast<int64_t>(), 2);
 }
-// Built from a range, whose size selects the layout.
+// A map built from a range: the size of the range selects the layout of the table.
 AnyMap MakeMapFromRange(Any, int64_t size) {
   std::vector<std::pair<Any, Any>> pairs;
   for (int64_t i = 0; i < size; ++i) pairs.emplace_back(IntKey(i), ValueOf(i));
@@ -167,7 +167,7 @@ AnyDict CheckDict(AnyDict dict, int64_t phase, String keys, int64_t size) {
   CheckContent(dict, phase, keys, size);
   return dict;
 }
-// The creating library sees the changes through the reference that it kept.
+// The library that created the dict sees the changes through the reference that it kept.
 AnyDict CheckRememberedDict(AnyDict dict, int64_t phase, String keys, int64_t size) {
   CHECK(dict.same_as(Remembered()));
   CheckContent(Remembered(), phase, keys, size);

@@ -50,7 +50,7 @@ class CountingModuleObj : public ModuleObj {
 Module NewModule(String name) { return Module(make_object<CountingModuleObj>(std::move(name))); }
 Module MakeModule(Any, String name) { return NewModule(std::move(name)); }
 
-// Through the vtable, like C++ clients.
+// Calls the module through its vtable, like C++ clients.
 Module CallModule(Module module, String name) {
   CHECK_EQ(std::string(module->kind()), "exchange.counting");
   CHECK_EQ(module.GetTypeKey(), "ffi.Module");
@@ -74,7 +74,7 @@ Module CallModule(Module module, String name) {
   CHECK_EQ(message, "RuntimeError: Module[exchange.counting] does not support WriteToFile");
   return module;
 }
-// Through the runtime's global functions, like Python.
+// Calls the module through the runtime's global functions, like Python.
 Module UseModule(Module module, String name) {
   auto call = [](const char* function, auto&&... args) {
     return Function::GetGlobalRequired(std::string("ffi.Module") +
@@ -89,7 +89,7 @@ Module UseModule(Module module, String name) {
   CHECK_EQ(call("InspectSource", module, "C").template cast<String>(), name + " as C");
   return module;
 }
-// A function outlives the reference to its module.
+// A function stays valid after the last reference to its module is released.
 Function TakeCounter(Module module) {
   Function count = const_cast<ModuleObj*>(module.operator->())->GetFunction("count").value();
   CHECK_EQ(count().cast<int64_t>(), 1);
@@ -101,7 +101,7 @@ Any CheckLiveModules(Any value, int64_t count) {
   return value;
 }
 
-// Imports a module of this library into the other library's: look-ups with imports find its
+// Imports a module of this library into the other library's module: look-ups with imports find its
 // functions.
 Module ImportModule(Module module) {
   ModuleObj* object = const_cast<ModuleObj*>(module.operator->());

@@ -12,7 +12,7 @@
 
 namespace exchange {
 
-// A string on the heap, even if it would fit into the value.
+// A string whose content is on the heap, even if it would fit into the 16-byte value.
 inline tvm::ffi::String OnHeap(std::string text) { return tvm::ffi::String(std::move(text)); }
 
 inline tvm::ffi::Any IntKey(int64_t number) {
@@ -20,7 +20,8 @@ inline tvm::ffi::Any IntKey(int64_t number) {
   return number % 3 == 0 ? number : number % 3 == 1 ? spread : -spread;
 }
 
-// Short and long strings; `alternative` returns the same string in the other storage form.
+// Short and long strings; `alternative` returns the same string in the other storage form (inline
+// or heap).
 inline tvm::ffi::Any TextKey(int64_t number, bool alternative) {
   std::string digits = std::to_string(number);
   std::string text = number % 3 == 0   ? digits

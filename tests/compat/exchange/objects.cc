@@ -24,7 +24,7 @@ namespace exchange {
 
 using namespace tvm::ffi;
 
-// Destructors of this library run here, whichever library releases the last reference.
+// Destructors are code of this library, whichever library releases the last reference.
 int64_t& LiveNodes() {
   static int64_t count = 0;
   return count;
@@ -125,7 +125,7 @@ Any CheckLiveNodes(Any value, int64_t count) {
   CHECK_EQ(LiveNodes(), count);
   return value;
 }
-// Typed parameters reject other classes by name.
+// Typed parameters reject objects of other classes; the error names the class.
 Function MakeTakesLeaf(Any) {
   return Function::FromTyped([](Leaf leaf) { return leaf->number; }, "takes_leaf");
 }
@@ -279,8 +279,9 @@ void HearAnimal(ObjectRef animal) {
 
 // ---- Keys with equality hooks -------------------------------------------------------------------
 
-// Equal when the number is equal modulo 10.  The hooks of the first class are functions, those of
-// the second native code; the library that loads first registers them for both.
+// Objects are equal when their numbers are equal modulo 10. The hooks of the first class are
+// function objects, those of the second are function pointers; the library that loads first
+// registers them for both.
 class DigitObj : public Object {
  public:
   int64_t number;

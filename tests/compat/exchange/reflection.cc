@@ -103,7 +103,7 @@ void CheckUsedPair(ObjectRef ref) {
   CHECK_EQ(pair->weight.value(), 0.5);
   CHECK_EQ(pair->history.size(), size_t{1});
 }
-// Objects of the other library's class, created in four ways; the number of each is 5.
+// Creates objects of the other library's class on four paths; the number in each object is 5.
 Array<ObjectRef> CreatePairs(ObjectRef example) {
   const char* key = "exchange.Pair";
   Array<ObjectRef> pairs;

@@ -24,7 +24,7 @@ using namespace tvm::ffi;
 using AnyArray = Array<Any>;
 using AnyList = List<Any>;
 
-// A model of the sequence: the numbers of its values.
+// The expected content of a sequence: the numbers of its values.
 class Numbers {
  public:
   void push_back(int64_t number) { numbers.push_back(number); }
@@ -115,7 +115,7 @@ AnyArray ChangeOwnArray(RValueRef<AnyArray> moved, int64_t phase, int64_t size) 
   CHECK(array.unique());
   return Change(std::move(array), phase, size);
 }
-// Data pointer, size, capacity and deleter, at contract offsets.
+// Data pointer, size, capacity and deleter, read at the offsets of the contract.
 AnyArray CheckArrayMemory(AnyArray array) {
   const char* object = reinterpret_cast<const char*>(array.get());
   const TVMFFISeqCell* cell = reinterpret_cast<const TVMFFISeqCell*>(object + 24);
@@ -125,7 +125,7 @@ AnyArray CheckArrayMemory(AnyArray array) {
   CHECK_EQ(cell->capacity, static_cast<int64_t>(array.capacity()));
   return array;
 }
-// The capacities of an array while elements are appended one by one.
+// Returns the capacities that an array has while elements are appended one by one.
 Array<int64_t> MakeCapacities(Any, int64_t size) {
   Array<int64_t> grown;
   Array<int64_t> capacities;
@@ -142,7 +142,7 @@ void CheckCapacities(Array<int64_t> capacities, int64_t size) {
     CHECK_EQ(capacities[static_cast<int64_t>(i)], own[static_cast<int64_t>(i)]);
   }
 }
-// The elements of the argument are shared, not copied, if their types match.
+// The result shares the elements of the argument instead of copying them, if their types match.
 Array<String> CheckStrings(Array<String> texts) {
   CHECK_EQ(texts.size(), size_t{2});
   CHECK_EQ(texts[0], "short");

@@ -92,7 +92,7 @@ Any CheckLiveBuffers(Any value, int64_t count) {
   CHECK_EQ(LiveBuffers(), count);
   return value;
 }
-// The transposed matrix without its first column: a view that holds the only reference to the
+// The transposed matrix without its first column: a view that owns the only reference to the
 // memory.
 Tensor MakeView(Tensor tensor) { return tensor.as_strided({3, 3}, {1, 4}, 1); }
 Tensor CheckView(Tensor view) {
@@ -155,7 +155,7 @@ Tensor ImportLegacy(void* managed) {
   return Tensor::FromDLPack(static_cast<DLManagedTensor*>(managed), 4, true);
 }
 void* ExportAgain(Tensor tensor) { return tensor.ToDLPackVersioned(); }
-// A rejected tensor still belongs to the caller.
+// The caller still owns a tensor that the callee rejected.
 void* RefuseImport(void* managed) {
   std::string message;
   try {

@@ -11,7 +11,7 @@ namespace exchange {
 
 using namespace tvm::ffi;
 
-// Any byte may occur, including zero.
+// The strings contain any bytes, also zero bytes.
 std::string Content(int64_t length) {
   std::string content;
   for (int64_t i = 0; i < length; ++i) content.push_back(static_cast<char>(i * 37 + length));
@@ -77,7 +77,7 @@ void CheckBytes(Bytes bytes, int64_t length) {
   CHECK(Bytes::memequal(bytes.data(), content.data(), bytes.size(), content.size()));
 }
 
-// Argument-only types are converted to owned values when they are returned.
+// Types that are allowed only for arguments are converted to owned values when they are returned.
 std::string MakeStdString(Any, int64_t length) { return Content(length); }
 
 // ---- Published hashes ---------------------------------------------------------------------------
@@ -89,7 +89,7 @@ Any MakeFromCell(Any, int32_t type_index, int64_t padding, int64_t payload) {
   cell.v_int64 = payload;
   return AnyView::CopyFromTVMFFIAny(cell);
 }
-// `content` in hexadecimal digits; strings and bytes are on the heap, whatever their length.
+// `content` is in hexadecimal digits; the strings and bytes are on the heap, whatever their length.
 Any MakeFromContent(Any, String kind, String content) {
   std::string bytes;
   for (size_t i = 0; i < content.size(); i += 2) {

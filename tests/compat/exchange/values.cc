@@ -40,7 +40,7 @@ Any MakePlain(Any, int64_t which) {
       return DLDevice{kDLCUDA, 3};
   }
 }
-// All 16 bytes, in the layout of the contract.
+// All 16 bytes of a value, in the layout of the contract.
 void CheckPlain(Any value, int64_t which) {
   const int32_t indices[] = {0, 2, 1, 3, 4, 5, 6};
   const uint64_t payloads[] = {0,      1,          uint64_t{1} << 63, 0xbfe0000000000000,
@@ -152,9 +152,9 @@ void CheckHalve(Function halve) {
   CHECK(failed.is_err());
   CHECK_EQ(failed.error().kind(), "ValueError");
   CHECK_EQ(failed.error().message(), "odd");
-  // A returned error is received as a value, even without CallExpected.
+  // An error that is returned is received as a value, also without CallExpected.
   CHECK_EQ(halve(3).type_index(), kTVMFFIError);
-  // A thrown error is received as a value only with CallExpected.
+  // An error that is thrown is received as a value only with CallExpected.
   CHECK_EQ(halve.CallExpected<int64_t>("text").error().kind(), "TypeError");
   CHECK_EQ(halve.CallExpected<String>(4).error().message(),
            "CallExpected: result type mismatch, expected str, but got int");

@@ -33,7 +33,7 @@ class SplitObj : public Object {
   SplitObj(Any left, Any right) : left(std::move(left)), right(std::move(right)) {}
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("exchange.Split", SplitObj, Object);
 };
-// Has no registered fields.
+// A class without registered fields.
 class WrapObj : public Object {
  public:
   Any content;

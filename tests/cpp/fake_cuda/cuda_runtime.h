@@ -51,7 +51,7 @@ typedef enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8
 } cudaFuncAttribute;
 
-// Kernels use only the first field; the size is that of the largest toolkit version.
+// Kernels use only the first field; the struct has the size of the largest toolkit version.
 struct cudaFuncAttributes {
   size_t sharedSizeBytes;
   char rest[248];

@@ -41,13 +41,13 @@ State& TheState() {
   return state;
 }
 
-// Never freed, so that a use after unloading is detected.
+// Contexts and modules are never freed, so that a use after unloading is detected.
 std::list<CUlib_st>& Libraries() {
   static std::list<CUlib_st> libraries;
   return libraries;
 }
 
-// Records `function(arguments)` and returns the planned status, or else the given one.
+// Records `function(arguments)` and returns the planned status; without one, the given status.
 template <typename... Args>
 int Record(const char* function, int status, const Args&... args) {
   std::ostringstream line;
@@ -339,7 +339,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, co
   return static_cast<cudaError_t>(GetKernel("cudaLibraryGetKernel", kernel, library, name));
 }
 
-// Reports the value for the current device, like the real function.
+// Reports the value for the current device, like the real function of the runtime API.
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   const CUkern_st* kernel = KernelOf(function);
   int status = Record("cudaFuncGetAttributes", StatusOf(kernel), NameOf(kernel));

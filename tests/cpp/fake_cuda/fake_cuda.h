@@ -26,23 +26,23 @@ struct Launch {
   unsigned long long shared_mem_bytes;
   void* stream;
   void** args;          // valid only during the launch
-  unsigned cluster[3];  // 0 without that attribute
+  unsigned cluster[3];  // 0 if the kernel has no such attribute
 };
 
-// Clears calls, launches and planned failures; sets three devices of 1000 bytes, 0 current.
+// Clears calls, launches and planned failures; sets three devices of 1000 bytes, device 0 current.
 void Reset();
-// Calls since Reset() or the last TakeCalls().
+// Returns the calls since Reset() or the last TakeCalls().
 std::vector<std::string> TakeCalls();
 const std::vector<Launch>& Launches();
 std::vector<Device>& Devices();
 int CurrentDevice();
 void SetCurrentDevice(int device);  // not recorded
 int LiveLibraries();
-// Called during each launch, while the arguments are valid; until Reset().
+// Sets a function that is called during each launch, while the arguments are valid; until Reset().
 void OnLaunch(std::function<void(const Launch&)> callback);
 
-// Lets the call of `function` after the next `skip` calls return `status`; later calls succeed
-// again.
+// The next `skip` calls of `function` succeed, the call after them returns `status`, and later
+// calls succeed again.
 void FailOnce(const char* function, int status, int skip = 0);
 
 }  // namespace fake_cuda

@@ -25,7 +25,7 @@ typedef struct Kernel {
   char name[64];
   struct Image* image;
   unsigned granted;       /* bytes of dynamic shared memory */
-  int has_large_clusters; /* for more than 8 blocks */
+  int has_large_clusters; /* the driver fails for more than 8 blocks */
 } Kernel;
 
 typedef struct Image {
@@ -120,7 +120,7 @@ void fake_driver_shut_down(void) { is_shut_down = 1; }
 /* ---- Driver functions
  * --------------------------------------------------------------------------- */
 
-/* Records a call and returns the planned status, or else the given one. */
+/* Records a call and returns the planned status; without one, the given status. */
 static int record(const char* function, int status, const char* format, ...) {
   char line[512], arguments[384];
   va_list list;
@@ -273,7 +273,7 @@ static void add_kernel(Image* image, const char* name, size_t size) {
 
 static const char* kEndOfName = " \t\r\n(";
 
-/* Collects the sections `.text.NAME` of an ELF file. */
+/* Collects the kernel names from the sections `.text.NAME` of an ELF file. */
 static void find_sections(Image* image, const char* bytes) {
   uint64_t table, at;
   uint16_t size, count, names;
@@ -302,7 +302,8 @@ static void find_kernels(Image* image, const char* bytes) {
     return;
   }
   if (is_elf || is_fatbin) {
-    /* The image text after the header of 64 or 16 bytes; its words are separated by one space. */
+    /* Parses the image text after the header of 64 or 16 bytes; words are separated by one space.
+     * */
     const char* word = bytes + (bytes[0] == 0x7f ? 64 : 16) + strlen("FAKE ");
     for (size_t size; (size = strcspn(word, " ")) > 0; word += size + (word[size] == ' ')) {
       add_kernel(image, word, size);

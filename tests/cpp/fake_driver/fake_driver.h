@@ -23,7 +23,7 @@ typedef struct FakeLaunch {
   int device;
   unsigned grid[3];
   unsigned block[3];
-  unsigned cluster[3]; /* 0 without that attribute */
+  unsigned cluster[3]; /* 0 if the launch has no such attribute */
   unsigned shared_memory_bytes;
   void* stream;
   void** params; /* valid only during the callback */
@@ -31,23 +31,24 @@ typedef struct FakeLaunch {
 } FakeLaunch;
 
 /* Clears calls, planned failures and callbacks; sets two devices, no current context on the
- * caller. */
+ * caller's thread. */
 void fake_driver_reset(void);
-/* Lets the call of `function` after the next `skip` calls return `status`; later calls succeed. */
+/* The next `skip` calls of `function` succeed, the call after them returns `status`; later calls
+ * succeed. */
 void fake_driver_fail(const char* function, int status, int skip);
-/* Copies the lines since the last call, truncated to the buffer.  Returns the total bytes needed.
- */
+/* Copies the lines recorded since the last call, truncated to the buffer. Returns the total number
+ * of bytes. */
 size_t fake_driver_take_calls(char* text, size_t size);
 /* Sets a callback that runs during each launch, on the launching thread. */
 void fake_driver_on_launch(void (*callback)(const FakeLaunch* launch, void* data), void* data);
 /* Sets the compute capability of a device, 80 for 8.0; until the next reset. */
 void fake_driver_set_capability(int device, int capability);
-/* Returns the bytes of the last loaded image. */
+/* Returns the bytes of the last image that was loaded. */
 const void* fake_driver_last_image(void);
-/* The number of loaded images, and of references to primary contexts. */
+/* Return the number of loaded images, and of references to primary contexts. */
 int fake_driver_live_images(void);
 int fake_driver_live_contexts(void);
-/* Makes a context of device 0 other than its primary one current; not recorded. */
+/* Makes a context of device 0 current that is not its primary context; the call is not recorded. */
 void fake_driver_use_another_context(void);
 /* Returns the number of the current context: -1 for none, 100 for the non-primary one. */
 int fake_driver_current_context(void);

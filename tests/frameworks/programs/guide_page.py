@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def run_guide(name: str) -> None:
-    """Run the blocks of a page like the tests of the documentation."""
+    """Run the code blocks of a page in the same way as the tests of the documentation."""
     runner, page = ROOT / "tests" / "docs" / "run_page.py", ROOT / "docs" / "guides" / name
     command = [sys.executable, str(runner), str(page)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors for invalid use of TensorFlow functions; the next call works."""
+"""Errors for invalid use of TensorFlow functions; the next valid call works."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def check_wrong_results_in_a_graph() -> None:
 
 
 def check_forks() -> None:
-    """Graphs wait for threads that a forked child lacks, also TensorFlow's; eager calls work."""
+    """Graphs wait for threads that a forked child lacks; its eager calls still work."""
     scaled = call_tvm_ffi(module.Scale, x)
     child = os.fork()
     if child == 0:
@@ -152,7 +152,7 @@ def check_forks() -> None:
 
 
 def check_forged_graphs() -> None:
-    """Graphs may come from damaged files."""
+    """Graphs may come from damaged files, so any attribute may be invalid."""
     raw = {
         "inputs": [x], "shapes": [[2, 3]], "Tout": [tf.float32], "function": "f",
         "arguments": [0, 1], "updated": [-1], "num_buffers": 1, "values": NO_VALUES,

@@ -73,7 +73,7 @@ def check_errors(x: Any) -> None:
     assert compiled(lambda a: call_tvm_ffi(module.Scale, a))(x).numpy()[1, 2] == 10
 
 
-register_operators(xla=True)  # before TensorFlow runs anything
+register_operators(xla=True)  # must be set before TensorFlow runs anything
 numbers = tf.reshape(tf.range(6, dtype=tf.float32), (2, 3))
 for check in (check_graphs, check_outputs, check_values, check_errors):
     check(numbers)

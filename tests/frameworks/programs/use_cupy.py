@@ -16,7 +16,7 @@ import tvm_ffi
 
 device = tvm_ffi.device("cuda", 0)
 streams: list[int] = []
-# Native code gets the current stream by this function, during the call.
+# Native code calls this function to get the current stream during the call.
 note = tvm_ffi.convert_func(lambda *arrays: streams.append(tvm_ffi.get_raw_stream(device)))
 
 

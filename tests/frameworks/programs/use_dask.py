@@ -75,7 +75,7 @@ def library(folder: Path) -> Path:
 
 
 def check_functions_travel_by_path(client: Client, path: Path) -> None:
-    """Workers that see the same files need nothing else."""
+    """Workers that see the same files need no shipped files."""
     module = tvm_ffi.load_module(path)
 
     def double(block):
@@ -93,7 +93,7 @@ def check_shipped_library(client: Client, path: Path) -> None:
     hidden = path.with_name("hidden.so")
     kernels = ship(client, tvm_ffi.load_module(path))
     assert kernels.Process() == os.getpid()
-    path.rename(hidden)  # so that workers have only the shipped files
+    path.rename(hidden)  # another folder, so that workers have only the shipped files
     try:
         x = da.arange(10, chunks=3, dtype=float)
         y = x.map_blocks(kernels.Scale, factor=0.5, dtype=float)
@@ -118,11 +118,11 @@ def check_blocks(client: Client, path: Path) -> None:
     assert kernels.ScaleRows(np.ones((2, 2))).tolist() == [
         [2.0, 2.0],
         [2.0, 2.0],
-    ]  # in this process too
+    ]  # the functions run in this process too
     assert x.map_blocks(kernels.ScaleRows, dtype=float).compute().tolist() == [[2.0] * 6] * 4
     row = da.from_array(np.zeros(4), chunks=2)
     new = row.map_blocks(kernels.Increment, dtype=float)
-    assert (new + row).compute().tolist() == [1.0] * 4  # blocks with other users are unchanged
+    assert (new + row).compute().tolist() == [1.0] * 4  # blocks that have other users are unchanged
     overlap = da.map_overlap(kernels.Scale, row + 1, depth=1, boundary=0, dtype=float)
     assert overlap.compute().tolist() == [2.0] * 4
     blockwise = da.blockwise(kernels.ScaleRows, "ij", x, "ij", dtype=float)
@@ -131,7 +131,7 @@ def check_blocks(client: Client, path: Path) -> None:
 
 
 def check_memory_that_lies_anywhere(client: Client, path: Path) -> None:
-    """Received arrays are views into the middle of a message."""
+    """Arrays that a worker receives are views into the middle of a message."""
     kernels = ship(client, path)
     for size in range(6):
         array = np.arange(size, dtype=float)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paddle: tensors as arguments and results, with its exchange API and without."""
+"""Paddle: tensors as arguments and results, with and without Paddle's exchange API."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_values() -> None:
         assert seen.tolist() == view.numpy().tolist()
     seen = tvm_ffi.from_dlpack(tensor).numpy()
     seen[0, 0] = 7
-    assert float(tensor[0, 0]) == 7  # the same memory
+    assert float(tensor[0, 0]) == 7  # both tensors have the same memory
 
 
 def check_dtypes() -> None:

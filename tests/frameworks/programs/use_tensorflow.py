@@ -140,9 +140,9 @@ def check_functions_in_python() -> None:
     for eager in (True, False):
         call = call_tvm_ffi if eager else tf.function(call_tvm_ffi)
         y = call("test.tensorflow.transpose", x)
-        assert y.numpy().tolist() == x.numpy().T.tolist()  # of a result that is not contiguous
+        assert y.numpy().tolist() == x.numpy().T.tolist()  # strides are kept
     del y
-    assert kept[0].numpy().tolist() == x.numpy().tolist()  # shared, and kept alive while in use
+    assert kept[0].numpy().tolist() == x.numpy().tolist()  # shares memory; kept alive while in use
 
     def write(a, y):
         np.from_dlpack(y)[:] = np.from_dlpack(a).T

@@ -72,7 +72,7 @@ def check_modes() -> None:
 
 
 def losses(step: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> list[float]:
-    """Return the losses of a few training steps."""
+    """Return the losses of a few training steps of a model."""
     weight = torch.nn.Parameter(torch.eye(3))
     optimizer = torch.optim.SGD([weight], lr=0.01)
     found = []
@@ -131,7 +131,7 @@ def check_package() -> None:
     assert torch.equal(torch._inductor.aoti_load_package("package.pt2")(X), X * 6 + 1)
     text = (
         "import torch, tvm_ffi.interop.torch as interop\n"
-        "interop.load('model.pt2')\n"  # which creates the operators
+        "interop.load('model.pt2')\n"  # the import creates the operators
         "print(torch._inductor.aoti_load_package('package.pt2')(torch.ones(1, 3)).tolist())"
     )
     assert in_another_process(text) == "[[7.0, 7.0, 7.0]]\n"

@@ -42,7 +42,7 @@ def run(*arguments, folder, program=MODULE, **variables):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Return a folder with three libraries: good, with unsupported requirements, and truncated."""
+    """Return a folder with three libraries: valid, with unsupported requirements, and truncated."""
     good = [("__tvm_ffi_add", True), ("__tvm_ffi__doc_add", True), ("TVMFFIObjectDecRef", False)]
     bad = [*good, ("__tvm_ffi_b\x1b[31md", True), ("_ZN3tvm3ffi5LaterEv", False)]
     for name, symbols in {"good": good, "bad": bad}.items():
@@ -72,7 +72,7 @@ def test_report(folder):
 
 
 def test_report_of_an_unsupported_library(folder):
-    """The exit status is 1; control characters in names are escaped."""
+    """The exit status is 1; control characters in the names of symbols are escaped."""
     status, printed, complaints = run("inspect", "bad.so", folder=folder)
     assert (status, complaints) == (1, "")
     assert "  runtime       TVM FFI ABI 0.1.16 CANNOT load it\n" in printed
@@ -88,7 +88,7 @@ def module(*imports: int, kind: str = "kind") -> ModuleReport:
 
 
 def test_modules_as_a_tree():
-    """A shared module was expanded at its last import, but ``see above`` was printed earlier."""
+    """Regression: ``see above`` was printed before the first expansion of a shared module."""
     modules = [module(1, 2), module(3), module(3, 4, 3), module(4), ModuleReport("_lib", None)]
     expected = """\
 0: kind, 1,000 bytes
@@ -105,7 +105,7 @@ def test_modules_as_a_tree():
 
 
 def test_modules_in_a_long_chain():
-    """Modules after the twentieth were cut off, and indentation took quadratic time."""
+    """Regression: modules after the twentieth were cut off, and indentation took quadratic time."""
     chain = [module(index + 1) for index in range(5000)] + [module()]
     lines = list(module_lines([*chain[:-1], module()]))
     assert [int(line.strip(" └─").partition(":")[0]) for line in lines if "below" not in line] == [
@@ -115,13 +115,13 @@ def test_modules_in_a_long_chain():
 
 
 def test_modules_with_long_names():
-    """The name was repeated in each line about the module: 260 KB became gigabytes."""
+    """Regression: the name was repeated in each line about the module: 260 KB became gigabytes."""
     lines = module_lines([module(*[1] * 1000), module(kind="k" * 100_000)])
     assert sum(map(len, lines)) < 200 * 1000
 
 
 def test_documentation_of_many_lines(capsys):
-    """Each line was rendered by rich: half a minute for a megabyte."""
+    """Regression: each line was rendered by rich: half a minute for a megabyte."""
     function = FunctionReport("f", None, "a\n" * 500_000 + "\x1b", None, ())
     began = time.process_time()
     print_report(
@@ -164,7 +164,7 @@ def test_no_difference(folder):
 
 
 def test_control_characters_in_file_names_are_escaped_in_errors(folder):
-    """Errors printed file names unescaped: colours, window titles, additional lines."""
+    """Regression: errors printed file names unescaped: colours, window titles, additional lines."""
     name = "x\x1b[31mevil\ntvm-ffi: all is well"
     (folder / name).write_bytes(b"no library")
     shown = (
@@ -240,7 +240,7 @@ def test_version_and_help(tmp_path):
 
 
 def test_an_output_that_is_closed_early_is_not_an_error(folder):
-    """As in ``tvm-ffi inspect ... | head -1``."""
+    """The output pipe is closed early, as in ``tvm-ffi inspect ... | head -1``."""
     command = [*MODULE, "inspect", "--json", "good.so"]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -18,11 +18,11 @@ void fill_float32(float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = 32;
 }
 
-/* Names of locals in generated wrappers. */
+/* Parameter names that equal the names of locals in generated wrappers. */
 int64_t value(int64_t a) { return 2 * a; }
 int64_t arg_a(int64_t a) { return 3 * a; }
 
-/* Sum of the elements, or -1 for NULL. */
+/* Returns the sum of the elements, or -1 for NULL. */
 double sum(const double* x, int64_t n) {
   double total = 0;
   if (x == NULL) return -1;
@@ -30,7 +30,7 @@ double sum(const double* x, int64_t n) {
   return total;
 }
 
-/* Sum of the elements of a strided matrix. */
+/* Returns the sum of the elements of a strided matrix. */
 double sum_strided(const double* x, const int64_t* shape, const int64_t* strides) {
   double total = 0;
   for (int64_t i = 0; i < shape[0]; ++i) {
@@ -39,7 +39,7 @@ double sum_strided(const double* x, const int64_t* shape, const int64_t* strides
   return total;
 }
 
-/* The arguments as one number, each in two decimal digits. */
+/* Returns the arguments as one number, with two decimal digits for each. */
 int64_t digits(int64_t rows, int32_t columns, int64_t step, int32_t ndim, int64_t size,
                int32_t device, int64_t half, uint8_t byte) {
   const int64_t all[] = {rows, columns, step, ndim, size, device, half, byte};
@@ -50,7 +50,7 @@ int64_t digits(int64_t rows, int32_t columns, int64_t step, int32_t ndim, int64_
 
 int check(int64_t status) { return (int)status; }
 
-/* Functions that set a pending error. */
+/* Functions that fail with a pending error. */
 int root(double a, double* result) {
   if (a < 0) {
     TVMFFIErrorSetRaisedFromCStr("IndexError", "no root");
@@ -72,8 +72,8 @@ int pairs(const int32_t* x, int64_t n, int32_t* result) {
   return 1;
 }
 
-/* Copies the elements to the workspace and returns their scaled sum.  Returns -1 if the workspace
- * is not aligned to 256 bytes, or another argument is unexpected. */
+/* Copies the elements to the workspace and returns their scaled sum. Returns -1 if the workspace is
+ * not aligned to 256 bytes, or if another argument is unexpected. */
 double sum_in(const float* x, int64_t n, void* workspace, void* none, int8_t minus, float factor,
               double half, void* null, float scale) {
   float* copy = (float*)workspace;
@@ -110,7 +110,7 @@ void outer(const float* x, const float* y, float* out, int64_t n, int64_t m) {
   }
 }
 
-/* Elements of 4 bytes. */
+/* Functions on elements of 4 bytes. */
 int halves(const void* elements, int64_t n, void* first, void* second) {
   const int32_t* x = elements;
   int32_t *low = first, *high = second;

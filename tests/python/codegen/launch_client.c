@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   args[1] = text_of("fill");
   memset(&args[2], 0, sizeof(args[2]));
   args[2].type_index = kTVMFFIBool;
-  args[2].v_int64 = 1; /* search imported modules, too */
+  args[2].v_int64 = 1; /* also search the imported modules */
   if (call(global("ffi.ModuleGetFunction"), args, 3, &function) != 0) return print_error();
   memset(args, 0, sizeof(args));
   args[0].type_index = kTVMFFIDLTensorPtr;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builders of wrapper libraries with each printer, for the code generation tests."""
+"""Functions that build wrapper libraries with each printer, for tests of generated wrappers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRINTERS = ("c", "llvm")
 
 
 class Built:
-    """Built wrappers, their callees, and C helper functions.
+    """Built wrappers, the functions that they call, and helper functions in C.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Built:
 def built(
     printer: str, name: str, wrappers: Any, texts: Any, folder: Path, **options: Any
 ) -> Iterator[Built]:
-    """Yield wrappers from a printer for callees in C source texts.
+    """Yield the wrappers that a printer generates for functions in C source texts.
 
     The attributes are deleted with the fixture, because pytest keeps the value of a fixture longer.
     """

@@ -19,7 +19,7 @@ from tvm_ffi.core import ObjectRValueRef
 
 from .printers import built
 
-# Name of the function -> signature. All of them call a function that does nothing.
+# Name of the function: its signature. All signatures are of one C function that does nothing.
 SIGNATURES = {
     name: f"{name}{rest}"
     for name, rest in {
@@ -72,7 +72,7 @@ def outcome(function, args):
 
 
 def compare(library, name, args):
-    """Return the outcome of `Signature.check` and of the wrapper, which must be equal."""
+    """Return the outcome of `Signature.check` and of the wrapper, which must have the same one."""
     function = getattr(library, name)
     checked = outcome(WRAPPERS[name].signature.check, args)
     assert outcome(function, args) == checked
@@ -87,7 +87,7 @@ def is_converted(arg):
 
 
 class Forged:
-    """An array whose DLTensor was modified."""
+    """A NumPy array whose exported DLTensor was modified."""
 
     def __init__(self, shape, offset: int, kind: type[ctypes._SimpleCData], *content: int) -> None:
         self.tensor = tvm_ffi.from_dlpack(np.ones(shape, np.float32))
@@ -105,7 +105,7 @@ class Forged:
         return capsule
 
 
-# DLManagedTensorVersioned: version, manager_ctx, deleter, flags, then the tensor.
+# Fields of DLManagedTensorVersioned: version, manager_ctx, deleter, flags, then the tensor.
 TENSOR_AT = 32
 DEVICE_AT, DTYPE_AT = TENSOR_AT + 8, TENSOR_AT + 20
 
@@ -128,7 +128,7 @@ def misaligned(count, dtype=np.float32):
 
 
 def zeros_at(offset, *shape, dtype=np.float32):
-    """Return zeros at an address `size` bytes after a multiple of 4096."""
+    """Return an array of zeros at an address `size` bytes after a multiple of 4096."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + 2 * 4096, np.uint8)
     start = -memory.ctypes.data % 4096 + offset
@@ -137,7 +137,7 @@ def zeros_at(offset, *shape, dtype=np.float32):
 
 F32, F64, I8, I16, F16 = np.float32, np.float64, np.int8, np.int16, np.float16
 
-# Function, arguments, and the expected message or None.
+# Rows: function, arguments, and the expected error message or None.
 TABLE = [
     ("vectors", (), "missing 3 required positional arguments: 'x', 'y' and 'n'"),
     ("vectors", (zeros(2),), "missing 2 required positional arguments: 'y' and 'n'"),
@@ -349,8 +349,8 @@ def test_check_and_wrapper_give_the_expected_message(library, name, args, text):
         assert raised[1].startswith(f"{name}() ")
 
 
-# Calls with a DLTensor pointer: function, byte offset, variant of `call_with_view`, further
-# arguments, and the expected message or None.
+# Calls with a DLTensor pointer. Each row has: function, byte offset, variant of `call_with_view`,
+# further arguments, and the expected message or None.
 VIEW_CALLS = [
     ("alignment", 16, 0, (zeros_at(0, 2),), None),
     (
@@ -501,7 +501,7 @@ def test_invalid_native_values_are_refused(library, type_index, type_name):
     ("name", "direction", "remedy"), [("vectors", "out", "array"), ("updated", "inout", "copy")]
 )
 def test_calls_refuse_read_only_memory(library, name, direction, remedy):
-    """Native code does not see the flag, so the caller refuses, with the same message."""
+    """Native code does not see this flag, so the Python caller refuses, with the same message."""
     y = zeros(2)
     y.flags.writeable = False
     text = f"the array is read-only, and the function writes into it; pass a writable {remedy}"

@@ -22,7 +22,7 @@ from .test_calls import WRAPPERS
 def test_compilers_give_no_warnings(tmp_path, compiler):
     program, standard = compiler.split()
     if shutil.which(program) is None:
-        pytest.skip(f"no {program}")
+        pytest.skip(f"{program} is not installed")
     text = c.source_of([*WRAPPERS.values(), *IDLE_WRAPPERS.values()])
     source = tmp_path / ("wrappers.cc" if "++" in program else "wrappers.c")
     source.write_text(text, encoding="utf-8")

@@ -133,7 +133,7 @@ def test_workspaces_and_constants(library):
     x = np.arange(5, dtype=F32)
     assert library.sum_in(x, 0, 3.0) == 30
     assert library.sum_in(x[:0], 0, 3.0) == 0
-    assert library.sum_in(x, 1, 3.0) == -1  # memory for a workspace of size 0
+    assert library.sum_in(x, 1, 3.0) == -1  # the memory for a workspace of size 0
     text = "sum_in(): workspace(k) must have >= 0 bytes, got -1"
     with pytest.raises(ValueError, match=re.escape(text)):
         library.sum_in(x, -1, 3.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch plans: errors at creation, and all forms on a stand-in for the CUDA driver."""
+"""Launch plans: errors at creation, and all forms of plans on a fake CUDA driver."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def section(name: int, kind: int, offset: int, size: int) -> bytes:
 def cubin(architecture: int = 90, tail: bytes = b"") -> bytes:
     """Return a minimal cubin with a kernel ``f`` whose parameters are a pointer and an int32."""
     texts = b"\0.text.f\0.nv.constant0.f\0.nv.info.f\0.text.helper\0.strings\0"
-    parameters = b"\x03\x19\x0c\x00"  # 12 bytes in all
+    parameters = b"\x03\x19\x0c\x00"  # the code has 12 bytes
     for ordinal, size in ((1, 4), (0, 8)):
         parameters += b"\x04\x17" + struct.pack("<HIHHI", 12, 0, ordinal, 0, size << 18)
     contents = {b".text.f": b"code", b".nv.constant0.f": b"", b".nv.info.f": parameters}
@@ -341,13 +341,13 @@ def test_corrupt_programs_are_refused(saved):
 
 
 def loaded(program: bytes) -> tvm_ffi.Module:
-    """Return a module with one hand-written check program."""
+    """Return a module with one check program that is written by hand."""
     create = tvm_ffi.get_global_func("pytvmffi.CUDAModuleCreateWithPlans")
     return create([[PTX.encode(), "ptx", "sm_80"]], [], [["f", "", "", program]])
 
 
 def program(num_registers: int, num_dtypes: int, code: list[int], num_arguments: int) -> bytes:
-    """Return a check program in the format of launch_program.h, with one failure and one launch."""
+    """Return a check program in launch_program.h's format, with one failure and one launch."""
     none = 0xFFFFFFFF
     text = struct.pack("<4I", 1, num_arguments, 0, num_registers)
     text += struct.pack("<QIQ", 1, 0, 0)
@@ -394,10 +394,10 @@ def test_dtype_names_in_failures_are_released():
 
 
 def heap_bytes() -> int:
-    """Return the number of allocated heap bytes; the fields of glibc's mallinfo2 are sizes."""
+    """Return the bytes allocated on the heap; the fields of glibc's mallinfo2 are sizes."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2"):
-        pytest.skip("no mallinfo2")
+        pytest.skip("the C library has no mallinfo2")
 
     class Information(ctypes.Structure):
         _fields_ = [(f"field{i}", ctypes.c_size_t) for i in range(10)]
@@ -419,7 +419,7 @@ def test_negative_argument_counts_are_refused():
 
 
 def run(program: str, fake_driver: Path, *arguments: str) -> None:
-    """Run a program on the stand-in driver; the program prints ``done`` at its end."""
+    """Run a program on the fake CUDA driver; the program prints ``done`` at its end."""
     folders = [*map(str, (HERE.parent, HERE.parent / "support", PROCESSES))]
     folders.append(os.environ.get("PYTHONPATH", ""))
     done = subprocess.run(
@@ -445,13 +445,13 @@ def test_all_forms_launch_and_refuse_alike(fake_driver):
     ("capability", "expected"),
     [
         ("70", "k(): no device image runs on cuda:0, Stand-in 0 (sm_70); expected one of "),
-        ("75", "3"),  # only the oldest PTX runs
+        ("75", "3"),  # only the PTX of the oldest version runs on it
         ("80", "0"),
-        ("87", "0"),  # machine code of an older architecture in the family
+        ("87", "0"),  # machine code for an older architecture of the same family
         ("89", "1"),
         ("90", "2"),
-        ("100", "4"),  # code for this architecture alone
-        ("103", "5"),  # the newest generic PTX
+        ("100", "4"),  # machine code for this architecture alone
+        ("103", "5"),  # the newest PTX that is not specific to an architecture
     ],
 )
 def test_the_best_image_is_selected(fake_driver, capability, expected):
@@ -462,12 +462,12 @@ def test_hostile_programs_are_harmless(fake_driver):
     run("launch_hostile.py", fake_driver)
 
 
-@pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+@pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 @pytest.mark.unsanitized(
     "the program is started with an environment of its own, without the sanitizer"
 )
 def test_programs_without_python_launch_kernels(fake_driver, tmp_path, c_compiler):
-    """An exported library, and the form in C, loaded by a program in C."""
+    """An exported library and the form in C, both loaded by a program in C."""
     plan = make_launch_plan(
         "fill(x: float32[n], k: int32 = 7)", PTX, arguments=["x", "k"], grid="n"
     )

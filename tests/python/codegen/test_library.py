@@ -23,7 +23,7 @@ void scale(const float* x, float* y, int32_t n, float a) {
 }
 int fail(int32_t code) { return code; }
 """
-# The signature does not say that `x` is only read.
+# The C declaration does not show that `x` is only read.
 HEADER = "#include <stdint.h>\nvoid scale(float* x, float* y, int32_t n, float a);\n"
 SCALE = "scale(x: float32*[n], y: out float32*[n], n: int32, a: float32 = 2.0)"
 
@@ -78,7 +78,7 @@ def test_headers_may_omit_const(c_compiler, plain, tmp_path):
 
 
 def test_the_wrapper_library_can_be_distributed(plain, tmp_path):
-    """A program without the signature loads the library from another folder."""
+    """A program that does not know the signature loads the library from another folder."""
     target = tmp_path / "wrapped.so"
     wrap_library(plain, [SCALE], output=target)
     program = (

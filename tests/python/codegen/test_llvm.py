@@ -32,7 +32,7 @@ SCALE = "scale(x: float32*[n], y: out float32*[n], n: int32, a: float32 = 2.0)"
 
 
 def module_with_scale(pointer=PTR, triple=None):
-    """Return a module with a kernel, as a compiler emits it."""
+    """Return a module with a kernel, in the form that a compiler emits."""
     module = ir.Module("kernels")
     if triple is not None:
         module.triple = triple
@@ -63,7 +63,7 @@ def scaled(function, *rest):
 
 
 def identity(text="double(a: int) -> int", name="double"):
-    """Return a module with a function of an int."""
+    """Return a module with a function that takes an int."""
     module = ir.Module("identity")
     function = ir.Function(module, ir.FunctionType(I64, [I64]), name)
     code = ir.IRBuilder(function.append_basic_block())
@@ -147,7 +147,7 @@ def test_other_modules_are_refused():
 
 
 def test_names_and_strings_may_be_arbitrary():
-    """Support functions cannot have names of C functions; strings are bytes in LLVM."""
+    """Support functions must not be named like C functions; strings in LLVM are bytes."""
     doc = 'é "\\00" \\ \n %1 @x ; \u2028' + "x" * 5000
     signature = tvm_ffi.Signature(
         tvm_ffi.Signature.parse("tvm_ffi(ä: int, b: int) -> int").parameters,
@@ -265,7 +265,7 @@ def test_compiling_does_not_leak_memory():
 
 
 def test_code_other_than_wrappers_is_not_unloaded():
-    """Objects that the code returned may have their deleters in it."""
+    """The deleters of objects that the code returned may be in the code itself."""
     text = """
     define i32 @__tvm_ffi_nothing(ptr %handle, ptr %args, i32 %count, ptr %result) {
       store i32 0, ptr %result
@@ -395,10 +395,10 @@ def test_modules_show_their_source():
 
 @pytest.fixture
 def only_a_linker(tmp_path, monkeypatch):
-    """Hide all programs except the linker."""
+    """Hide all programs except the linker from the search path."""
     linker = shutil.which("ld")
     if linker is None:
-        pytest.skip("no ld")
+        pytest.skip("the linker ld is not installed")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "ld").symlink_to(linker)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -433,7 +433,7 @@ def test_a_missing_linker_is_reported(tmp_path, monkeypatch):
 
 
 def test_kernels_are_not_interposed(tmp_path):
-    """The C library has functions with these names, and the loader searches it first."""
+    """The C library has functions with these names, and the loader searches that library first."""
     path = tvm_ffi.export_library(
         tmp_path / "abs.so", llvm.jit(identity("f(a: int) -> int", "abs"))
     )

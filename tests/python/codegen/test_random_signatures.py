@@ -44,7 +44,7 @@ def drawn():
 
 @pytest.fixture(scope="module")
 def wrappers():
-    """Return wrappers of the signatures that C supports, named by number; results are dropped."""
+    """Return wrappers of the signatures that C supports, by number; results are omitted."""
     found = []
     for number, signature in enumerate(drawn()):
         named = replace(signature, name=f"f{number}", results=())
@@ -79,7 +79,7 @@ def test_check_and_wrapper_agree(library, wrappers):
 
 
 def arguments(signature, chooser):
-    """Return positional and keyword arguments that mostly fit."""
+    """Return positional and keyword arguments that mostly match the signature."""
     extents = {}
     values = [value_for(signature, one, extents, chooser) for one in signature.parameters]
     if values and chooser.random() < 0.05:

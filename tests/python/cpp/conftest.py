@@ -19,7 +19,8 @@ VARIABLES = (
     "TVM_FFI_CPP_EXTENSION_PRECOMPILE",
 )
 
-# Program that reports a version, logs its arguments as JSON, and creates the file after -o.
+# A compiler program that reports a version, logs its arguments as JSON, and creates the file after
+# -o.
 FAKE_COMPILER = """\
 #!{python} -IS
 import json, sys
@@ -47,14 +48,14 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 
 class FakeCompilers:
-    """Fake compilers in one folder, and the commands that were run with them."""
+    """Fake compilers in one folder, and the commands that tests ran with these compilers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder / "log"
 
     def add(self, name: str) -> Path:
-        """Create a fake compiler; return its path."""
+        """Create a fake compiler in the folder; return its path."""
         program = self.folder / "bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)
         text = FAKE_COMPILER.format(python=sys.executable, log=str(self.log), name=name)
@@ -63,7 +64,7 @@ class FakeCompilers:
         return program
 
     def commands(self) -> list[list[str]]:
-        """Return the commands so far, without queries of the version."""
+        """Return the commands that were run so far, except queries of the version."""
         if not self.log.exists():
             return []
         return [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
@@ -76,14 +77,14 @@ def fake_compilers(tmp_path) -> FakeCompilers:
 
 @pytest.fixture
 def wrapped_cc(tmp_path, monkeypatch):
-    """Return a function that makes $CC a script which runs shell commands, then the C compiler.
+    """Return a function that makes $CC a script: it runs shell commands, then the C compiler.
 
     The function takes the shell commands and returns the path of a log, to which each run of the
     compiler or linker appends its arguments as a line.
     """
     compiler = shutil.which(shlex.split(os.environ.get("CC") or "cc")[0])
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
     log = tmp_path / "compilations"
     script = tmp_path / "wrapped-cc"
 

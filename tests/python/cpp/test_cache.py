@@ -23,7 +23,7 @@ from tvm_ffi.cpp._cache_store import BuildCache, CacheEntry
 from tvm_ffi.cpp._files import content_digest
 from tvm_ffi.cpp._key import CacheKey
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 TEXT = "int one(void) { return 1; }"
 
@@ -41,7 +41,7 @@ def source(tmp_path) -> Path:
 
 @pytest.fixture
 def build(source, tmp_path):
-    """Return a function that builds the source and returns the path of the product."""
+    """Return a function that builds the source and returns the path of the library."""
 
     def build(**options: object) -> str:
         folders = [str(tmp_path / "early"), str(tmp_path / "include")]
@@ -58,7 +58,7 @@ def reasons() -> list[str]:
 
 
 def test_a_cache_hit_searches_path_once_per_compiler(build, monkeypatch):
-    """`shutil.which` tests all folders of PATH, so it must not run again for the same compiler."""
+    """`shutil.which` tests all folders of PATH, so each compiler is searched only once."""
     build()
     searched = []
     which = shutil.which
@@ -101,7 +101,7 @@ def test_a_header_change_that_keeps_size_and_time_causes_a_rebuild(build, tmp_pa
 
 
 def test_another_machine_compares_contents_once(build, cache, monkeypatch):
-    """The same files have other inodes and change times on another machine."""
+    """The same files have other inode numbers and change times on another machine."""
     first = build()
     (index,) = (cache / ".index").iterdir()
     marks = len(list(index.iterdir()))
@@ -191,7 +191,7 @@ def test_changes_of_source_flags_and_environment_cause_rebuilds(build, source, m
     monkeypatch.delenv("CPATH")
     source.write_text(source.read_text() + "int more;\n")
     paths.append(build())
-    # The source is an input of the recipe and one of the files in the depfile.
+    # The source file is part of the recipe, and one of the files that the depfile lists.
     assert reasons() == [f"source {source}: content changed", f"file {source}: content changed"]
     assert len(set(paths)) == 4
 
@@ -199,7 +199,7 @@ def test_changes_of_source_flags_and_environment_cause_rebuilds(build, source, m
 def test_a_change_of_a_linked_file_causes_a_rebuild(build, tmp_path):
     folder = tmp_path / "lib"
     folder.mkdir()
-    script = folder / "libpart.so"  # a linker script
+    script = folder / "libpart.so"  # a linker script is an input
     script.write_text("INPUT(-lm)\n")
     flags = [f"-L{folder}", "-lpart"]
     first = build(extra_ldflags=flags)
@@ -228,7 +228,7 @@ def test_a_change_of_inline_text_causes_a_rebuild(cache):
 
 
 def test_a_build_is_compared_with_the_most_recent_builds_only(cache, monkeypatch):
-    """Regression: all builds of a name were compared, so each build took longer than the last."""
+    """Regression: a build compared all earlier ones of its name, so builds became slower."""
     monkeypatch.setattr(_reasons, "_MAX_COMPARED", 1)
     for number, flag in enumerate(("-DA", "-DB", "-DA")):
         cpp.build_inline("kernel", c_sources=f"{TEXT} // {number}", extra_cflags=[flag])
@@ -244,7 +244,7 @@ def test_a_damaged_artifact_is_built_again(build, damage):
     manifest = path.parent / "manifest.json"
     if damage == "truncated":
         path.write_bytes(content[:100])
-    elif damage == "empty":  # a crash of the machine may leave an empty file
+    elif damage == "empty":  # a machine that crashes may leave an empty file
         path.write_bytes(b"")
     elif damage == "removed":
         path.unlink()
@@ -279,7 +279,7 @@ def test_a_damaged_artifact_is_built_again(build, damage):
     ids=str,
 )
 def test_a_manifest_with_values_of_other_types_counts_as_missing(build, change):
-    """Regression: such a manifest was used, and every later build of the recipe failed."""
+    """Regression: such a manifest was accepted; every later build of the recipe then failed."""
     path = Path(build())
     manifest = path.parent / "manifest.json"
     good = json.loads(manifest.read_text())
@@ -289,10 +289,10 @@ def test_a_manifest_with_values_of_other_types_counts_as_missing(build, change):
 
 
 def test_a_header_that_is_saved_during_the_build_causes_a_second_build(wrapped_cc, build, tmp_path):
-    """The compiler may have read the old or the new header."""
+    """It is unknown whether the compiler read the old header or the new one."""
     header = tmp_path / "include" / "sub" / "answer.h"
     flag = tmp_path / "saved"
-    # The script changes the header after the first compilation.
+    # The compiler script changes the header after the first compilation.
     log = wrapped_cc(
         f'case "$*" in *-c*) if [ ! -e "{flag}" ]; then touch "{flag}"; cc "$@"\n'
         f'echo "#define ANSWER 9" > "{header}"; exit; fi;; esac'
@@ -354,7 +354,7 @@ def test_pruning_by_name_age_and_size(build):
 
 
 def test_an_artifact_with_a_last_use_in_the_future_can_be_pruned(build):
-    """Regression: its unused time was negative, so `unused_days=0` kept it."""
+    """Regression: the artifact's unused time was negative, so `unused_days=0` kept it."""
     manifest = Path(build()).parent / "manifest.json"
     used = time.time() + 1000
     os.utime(manifest, (used, used))
@@ -363,7 +363,7 @@ def test_an_artifact_with_a_last_use_in_the_future_can_be_pruned(build):
 
 
 def test_notes_from_the_future_expire(cache):
-    """Regression: after a clock was a year ahead, headers were not precompiled for a year."""
+    """Regression: after a clock that was a year ahead, headers were not precompiled for a year."""
     entry = CacheEntry(BuildCache(cache), "kernel", CacheKey("0" * 64, {}), "kernel.so")
     entry.add_note("word")
     (note,) = (cache / ".index").glob("*/word")
@@ -374,7 +374,7 @@ def test_notes_from_the_future_expire(cache):
 
 
 def test_a_mark_that_another_process_removes_does_not_hide_later_marks(build, cache, monkeypatch):
-    """Regression: the scan stopped at the removed mark, and fresh artifacts were built again."""
+    """Regression: the scan ended at a removed mark, and fresh artifacts were built again."""
     build()
     (index,) = (cache / ".index").iterdir()
     marks = {mark.name for mark in index.iterdir()}
@@ -413,7 +413,7 @@ def test_a_cache_that_cannot_be_created_names_the_variable_to_set(monkeypatch):
 
 
 def test_a_cache_hit_records_the_last_use(build):
-    """The resolution is one day, so that most hits write nothing."""
+    """The time of the last use has a resolution of one day, so that most hits write nothing."""
     manifest = Path(build()).parent / "manifest.json"
     os.utime(manifest, (1, 1))
     build()

@@ -12,7 +12,7 @@ import pytest
 from tvm_ffi import cpp
 from tvm_ffi.cli import main
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 TEXT = "int one;"
 

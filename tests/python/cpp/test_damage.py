@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged caches: a build repairs the cache, or fails with an error that names the remedy."""
+"""Damaged caches: a build repairs the cache, or its error message names the remedy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tvm_ffi import cpp
 from tvm_ffi.cpp import cache as build_cache
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 TEXT = "int one(void) { return 1; }"
 LONG = "/" + "a" * 5000
@@ -23,7 +23,7 @@ DEEP = "[" * 200_000 + "]" * 200_000
 
 @pytest.fixture(autouse=True)
 def time_limit():
-    """End a test that blocks on a FIFO."""
+    """Fail a test that blocks on a FIFO, instead of waiting."""
 
     def give_up(*_: object) -> None:
         raise TimeoutError("the test took more than 60 seconds")
@@ -45,7 +45,7 @@ def build(text: str = TEXT) -> Path:
 
 
 def is_repaired(product: Path) -> bool:
-    """Return True if a build restores the product and the next build finds it."""
+    """Return True if a build restores the library and the next build finds it in the cache."""
     assert build() == product
     inode = product.stat().st_ino
     assert build() == product
@@ -62,7 +62,7 @@ def with_dependencies(manifest: dict, **changes: object) -> dict:
 @pytest.mark.parametrize("path", ["/a\0b", "/\ud800", LONG, "/tmp", "/proc/self/mem", "/dev/zero"])
 @pytest.mark.parametrize("table", ["own", "installed"])
 def test_impossible_paths_in_a_manifest_are_repaired(product, table, path):
-    """Regression: they made every later build of the recipe fail."""
+    """Regression: damaged manifests made every later build of the recipe fail."""
     manifest = product.with_name("manifest.json")
     good = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(with_dependencies(good, **{table: {path: "x"}})))
@@ -89,7 +89,7 @@ def test_another_product_in_a_manifest_is_repaired(product, name):
 
 @pytest.mark.parametrize("field", ["x", "parts"])
 def test_a_manifest_with_excessive_nesting_is_repaired(product, field):
-    """Regression: it made all builds of the name fail, and the list of the cache."""
+    """Regression: the damage made all builds of the name fail, and the list of the cache."""
     text = product.with_name("manifest.json").read_text()
     damaged = text.replace('"parts": {', f'"x": {DEEP}, "parts": {{', 1)
     if field == "parts":
@@ -139,7 +139,7 @@ def test_a_file_at_the_path_of_an_index_is_replaced(product, cache):
 
 
 def test_a_dangling_link_among_the_marks_is_ignored(product, cache):
-    """Regression: later marks were ignored, too."""
+    """Regression: marks after the damaged one were ignored, too."""
     (index,) = (cache / ".index").iterdir()
     (index / "a").symlink_to("/nonexistent")
     inode = product.stat().st_ino

@@ -20,8 +20,8 @@ int __tvm_ffi_twice(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFF
 CPP = "int64_t twice(int64_t n) { return 2 * n; }"
 TEXT = "twice(n: int = 21) -> int doc 'Say \"two\".'"
 
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed")
 LANGUAGES = [
     pytest.param({"c_sources": C}, marks=needs_cc, id="C"),
     pytest.param({"cpp_sources": CPP, "extra_cflags": ["-O0"]}, marks=needs_cxx, id="C++"),

@@ -15,7 +15,7 @@ import pytest
 import tvm_ffi
 from tvm_ffi import cpp
 
-# Exports __tvm_ffi_answer, which returns an int.
+# The source exports __tvm_ffi_answer, which returns an int.
 ANSWER_C = """
 #ifndef ANSWER
 #define ANSWER 42
@@ -27,8 +27,8 @@ int __tvm_ffi_answer(void* handle, const TVMFFIAny* args, int32_t num_args, TVMF
 }
 """
 
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed")
 
 
 @needs_cc
@@ -106,7 +106,7 @@ def test_a_compiler_error_shows_the_command_and_the_line():
     with pytest.raises(RuntimeError, match=r"^\w[^ ]* exited with status 1\nstdout:\n") as caught:
         cpp.build_inline("broken", c_sources=["int one;", "int two;\nint three = ;"])
     message = str(caught.value)
-    assert "ninja" not in message  # one source is built without ninja
+    assert "ninja" not in message  # one source file is built without ninja
     assert "-fPIC -O2" in message
     assert "broken.1.c:2:13: error:" in message
     assert "int three = ;" in message
@@ -204,7 +204,8 @@ int __tvm_ffi_sizes(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFF
 
 @needs_cc
 @pytest.mark.skipif(
-    shutil.which("ld") is None or shutil.which("objcopy") is None, reason="no GNU binutils"
+    shutil.which("ld") is None or shutil.which("objcopy") is None,
+    reason="GNU binutils are not installed",
 )
 def test_cubins_are_embedded():
     cubins = {"first": b"\x7fELF", "second": b"1234567"}

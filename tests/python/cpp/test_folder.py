@@ -17,7 +17,7 @@ from tvm_ffi.cpp._recipe import Step
 from tvm_ffi.utils import FileLock
 
 pytestmark = pytest.mark.skipif(find_ninja() is None, reason="no ninja")
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 TEXT = "int one(void) { return 1; }"
 
@@ -132,7 +132,7 @@ def test_a_variable_selects_the_stream_of_the_log(monkeypatch, capsys, folder, v
 
 
 def test_an_invalid_number_of_jobs_names_the_variable(tmp_path, monkeypatch):
-    """The error of ninja would not name MAX_JOBS."""
+    """The error message of ninja would not name MAX_JOBS."""
     (tmp_path / "build.ninja").write_text("rule r\n  command = true\nbuild x: r\n")
     cpp.extension.build_ninja(str(tmp_path))
     for jobs in ("1", " 2 ", "0"):

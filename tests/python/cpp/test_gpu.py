@@ -14,7 +14,7 @@ import pytest
 import tvm_ffi
 from tvm_ffi import cpp
 from tvm_ffi.cpp import _gpu
-from tvm_ffi.cpp._gpu import torch_backend  # the original; the fixture below replaces it
+from tvm_ffi.cpp._gpu import torch_backend  # the original function; the fixture below replaces it
 
 HEADERS = f"-I{tvm_ffi.libinfo.find_include_path()}"
 LIBRARY = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
@@ -22,7 +22,7 @@ LIBRARY = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
 
 @pytest.fixture(autouse=True)
 def no_known_devices(monkeypatch):
-    """Clear the cached devices and the backend of torch."""
+    """Clear the cached devices and torch's cached backend."""
     for function in (_gpu.torch_backend, _gpu._cuda_devices, _gpu._rocm_devices):
         function.cache_clear()
     monkeypatch.setattr(_gpu, "torch_backend", lambda: None)
@@ -57,7 +57,7 @@ def test_commands_of_a_cuda_build(toolkit, monkeypatch):
         ["c++", "cuda_0.o", "-shared", LIBRARY, "-ltvm_ffi", *runtime, "-o", "kernel.so"],
     ]
     main = cpp.cache.find("kernel")[0].path.with_name("cuda.cu").read_text()
-    # The directive gives the number of the next line, which is the ninth.
+    # The line directive gives the number of the next line, which is the ninth.
     assert main.endswith('#line 9 "cuda.cu"\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f);\n')
 
 
@@ -202,6 +202,6 @@ def test_nvcc_builds_the_example(monkeypatch):
         module = cpp.load_inline("from_cuda", cuda_sources=text, functions="fill")
     except RuntimeError as error:
         if "libcudart" in str(error):
-            pytest.skip("no CUDA runtime library")
+            pytest.skip("the CUDA runtime library is not installed")
         raise
     assert module.implements_function("fill")

@@ -19,7 +19,7 @@ from tvm_ffi.cpp import _permissions
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._ninja import find_ninja
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can change the owner of a file"
 )
@@ -43,7 +43,7 @@ def mode_of(path: Path) -> int:
 
 
 def writable(path: Path) -> list[str]:
-    """Return the entries below a folder that other users may write to."""
+    """Return the files and folders in a folder that other users may write to."""
     return [str(entry) for entry in path.rglob("*") if mode_of(entry) & 0o022]
 
 
@@ -59,7 +59,7 @@ def no_umask():
 
 @pytest.mark.parametrize("umask", [0, 0o022, 0o077], ids=oct)
 def test_the_cache_is_private_with_any_umask(cache, umask):
-    """Regression: with the umask 0, all users could replace the library."""
+    """Regression: with the umask 0, all users could replace the built library."""
     before = os.umask(umask)
     try:
         module = cpp.load_inline("kernel", c_sources=TEXT)
@@ -98,7 +98,7 @@ def test_a_new_build_folder_is_writable_by_the_caller_only(tmp_path, no_umask):
 @needs_ninja
 @pytest.mark.parametrize(("given", "in_folder"), [(0, "0022"), (0o022, "0022"), (0o027, "0027")])
 def test_compilers_run_with_a_restrictive_umask(tmp_path, wrapped_cc, given, in_folder, cache):
-    """Regression: modes were restricted after the build; another user could open files before."""
+    """Regression: modes were restricted only after the build; before, others could open files."""
     umasks, open_files = tmp_path / "umasks", tmp_path / "open files"
     wrapped_cc(f"umask >> '{umasks}'; find . -type f -perm /022 >> '{open_files}'")
     before = os.umask(given)
@@ -131,7 +131,7 @@ def test_a_cache_that_others_may_write_to_is_an_error(cache, mode):
 @needs_root
 @pytest.mark.parametrize("name", ["", ".compilers", ".locks", ".staging", ".index"])
 def test_a_cache_of_another_user_is_an_error(cache, name):
-    """Regression: root loaded libraries that other users had built."""
+    """Regression: root loaded libraries that another user had built."""
     build()
     os.chown(cache / name, OTHER_USER, -1)
     with pytest.raises(PermissionError, match=rf"belongs to user {OTHER_USER}, not to you \(0\)"):
@@ -160,7 +160,7 @@ def test_an_artifact_that_others_may_write_to_is_an_error(name):
 
 
 def test_a_library_that_is_a_link_is_an_error(tmp_path):
-    """The owner and mode of the link's target are not checked."""
+    """The owner and mode of the link's target are not checked, so links are refused."""
     path = build()
     elsewhere = tmp_path / "elsewhere.so"
     path.rename(elsewhere)
@@ -170,7 +170,7 @@ def test_a_library_that_is_a_link_is_an_error(tmp_path):
 
 
 def test_a_parent_folder_that_others_may_write_to_is_an_error(tmp_path, monkeypatch):
-    """A user who may rename the cache may replace it."""
+    """A user who may rename the folder above the cache may replace the cache."""
     parent = tmp_path / "parent"
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(parent / "between" / "cache"))
     build()
@@ -297,7 +297,7 @@ def test_a_build_folder_of_another_user_is_an_error(tmp_path):
     ["kernel.so", "c_0.o", "main.c", "build.ninja", ".ninja_log", ".ninja_deps", "lock", "a.h"],
 )
 def test_a_file_of_another_user_in_a_build_folder_is_an_error(tmp_path, name):
-    """Regression: only the folder was checked, so files of other users in it were used."""
+    """Regression: only the folder was checked, so other users' files in it were used."""
     folder = tmp_path / "it's a folder"
     path = build(build_directory=str(folder))
     folder.joinpath(name).touch()  # ninja does not write all of these files
@@ -330,7 +330,7 @@ def test_a_link_at_the_path_of_a_used_file_in_a_build_folder_is_an_error(tmp_pat
 
 
 def set_default_acl(folder: Path, rights_of_other_user: int, mask: int) -> None:
-    """Set the default access control list of a folder; skip the test if it is not supported."""
+    """Set a folder's default access control list; skip the test if lists are not supported."""
     no_id = 0xFFFFFFFF
     entries = [(0x01, 7, no_id), (0x02, rights_of_other_user, OTHER_USER), (0x04, 5, no_id)]
     entries += [(0x10, mask, no_id), (0x20, 5, no_id)]
@@ -343,7 +343,7 @@ def set_default_acl(folder: Path, rights_of_other_user: int, mask: int) -> None:
 
 @needs_ninja
 def test_a_build_folder_whose_default_acl_lets_others_write_is_an_error(tmp_path):
-    """Regression: a default list replaces the umask, so others could write to a new library."""
+    """Regression: a default list replaces the umask, so others could write to new libraries."""
     set_default_acl(tmp_path, 7, 7)
     folder = tmp_path / "folder"
     with pytest.raises(PermissionError, match=r"default access control list.*`setfacl -k .*`.*or"):
@@ -417,7 +417,7 @@ def test_a_parent_folder_of_an_unmapped_owner_is_accepted_in_a_user_namespace(
 
 
 def test_a_library_with_other_content_of_the_same_size_is_built_again(caplog):
-    """Regression: only the size was compared."""
+    """Regression: only the size of the file was compared, not its contents."""
     path = build()
     content = path.read_bytes()
     changed = bytearray(content)

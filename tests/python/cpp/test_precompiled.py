@@ -23,9 +23,9 @@ from tvm_ffi.cpp._recipe import PRECOMPILED_NAME
 
 VARIABLE = "TVM_FFI_CPP_EXTENSION_PRECOMPILE"
 USE = "-include .precompiled_headers.hpp"
-USING = f"*{USE.replace(' ', '?')}*"  # as a shell pattern
+USING = f"*{USE.replace(' ', '?')}*"  # USE as a shell pattern
 
-needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler is installed")
 
 
 @pytest.fixture
@@ -36,12 +36,12 @@ def log(caplog):
 
 @pytest.fixture
 def from_first_build(monkeypatch):
-    """Precompile the headers for the first build already."""
+    """Precompile the headers already for the first build, not for the second."""
     monkeypatch.setenv(VARIABLE, "1")
 
 
 def build(number: int, text: str = "", **options: object) -> Path:
-    """Build a text and return the path of its library; the text differs by `number`."""
+    """Build a text and return its library's path; `number` makes the text different."""
     text = f"{text}\nint64_t number() {{ return {number}; }}"
     return Path(cpp.build_inline("kernel", cpp_sources=text, functions="number", **options))
 
@@ -51,7 +51,7 @@ def header_files() -> list[Path]:
 
 
 def compiled_with(log) -> list[bool]:
-    """Return for each compilation since the last call True if it used precompiled headers."""
+    """Return a bool per compilation since the last call: True if it used precompiled headers."""
     lines = [record.getMessage().partition("\n")[0] for record in log.records]
     log.clear()
     return [USE in line for line in lines if " -c main.cpp " in line]
@@ -64,7 +64,7 @@ def compiled_with(log) -> list[bool]:
 @pytest.mark.parametrize("compiler", ["c++", "clang++"])
 def test_the_second_build_precompiles_headers_and_later_builds_use_them(compiler, monkeypatch, log):
     if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
+        pytest.skip(f"the compiler {compiler} is not installed")
     monkeypatch.setenv("CXX", compiler)
     build(1)
     assert header_files() == []
@@ -180,7 +180,7 @@ def test_compile_errors_are_the_same(monkeypatch, log):
         messages.append(str(caught.value))
     assert compiled_with(log) == [False, True, False]
     assert messages[0] == messages[1]
-    build(1)  # the headers are still usable
+    build(1)  # the precompiled headers are still usable
     assert compiled_with(log) == [True]
 
 
@@ -206,7 +206,7 @@ def test_a_new_header_that_shadows_a_precompiled_one_is_used(from_first_build, t
 
 @needs_cxx
 def test_a_user_header_may_be_named_headers_hpp(from_first_build, tmp_path, log):
-    """Regression: the text included ``headers.hpp`` of the build folder instead of the user's."""
+    """Regression: the text included ``headers.hpp`` of the build folder, not the user's file."""
     (tmp_path / "headers.hpp").write_text("#define TEN 10\n")
     text = '#include "headers.hpp"\nstatic_assert(TEN == 10);'
     build(1, text, extra_include_paths=[str(tmp_path)])
@@ -218,7 +218,7 @@ def test_a_user_header_may_be_named_headers_hpp(from_first_build, tmp_path, log)
 
 @pytest.fixture
 def wrapped_cxx(tmp_path, monkeypatch):
-    """Return a function that makes $CXX a script around the C++ compiler.
+    """Return a function that makes $CXX a script that calls the C++ compiler.
 
     The script runs a shell command instead of the compiler if its arguments match a pattern; the
     default command fails.
@@ -296,7 +296,7 @@ def test_a_compiler_that_hangs_on_damaged_headers_is_stopped(from_first_build, w
 def test_the_depfile_of_a_compilation_with_damaged_headers_is_ignored(
     from_first_build, wrapped_cxx
 ):
-    """Regression: Clang listed a path from the damaged file, a folder, and the build failed."""
+    """Regression: Clang listed a folder, a path from the damaged file, and the build failed."""
     wrapped_cxx("nothing")
     build(1)
     damage_headers()

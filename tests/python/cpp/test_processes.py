@@ -18,13 +18,13 @@ import pytest
 from tvm_ffi import cpp
 from tvm_ffi.cpp import cache as build_cache
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 TEXT = "int one(void) { return 1; }"
 BUILD = f"from tvm_ffi import cpp; print(cpp.build_inline('shared', c_sources={TEXT!r}))"
 
 
-# A background process inherits that SIGINT is ignored.
+# A background process inherits the setting that SIGINT is ignored.
 ACCEPT_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 
 
@@ -58,7 +58,7 @@ def test_eight_processes_compile_once(wrapped_cc, cache):
     outputs = [process.communicate(timeout=120) for process in processes]
     assert [process.returncode for process in processes] == [0] * 8, outputs
     assert len({stdout for stdout, _ in outputs}) == 1
-    assert len(log.read_text().splitlines()) == 2  # compile and link
+    assert len(log.read_text().splitlines()) == 2  # the commands compile and link
     assert list((cache / ".staging").iterdir()) == []
 
 
@@ -69,7 +69,7 @@ def test_the_next_build_removes_the_folder_of_a_killed_build(wrapped_cc, cache, 
     wait_for(started_file)
     process.kill()
     process.communicate(timeout=60)
-    assert len(list((cache / ".staging").iterdir())) == 1  # the folder of the killed build
+    assert len(list((cache / ".staging").iterdir())) == 1  # the folder that the killed build left
     assert build_cache.find() == []
     wrapped_cc()
     assert Path(cpp.build_inline("shared", c_sources=TEXT)).exists()
@@ -112,7 +112,7 @@ def test_an_interrupt_stops_the_compiler(wrapped_cc, cache, tmp_path):
 
 
 def test_an_interrupt_while_the_compiler_starts_stops_the_compiler(wrapped_cc, monkeypatch):
-    """Regression: after an interrupt inside of `Popen`, the compiler continued to run."""
+    """Regression: after an interrupt inside of `Popen`, the compiler process kept running."""
     wrapped_cc("sleep 20")
     started = []
 

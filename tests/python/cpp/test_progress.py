@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler is installed")
 
 
 def terminal_output(code: str) -> str:
@@ -28,14 +28,14 @@ def terminal_output(code: str) -> str:
     try:
         while block := os.read(master, 4096):
             output += block
-    except OSError:  # the process has closed the terminal
+    except OSError:  # the process has closed its terminal
         pass
     os.close(master)
     assert process.wait(60) == 0, output
     return output.decode()
 
 
-# The delay is a parameter, because machines differ in speed.
+# The delay before the progress line is a parameter, because machines differ in speed.
 BUILD = """
 from tvm_ffi import cpp
 from tvm_ffi.cpp import _progress

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types shared by the tests of `py_class`, and a generator of unused type keys."""
+"""Types that tests of `py_class` share, and a generator of unused type keys."""
 
 import itertools
 
@@ -34,5 +34,5 @@ class Three(Object):
 
 
 def class_of(body, bases=(Object,), name="Bad", **annotations):
-    """Return a class with this body and these annotations."""
+    """Return a `py_class` with this body and these annotations."""
     return type(Object)(name, bases, {"__annotations__": annotations, **body})

@@ -36,7 +36,7 @@ SIMPLE = "testing.TestCxxAutoInitSimple"  # two required integers, x and y
 
 @pytest.fixture(autouse=True)
 def _restored_classes():
-    """Register the classes of `tvm_ffi.testing` for their types again after each test."""
+    """Register the original classes of `tvm_ffi.testing` for their types after each test."""
     keys = (SIMPLE, "testing.TestObjectBase", "testing.TestObjectDerived")
     indices = [_object_type_key_to_index(key) for key in keys]
     classes = [(index, type_info_of(index).type_cls) for index in indices]
@@ -46,7 +46,7 @@ def _restored_classes():
 
 
 def simple(**options):
-    """Return a new class registered for the simple type."""
+    """Return a new class that is registered for the simple type."""
 
     @c_class(SIMPLE, **options)
     class Simple(Object):
@@ -402,7 +402,7 @@ def test_copies_keep_the_class_and_instance_attributes():
 
 def test_replace_changes_a_copy():
     obj = testing.TestObjectDerived({}, [3])
-    changed = obj.__replace__(v_i64=77, v_f64=1.25)  # v_f64 is read-only
+    changed = obj.__replace__(v_i64=77, v_f64=1.25)  # the field v_f64 is read-only
     assert (changed.v_i64, changed.v_f64, obj.v_i64, obj.v_f64) == (77, 1.25, 10, 10.0)
     assert changed.v_array.same_as(obj.v_array)
     if sys.version_info >= (3, 13):
@@ -437,7 +437,7 @@ def test_types_that_cannot_be_copied():
 
 
 def test_copies_keep_the_native_type_of_the_object():
-    """A class may be registered for a derived native type, which has more fields."""
+    """A class may be registered for a derived native type that has additional fields."""
     make = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")
     index = _object_type_key_to_index("testing.TestObjectDerived")
     _register_object_by_index(index, testing.TestObjectBase)

@@ -24,14 +24,14 @@ from tvm_ffi.dataclasses import (
 
 @py_class("test.functions.Base")
 class Base(Object):
-    """A base with a frozen field."""
+    """A base class with a frozen field."""
 
     a: int = field(frozen=True, metadata={"unit": "m"}, doc="length")
 
 
 @py_class("test.functions.Node")
 class Node(Base):
-    """Fields of several kinds."""
+    """A class with fields of several kinds."""
 
     items: list[Base]
     table: dict[str, int]
@@ -40,7 +40,7 @@ class Node(Base):
 
 
 def node():
-    """Return a node with another object in it."""
+    """Return a node that contains another object."""
     return Node(1, [Base(2)], {"k": 3})
 
 

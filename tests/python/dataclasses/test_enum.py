@@ -23,7 +23,7 @@ def key():
 
 
 class Color(Enum, type_key="test.enum.Color"):
-    """Variants with a field."""
+    """An enumeration whose variants have a field."""
 
     rgb: int
     red = entry(rgb=1)
@@ -31,7 +31,7 @@ class Color(Enum, type_key="test.enum.Color"):
 
 
 class Priority(IntEnum, type_key="test.enum.Priority"):
-    """Variants that are integers."""
+    """An enumeration whose variants are integers."""
 
     low = 10
     high = entry(value=20)
@@ -39,7 +39,7 @@ class Priority(IntEnum, type_key="test.enum.Priority"):
 
 
 class Sign(StrEnum, type_key="test.enum.Sign"):
-    """Variants that are strings."""
+    """An enumeration whose variants are strings."""
 
     plus = "+"
     times = entry(value="*")
@@ -75,7 +75,7 @@ def test_look_up_by_index_name_and_variant():
 
 
 def test_variants_are_found_by_integers_of_derived_classes():
-    """The lookup searched a range of all 64-bit integers linearly."""
+    """Regression: the search for a free variant number was linear in the values of the enum."""
 
     class Number(enum.IntEnum):
         LOW = 10
@@ -215,7 +215,7 @@ def test_variants_of_an_enumeration_from_cpp():
 
 
 def test_objects_of_enumerations_without_a_class_are_enums():
-    """The classes of value-like enums were not found for derived native types."""
+    """Regression: the classes of value-like enums were not found for derived native types."""
     columns = core._lookup_type_attr(
         core._object_type_key_to_index("testing.TestCxxStrEnum"), "__ffi_enum__"
     )
@@ -231,7 +231,7 @@ def test_old_subclass_without_key_is_not_registered():
 
 
 def body(base, **members):
-    """Define an enumeration with these members."""
+    """Define an enumeration that has these members."""
     return type(base)("Bad", (base,), members, type_key=key())
 
 

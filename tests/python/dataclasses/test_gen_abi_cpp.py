@@ -15,7 +15,7 @@ from tvm_ffi.dataclasses import gen_abi_cpp, py_class
 
 @py_class("abi.sub.Leaf")
 class Leaf(Object):
-    """A type with padding at its end, which a derived type uses."""
+    """A type with padding at its end; a derived type places fields there."""
 
     v: int
     ok: bool
@@ -23,7 +23,7 @@ class Leaf(Object):
 
 @py_class("abi.sub.Everything")
 class Everything(Leaf):
-    """A field of each kind."""
+    """A type with a field of each kind."""
 
     also: bool
     b: float
@@ -47,7 +47,7 @@ class Everything(Leaf):
 
 @py_class("abi.odd-name")
 class Odd(Object):
-    """A type whose key and field are not C++ identifiers."""
+    """A type whose key and field name are not C++ identifiers."""
 
     x: int
     register: int
@@ -55,7 +55,7 @@ class Odd(Object):
 
 @py_class("abi.other.User")
 class User(Object):
-    """A type with fields of types that are not selected."""
+    """A type whose fields have types that are not selected."""
 
     leaf: Leaf
     odd: Odd

@@ -17,7 +17,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 Number = TypeVar("Number", bound=int)
 IntOrText = TypeVar("IntOrText", int, str)
-# Bounds that are defined later, in a test, or never.
+# Bounds of type variables that are defined later, in a test, or never.
 Later = TypeVar("Later", bound="ComesLater")  # noqa: F821
 Other = TypeVar("Other", bound="OtherBound")  # noqa: F821
 
@@ -88,7 +88,7 @@ def test_the_order_of_the_bases_does_not_matter():
 
 
 def test_a_class_derives_from_one_with_arguments():
-    """The base has one native layout, so its field keeps the type that it has in the base."""
+    """The base has one native layout, so its field keeps the type that the base declares."""
 
     @py_class(key())
     class Base(Object, Generic[T]):
@@ -145,7 +145,7 @@ def test_a_field_of_a_generic_class_takes_its_objects():
 
 
 def test_a_bound_may_come_later():
-    """The definition of the class is completed later, as for any unresolved annotation."""
+    """The definition of the class is completed later, as with any unresolved annotation."""
 
     @py_class(key("Waiting"))
     class Waiting(Object, Generic[Later]):

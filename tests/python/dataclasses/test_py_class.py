@@ -22,7 +22,7 @@ from .python_types import Leaf, key
 
 @py_class("test.py_class.Everything")
 class Everything(Object):
-    """A field of each kind."""
+    """A type with a field of each kind."""
 
     a: int
     b: float
@@ -83,7 +83,7 @@ def test_fields_have_the_specified_offsets():
 
 
 def everything():
-    """Return an object with a value in each field."""
+    """Return an object that has a value in each field."""
     tensor = tvm_ffi.from_dlpack(ctypes_tensor())
     return Everything(
         *(1, 2, True, "text", b"bytes", [1], None, "x", [1, 2], {"k": 3}),
@@ -93,7 +93,7 @@ def everything():
 
 
 def ctypes_tensor():
-    """Return a NumPy array for a tensor field."""
+    """Return a NumPy array as the value of a tensor field."""
     return pytest.importorskip("numpy").zeros(2, dtype="float32")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Construction of `py_class` objects: arguments, defaults, converters, own __init__ methods."""
+"""Construction of `py_class` objects: arguments, defaults, converters, `__init__` of users."""
 
 import copy
 import gc
@@ -96,7 +96,7 @@ def test_mutually_recursive_default_factories_raise_recursion_error():
     assert Chicken(Leaf(1)).egg.v == 1
 
 
-_shared = tvm_ffi.List([1])  # the type refers to it, and types are never released
+_shared = tvm_ffi.List([1])  # the type refers to the class, and types are never released
 
 
 def test_a_python_list_as_default_is_copied_and_a_native_one_shared():
@@ -231,7 +231,7 @@ def test_a_failed_construction_leaks_no_objects():
             if self.x < 0:
                 raise ValueError("x must not be negative")
 
-    before = core._convert_to_opaque_object(object())  # a wrapper that the leak check counts
+    before = core._convert_to_opaque_object(object())  # a wrapper that the leak check would count
     with pytest.raises(ValueError, match="must not be negative"):
         Picky(-1, before)
     assert Picky(1).x == 1
@@ -292,7 +292,7 @@ def test_without_init_a_class_cannot_be_called():
 
 
 def _class_whose_values_raise(exceptions):
-    """Return a class whose converter raises the last exception of a list and removes it."""
+    """Return a class whose converter takes the last exception from a list and raises it."""
 
     def fail(value):
         raise exceptions.pop()
@@ -307,7 +307,7 @@ def _class_whose_values_raise(exceptions):
 @pytest.mark.parametrize("make", [KeyboardInterrupt, lambda: SystemExit(3), GeneratorExit])
 @pytest.mark.parametrize("trigger", ["constructor", "default", "graph"])
 def test_interruptions_of_a_conversion_are_raised_unchanged(make, trigger):
-    """They were wrapped in errors about the field, which `except Exception` catches."""
+    """Regression: they were wrapped in errors about the field, which `except Exception` caught."""
     exception = make()
     cls = _class_whose_values_raise([exception])
     node = {"type": cls.__tvm_ffi_type_info__.type_key, "data": {"x": 1}}
@@ -325,7 +325,7 @@ def test_interruptions_of_a_conversion_are_raised_unchanged(make, trigger):
 
 
 def test_the_exception_of_a_conversion_is_the_cause_of_the_error_about_the_field():
-    """The original exception was replaced by a new one with the same message.
+    """Regression: the original exception was replaced by a new one with the same message.
 
     The class is local, because other tests register the built-in exception classes.
     """
@@ -343,7 +343,7 @@ def test_the_exception_of_a_conversion_is_the_cause_of_the_error_about_the_field
 
 
 def test_the_exception_of_a_conversion_is_released_with_the_error_about_the_field():
-    """A native error in the reference cycle would hide the exception from the garbage collector."""
+    """The collector would not see the exception if the cycle contained a native error."""
     raised = []
 
     class Raised(ValueError):

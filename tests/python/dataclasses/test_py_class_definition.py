@@ -131,7 +131,7 @@ def test_bad_definitions_are_refused_and_undone(define, kind, message):
 
 
 def native_type(name, child_slots):
-    """Return a class for a native type with `child_slots` slots for derived types."""
+    """Return a class of a native type that reserves `child_slots` slots for derived types."""
 
     class ByteArray(ctypes.Structure):
         _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t))
@@ -145,7 +145,7 @@ def native_type(name, child_slots):
 
 
 def test_a_base_without_child_slots_is_refused():
-    """The C function aborts the process in this case, so the definition is refused earlier."""
+    """The C function would abort the process, so Python refuses the definition before."""
     with pytest.raises(TypeError, match=r"cannot derive from `\S+`, .* 1 wanted, 0 of 0 left"):
         py_class(key())(class_of({}, (native_type(key(), 0),), x=int))
     base = native_type(key(), 2)

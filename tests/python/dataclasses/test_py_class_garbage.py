@@ -22,7 +22,7 @@ class Token:
 
 @py_class("test.py_class.Listener")
 class Listener(Object):
-    """A type whose fields can refer to Python objects."""
+    """A type whose fields can contain Python objects."""
 
     callback: Optional[Callable[[], Any]]
     note: Any = None
@@ -93,14 +93,14 @@ def test_objects_owned_by_native_code_are_not_collected():
     gc.collect()
     assert function()[1] is end()
     assert function()[0].callback()[1] is end()
-    function()[0].callback = None  # through another wrapper of the same object
+    function()[0].callback = None  # the change is made through another wrapper of the same object
     del function
     gc.collect()
     assert end() is None
 
 
 def test_refused_values_leave_no_reference_cycle():
-    """The exception of the native error kept frames alive that keep the error alive."""
+    """Regression: a native error's exception kept stack frames alive that kept the error alive."""
     token = Token()
     end = weakref.ref(token)
 

@@ -33,7 +33,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "kernels" / "described.c"
 
 
 def cubin(abi: int, flags: int) -> bytes:
-    """Return the first 64 bytes of a cubin, whose section headers would end at byte 64."""
+    """Return a cubin's first 64 bytes; its section headers would end at byte 64."""
     ident = b"\x7fELF\x02\x01\x01\x41" + bytes([abi]) + bytes(7)
     return ident + struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64, flags, 64, 56, 0, 64, 0, 0)
 
@@ -48,7 +48,7 @@ def fatbin(*entries: tuple[int, int, int, bytes]) -> bytes:
 
 
 def hip_bundle(*entries: tuple[bytes, int]) -> bytes:
-    """Return the header of an offload bundle with entries (triple, size)."""
+    """Return the header of an offload bundle whose entries are pairs (triple, size)."""
     parts = [b"__CLANG_OFFLOAD_BUNDLE__", struct.pack("<Q", len(entries))]
     for triple, size in entries:
         parts += [struct.pack("<QQQ", 4096, size, len(triple)), triple]
@@ -94,7 +94,7 @@ def build(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def described(build):
-    """Return the path of the library."""
+    """Return the path of the compiled library."""
     return build("described.so")
 
 
@@ -349,7 +349,7 @@ def test_object_files_folders_and_missing_files_are_refused(tmp_path):
 
 
 def inspected(path: Path, data: bytes) -> str:
-    """Return the error message for a file, or "" if it is valid; the error must have a position."""
+    """Return the error message for a file, or "" if the file is valid; errors have a position."""
     path.write_bytes(data)
     began, problem = time.process_time(), ""
     try:
@@ -365,7 +365,7 @@ def test_a_file_truncated_at_any_length_is_refused(described, tmp_path):
     data = described.read_bytes()
     path = tmp_path / "truncated.so"
     lengths = {*range(70), *range(64, len(data), 131), *range(len(data) - 130, len(data))}
-    # The section headers are at the end.
+    # The section headers are at the end of the file.
     assert all(inspected(path, data[:length]) for length in lengths)
     assert inspected(path, data) == ""
     small = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
@@ -398,7 +398,7 @@ def test_random_bytes_are_handled(described, tmp_path, seed, count):
 
 
 def test_overlapping_sections_are_refused_quickly(tmp_path):
-    """Each of thirty thousand sections covers the whole file: 1.7 MB took more than a minute."""
+    """Regression: thirty thousand sections that each cover the file took more than a minute."""
     data = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
     (table,) = struct.unpack_from("<Q", data, 40)
     count = 30_000
@@ -436,7 +436,7 @@ def test_sections_and_symbols_match_pyelftools(described, bits, big_endian, tmp_
 
 
 def test_overlapping_names_are_refused_quickly(tmp_path):
-    """The names of a hundred symbols are suffixes of one long string."""
+    """The names of a hundred symbols are suffixes of the same long string."""
     name = "x" * 60_000
     data = bytearray(
         elf_files.library(machine=elf_files.X86_64, symbols=[(name, False)] + [("y", False)] * 99)
@@ -449,7 +449,7 @@ def test_overlapping_names_are_refused_quickly(tmp_path):
 
 
 def version_needs(libraries: int, versions: int, name: int) -> bytes:
-    """Return a version-needs section in which all libraries share the same versions and name."""
+    """Return a version-needs section in which all libraries have the same versions and name."""
     rows = []
     for i in range(libraries):
         step = 0 if i == libraries - 1 else 16
@@ -465,7 +465,7 @@ def needy_library(needs: bytes, names: bytes = b"") -> bytes:
 
 
 def test_shared_version_entries_are_refused_quickly(tmp_path):
-    """Each version was read for each library: three thousand of each, in 100 KB, took seconds."""
+    """Regression: each version was read for each library: 3000 of each, in 100 KB, took seconds."""
     path = tmp_path / "versions.so"
     assert "section '.gnu.version_r' links more entries than the section has" in inspected(
         path, needy_library(version_needs(3000, 3000, 0))
@@ -478,14 +478,14 @@ def test_shared_version_entries_are_refused_quickly(tmp_path):
     ids=["usual", "5000 digits", "10 digits"],
 )
 def test_versions_with_many_digits_are_ignored(tmp_path, name, floors):
-    """Python refuses to convert that many digits, and its message became the error."""
+    """Regression: Python refuses to convert that many digits, and its message became the error."""
     path = tmp_path / "versions.so"
     path.write_bytes(needy_library(version_needs(1, 2, 1), name.encode() + b"\0"))
     assert inspect_library(path).floors == floors
 
 
 def test_unterminated_strings_are_skipped_quickly(tmp_path):
-    """A megabyte was searched for each row without counting against the reading limit."""
+    """Regression: the search of a megabyte for each row did not count as reading."""
     rows = struct.pack("<Q", 0x100000) * 60_000
     text = ("text", 1, 0x100000, b"A" * (1 << 20))
     sections = [text, ("tvm_ffi_exports", 1, 0x800000, rows)]
@@ -494,7 +494,7 @@ def test_unterminated_strings_are_skipped_quickly(tmp_path):
 
 
 def test_rows_in_a_sparse_file_take_no_memory(tmp_path):
-    """Half a gigabyte that occupies no disk space was converted to a list of addresses."""
+    """Regression: half a gigabyte of sparse file was converted to a list of addresses."""
     path = tmp_path / "sparse.so"
     data = bytearray(
         elf_files.library(
@@ -516,7 +516,7 @@ def test_rows_in_a_sparse_file_take_no_memory(tmp_path):
 
 @pytest.mark.parametrize("kind", ["fifo", "device"])
 def test_fifos_and_devices_are_refused(tmp_path, described, kind):
-    """Opening a FIFO blocked until a process opened it for writing."""
+    """Regression: opening a FIFO blocked until a process opened it for writing."""
     path = tmp_path / "library.so"
     if kind == "fifo":
         os.mkfifo(path)
@@ -529,7 +529,7 @@ def test_fifos_and_devices_are_refused(tmp_path, described, kind):
 
 
 def test_a_file_truncated_during_reading_is_an_os_error(tmp_path, described):
-    """The file was mapped, and the process ended with SIGBUS."""
+    """Regression: the file was mapped, and the process ended with SIGBUS."""
     path = tmp_path / "library.so"
     path.write_bytes(described.read_bytes())
     with open_image(path) as image:
@@ -551,7 +551,7 @@ def test_a_search_in_blocks_finds_matches_across_blocks(tmp_path, length):
 
 
 def test_rows_that_share_a_long_string_are_read_quickly(build):
-    """Ten thousand rows have the same million letters as name and text."""
+    """Ten thousand rows share one string of a million letters as their name and text."""
     library = build("rows.so", "-DMANY_ROWS")
     began = time.process_time()
     inspect_library(library)
@@ -559,7 +559,7 @@ def test_rows_that_share_a_long_string_are_read_quickly(build):
 
 
 def test_signatures_that_share_a_long_string_are_read_quickly():
-    """The same 900 KB were parsed for each of sixteen functions: one megabyte took 100 s."""
+    """Regression: the same 900 KB were parsed for each of sixteen functions: 1 MB took 100 s."""
     text = "(" + ", ".join(f"p{i}: int" for i in range(10_000)) + ")"
     names = [f"f{i:02}" for i in range(100)]
     symbols = [Symbol(f"__tvm_ffi_{name}", 0, 0, True, False) for name in names]
@@ -581,7 +581,7 @@ def exporting(*texts: bytes) -> bytes:
 
 @pytest.mark.parametrize(("depth", "is_read"), [(31, True), (32, False), (600, False)])
 def test_deeply_nested_metadata_are_not_read(tmp_path, depth, is_read):
-    """Nested JSON that could be parsed could not be serialized again: RecursionError."""
+    """Regression: nested JSON could be parsed but not serialized again: RecursionError."""
     path = tmp_path / "deep.so"
     path.write_bytes(exporting(b"f", b"metadata", b'{"x":%s1%s}' % (b"[" * depth, b"]" * depth)))
     (function,) = inspect_library(path).to_json()["functions"]
@@ -589,7 +589,7 @@ def test_deeply_nested_metadata_are_not_read(tmp_path, depth, is_read):
 
 
 def test_device_code_in_a_section_with_a_long_name(tmp_path):
-    """The name is reported for each cubin: 700 KB became 650 MB."""
+    """Regression: the name was reported for each cubin: 700 KB became 650 MB."""
     path = tmp_path / "section.so"
     section = ("x" * 60_000, 1, 0, cubin(7, 0x5A0D5A) * 100)
     path.write_bytes(elf_files.library(machine=elf_files.X86_64, sections=[section]))

@@ -41,7 +41,7 @@ def interop() -> Iterator[Any]:
 
     _dispatcher_fallback.install_fallback()
     yield adapter
-    hooks.fallback_call = lambda *_: NotImplemented  # Other files test errors without the adapter.
+    hooks.fallback_call = lambda *_: NotImplemented  # its state before the adapter's import
     torch._dynamo.reset()
     for name in list(_operators._by_name):
         _operators.undefine(_operators._by_name[name])
@@ -51,7 +51,7 @@ def interop() -> Iterator[Any]:
 
 
 def _replace_kernel(torch: Any, name: str) -> None:
-    """Release the function: torch keeps a name's last kernel after its library is destroyed."""
+    """Release the function: torch keeps a name's last kernel after the kernel's library is gone."""
     namespace, _, short_name = name.partition("::")
     library = torch.library.Library(namespace, "FRAGMENT")
     library.define(f"{short_name}() -> ()")
@@ -61,9 +61,9 @@ def _replace_kernel(torch: Any, name: str) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def torch_functions(torch_library: Path) -> tvm_ffi.Module:
-    """Return the module of the compiled ``torch_kernels.c``, loaded before tests count objects."""
+    """Return the module of the compiled ``torch_kernels.c``, loaded before objects are counted."""
     module = tvm_ffi.load_module(torch_library)
-    module.get_function_signature("scaled")  # Creates objects that the package caches.
+    module.get_function_signature("scaled")  # The call creates objects that the package caches.
     return module
 
 

@@ -19,7 +19,7 @@ from tvm_ffi.interop import jax as interop  # noqa: E402
 from tvm_ffi.interop._xla import python_handler  # noqa: E402
 from tvm_ffi.interop.jax import call_tvm_ffi  # noqa: E402
 
-# Compiled programs report some failures as plain ValueError.
+# Compiled programs report some failures as a plain ValueError.
 Failure = (jax.errors.JaxRuntimeError, ValueError)
 ORACLE = "tests.call_tvm_ffi.in_python"
 jax.ffi.register_ffi_target(ORACLE, jax.ffi.pycapsule(python_handler.handler), platform="cpu")
@@ -81,7 +81,7 @@ def functions():
 
 @pytest.fixture(name="handler", params=["native", "python"])
 def handler_fixture(request, monkeypatch):
-    """Run a test with the handler in C, then with the handler in Python, which is the reference."""
+    """Run a test with the handler in C, then with the Python handler, which is the reference."""
     if request.param == "python":
         monkeypatch.setattr(interop, "TARGET", ORACLE)
 

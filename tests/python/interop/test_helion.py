@@ -28,7 +28,8 @@ ADAPTERS = ("tvm_ffi.interop.helion", "tvm_ffi.interop.triton")
 def import_adapter(monkeypatch):
     """Return a function that imports the adapter with a fake Helion of a given version."""
     pytest.importorskip("torch")
-    # Imported before the fake modules, because torch checks only once whether Triton is installed.
+    # These modules are imported before the fake modules, because torch checks only once whether
+    # Triton is installed.
     importlib.import_module("tvm_ffi.interop._helion.captured_launch")
 
     def imported(version: str = "1.5.1"):
@@ -48,14 +49,14 @@ def import_adapter(monkeypatch):
 
 
 class Config:
-    """The members of ``helion.Config`` that the adapter uses."""
+    """The members of ``helion.Config`` that the adapter reads."""
 
     def __init__(self, **config: object) -> None:
         self.config = config
 
 
 class Kernel:
-    """The members of ``helion.Kernel`` that the adapter uses."""
+    """The members of ``helion.Kernel`` that the adapter reads."""
 
     name = "scale"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captured launches of host code as Helion writes it, and errors for host code that does more."""
+"""Launches captured from host code like Helion's, and errors for host code that does more."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCALE = JitFunction("x, out): tl.store(out, tl.load(x))")
 def capture(
     host, *examples: object, dynamic: bool = False, index_dtype: torch.dtype = torch.int32
 ) -> CapturedLaunch:
-    """Return the launch of host code; extents are symbols if `dynamic`, else constants."""
+    """Return the captured launch; extents are symbols if `dynamic`, else constants."""
     declared = {
         name: parameter
         for name, parameter in inspect.signature(host).parameters.items()
@@ -51,7 +51,7 @@ def capture(
 
 
 def symbolic(examples: tuple[object, ...]) -> list[object]:
-    """Return fake arguments like Helion's: tensors in which each extent is a different symbol."""
+    """Return fake arguments like Helion's: tensors whose extents are different symbols."""
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import (
         DimDynamic,

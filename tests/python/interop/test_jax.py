@@ -65,7 +65,7 @@ def test_constant_arrives_as_in_a_direct_call(handler, value):
     call_tvm_ffi(from_program.append, value, out=())
     assert type(from_program[0]) is type(direct[0])
     assert repr(from_program[0]) == repr(direct[0])
-    from_program.clear()  # Programs keep the functions that they call alive.
+    from_program.clear()  # JAX programs keep the functions that they call alive.
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint16", "float32", "float64"])
@@ -182,7 +182,7 @@ def bytes_of(tensor, size_bytes):
 )
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
 def test_sub_byte_elements_are_packed(dtype, values, packed, last, is_compiled):
-    """The first element is in the lowest bits of the first byte, as in DLPack."""
+    """The first element is in the lowest bits of the first byte, as DLPack specifies."""
     seen = []
 
     def copy(x, y):

@@ -372,7 +372,7 @@ def test_deleted_and_donated_arrays_are_rejected_by_jax():
 
 
 def test_array_may_be_deleted_while_the_program_runs():
-    """A running program keeps its arguments alive."""
+    """A running JAX program keeps its arguments alive."""
 
     def slow(x, y):
         time.sleep(0.1)

@@ -36,7 +36,7 @@ SCALE = "scale(x: float32[n, m], y: out float32[n, m], a: float = 2.0)"
 
 
 def total(x):
-    """Return the sum of a matrix."""
+    """Return the sum of a matrix's elements."""
     result = 0.0
     for i in range(x.shape[0]):
         for j in range(x.shape[1]):
@@ -284,7 +284,7 @@ def raising(a):
     if a == 4:
         raise OddError("is odd")
     if a == 5:
-        raise AssertionError("too large")  # Not an assert statement, which pytest rewrites.
+        raise AssertionError("too large")  # pytest rewrites assert statements
     if a == 6:
         return 1 // (a - 6)
     return 0

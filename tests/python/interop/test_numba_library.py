@@ -61,7 +61,7 @@ def test_library_needs_no_python_symbols(library):
 def test_program_without_python_calls_the_library(scaled, tmp_path):
     compiler = shutil.which("cc")
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
     path = export_library(tmp_path / "libkernels.so", [scaled])
     libraries = Path(libinfo.find_libtvm_ffi()).parent
     command = [compiler, "-std=c11", f"-I{libinfo.find_include_path()}", str(PROGRAM), str(path)]

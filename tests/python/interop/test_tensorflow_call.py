@@ -18,7 +18,7 @@ from tvm_ffi.interop._tensorflow import call, library
 from tvm_ffi.interop._tensorflow.extent import Extent
 from tvm_ffi.interop._xla import attributes
 
-# Names of dtypes by TensorFlow's C++ names, where they differ.
+# Names of our dtypes, by TensorFlow's C++ names, where both differ.
 NAMES = {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
 
 
@@ -60,10 +60,10 @@ def test_arithmetic_on_symbolic_extents():
     assert (n + 1).tensor == 8
     assert (1 + n * n - 2).tensor == 48
     assert (20 - n).tensor == 13
-    assert (-(-n // 2)).tensor == 4  # how cdiv is computed
+    assert (-(-n // 2)).tensor == 4  # the formula of cdiv (division rounded up)
     assert (n % 4 + 3 * n).tensor == 24
     assert (100 // n + 100 % n).tensor == 16
-    assert n == 3  # Compared by the function when the graph runs.
+    assert n == 3  # The called function compares these values when the graph runs.
     assert (n != 3) is False
     with pytest.raises(ValueError, match="known only when the graph runs; pass the "):
         min(n, 3)
@@ -110,7 +110,7 @@ class TensorFlow:
 
 @pytest.fixture
 def operators(tmp_path, monkeypatch):
-    """Return the function `operators`, with a source that needs no TensorFlow."""
+    """Return the function `operators` with a source text that needs no TensorFlow."""
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "cache"))
     source = tmp_path / "operators.cc"
     source.write_text(OPERATORS)
@@ -134,7 +134,7 @@ def test_operators_are_built_once_per_tensorflow(operators, tmp_path):
     ids=["environment", "version", "abi", "headers"],
 )
 def test_another_tensorflow_has_another_library(operators, tmp_path, other):
-    """The other release may be installed in the same folder."""
+    """Another TensorFlow release may be installed in the same folder later."""
     path = operators(TensorFlow(tmp_path / "one"))
     another = other(tmp_path)
     assert operators(another) != path

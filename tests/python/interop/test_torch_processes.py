@@ -13,7 +13,9 @@ import tvm_ffi
 
 torch = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # raised in torch
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`torch.jit:DeprecationWarning"
+)  # torch warns itself
 X = torch.tensor([1.0, 2.0, 3.0])
 
 

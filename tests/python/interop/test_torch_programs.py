@@ -17,7 +17,7 @@ import tvm_ffi
 torch = pytest.importorskip("torch")
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),  # raised in torch
+    pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),  # torch warns itself
 ]
 X = torch.tensor([1.0, 2.0, 3.0])
 Read = Annotated[tvm_ffi.Tensor, "float32[n]"]
@@ -43,7 +43,7 @@ def exported(module, **options):
 
 @pytest.fixture
 def saved(interop, functions, tmp_path):
-    """Return the path of a saved program."""
+    """Return the path of a program that was saved."""
     file = tmp_path / "program.pt2"
     interop.save(exported(functions), file)
     return file
@@ -113,7 +113,7 @@ def test_moved_library_is_found_with_the_libraries_parameter(interop, torch_libr
 
 
 def change(file, name, **members):
-    """Change the entry of a function in the file."""
+    """Change a function's entry in the file of a saved program."""
     with zipfile.ZipFile(file) as archive:
         content = {key: archive.read(key) for key in archive.namelist()}
     (member,) = [key for key in content if key.endswith("tvm_ffi_functions.json")]

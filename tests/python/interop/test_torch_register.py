@@ -26,7 +26,7 @@ def derive_scaled(ctx, grad):
 def scaled(interop, functions):
     """Return an operator that returns x * factor, with a derivative and a batching rule."""
 
-    def map_scaled(info, dims, x, factor=2.0):  # torch omits arguments that equal the default.
+    def map_scaled(info, dims, x, factor=2.0):  # torch omits arguments that equal their default.
         return operator(x.reshape(-1), factor).reshape(x.shape), dims[0]
 
     operator = interop.register(
@@ -71,7 +71,7 @@ def test_batching_rule(scaled):
 
 ROWS = torch.stack([X, X + 1])
 EYE = torch.eye(3)
-TRANSFORMS = {  # f: scaled(x, 3); loss: the sum of its squares
+TRANSFORMS = {  # f is scaled(x, 3), and the loss is the sum of the squares of f
     "grad": (lambda f, loss: torch.func.grad(loss)(X), 18 * X),
     "grad of grad": (
         lambda f, loss: torch.func.grad(lambda x: torch.func.grad(loss)(x).sum())(X),
@@ -105,7 +105,7 @@ def test_transforms_in_compiled_programs(scaled, backend):
 
 
 def test_transforms_of_an_operator_with_keywords_and_two_results(interop):
-    """Rules get keyword arguments as `torch.library` passes them; vmap calls once per row."""
+    """Rules get keyword arguments in the form of `torch.library`; vmap calls once per row."""
 
     def both(x, y, z, factor):
         y.numpy()[:] = x.numpy() * factor
@@ -191,7 +191,7 @@ def test_calls_of_the_function_are_traced_as_the_registered_operator(interop, fu
 
 
 def functions_path(module):
-    """Return the path of a module's library."""
+    """Return the path of the library of a module."""
     return module.__reduce__()[1][1]
 
 

@@ -33,7 +33,7 @@ class Graphs:
         return module.forward
 
     def calls(self):
-        """Return the operators that the graphs call, without torch's built-in ones."""
+        """Return the operators that the graphs call, except torch's built-in operators."""
         return [
             node.target
             for graph in self.graphs
@@ -88,7 +88,7 @@ class Layer(torch.nn.Module):
 
 
 def attribute_of_module(module):
-    vars(module).pop("scaled", None)  # Remove the cached function.
+    vars(module).pop("scaled", None)  # Remove the function that an earlier trace cached.
     return written(lambda x, y: module.scaled(x, y, 4.0))
 
 
@@ -438,7 +438,7 @@ def test_tensors_that_the_dispatcher_cannot_help_are_rejected(functions, make, m
 
 
 class Wrapped(torch.Tensor):
-    """A tensor subclass that wraps another tensor and forwards operators to it."""
+    """A tensor subclass that wraps another tensor and forwards operators to that tensor."""
 
     @staticmethod
     def __new__(cls, inner):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors for frameworks that are not installed, and warnings for versions that were not tested."""
+"""Errors for frameworks that are not installed, and warnings for untested versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvm_ffi.interop._versions import UntriedVersionWarning, load
 
 @pytest.fixture
 def framework(monkeypatch):
-    """Return a function that installs a framework with a given version."""
+    """Return a function that pretends that a framework is installed in a given version."""
 
     def install(version):
         module = ModuleType("framework_of_test")

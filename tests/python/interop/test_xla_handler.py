@@ -65,12 +65,12 @@ class Api(xla.Api):
 
 
 class Runtime:
-    """A fake XLA that records errors and memory."""
+    """A fake of XLA that records errors and memory."""
 
     def __init__(self, version=(0, 3)):
         self.errors = []
         self.stream_error = None
-        self.memory = {}  # size and buffer of allocated memory by address
+        self.memory = {}  # size and buffer of each allocation, by its address
         self.freed = []
         self.has_memory = True
         self.table = Api(struct_size=ctypes.sizeof(Api))
@@ -112,7 +112,7 @@ class Runtime:
         arguments.contents.device_ordinal = ORDINAL
 
     def frame(self, args=(), rets=(), attributes=None):
-        """Return the frame of a call; its attribute ``owners`` owns the memory it points to."""
+        """Return the frame (arguments) of a call; its attribute ``owners`` owns the memory."""
         owners = [self]
         frame = xla.CallFrame(struct_size=ctypes.sizeof(xla.CallFrame), ctx=CONTEXT)
         frame.api = cast(pointer(self.table), POINTER(xla.Api))
@@ -123,7 +123,7 @@ class Runtime:
         return frame
 
     def metadata(self, handler, api=True):
-        """Return the version and traits that a handler reports."""
+        """Return the version and the traits that a handler reports."""
         metadata = xla.Metadata(struct_size=ctypes.sizeof(xla.Metadata))
         request = xla.MetadataExtension(metadata=pointer(metadata))
         request.base.type = 1
@@ -198,7 +198,7 @@ def library():
 
 @pytest.fixture
 def function():
-    """Return a function that registers an implementation until the end of the test."""
+    """Return a function that registers an implementation, until the test ends."""
     names = []
 
     def register(implementation, name="tests.xla.function"):
@@ -216,7 +216,7 @@ def function():
 
 @pytest.mark.parametrize("version", [(0, 1), (0, 3), (0, 4), (0, 99), (1, 0)], ids=str)
 def test_handler_reports_the_version_of_xla(library, version):
-    """XLA disables a backend if a handler reports a version that XLA does not support."""
+    """XLA disables a backend if a handler of it reports a version that XLA does not support."""
     assert Runtime(version).metadata(library("CallCpu")) == (version, 0)
 
 
@@ -341,7 +341,7 @@ def test_tensor_in_memory_of_xla_that_outlives_the_call_is_an_error(library, all
     assert library("CallCuda")(byref(frame)) == 1
     assert "in XLA's memory outlives the call" in runtime.errors[0][1]
     owners.clear()
-    assert runtime.freed == []  # XLA accepts memory only during the call, so it is leaked.
+    assert runtime.freed == []  # XLA accepts memory only during the call, so the memory is leaked.
 
 
 def test_allocation_that_xla_refuses_is_a_memory_error(library, allocating):
@@ -372,7 +372,7 @@ def test_results_on_a_device_are_not_copied(library, function):
 
 
 def test_functions_with_the_same_checksum_are_distinguished(library, function):
-    """The checksum only selects a cache entry; the handler compares the names."""
+    """The checksum only selects an entry of the cache; the handler compares the full names."""
     seen = []
     for name in ("tests.xla.one", "tests.xla.two", "tests.xla.three", "tests.xla.two"):
         if name not in seen:

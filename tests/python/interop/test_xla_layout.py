@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout of our declarations of XLA's structs, compared with the header that jaxlib ships."""
+"""Layout of our declarations of XLA's structs, compared with the header in jaxlib."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tvm_ffi.interop._xla import structs
 
 PIN = re.compile(r"^XLA_FFI_PIN\((\w+), (\w+), (\d+)\);$", re.MULTILINE)
-# XLA's names where they differ from ours; some changed between versions 0.3 and 0.4.
+# XLA's names of members that have other names here; some changed between versions 0.3 and 0.4.
 STRUCTS = {
     "XLA_FFI_Extension": ("XLA_FFI_InternalExtension", "XLA_FFI_Extension_Base"),
     "XLA_FFI_Api_Version": ("struct XLA_FFI_Api_Version",),
@@ -26,7 +26,7 @@ MEMBERS = {
     ("XLA_FFI_Error_Create_Args", "code"): "errc",
     ("XLA_FFI_Metadata_Extension", "base"): "extension_base",
 }
-# The ctypes structures by our C names.
+# ctypes structures, by the names of our C structs.
 CTYPES = {
     "XLA_FFI_Extension": structs.Extension,
     "XLA_FFI_Api_Version": structs.ApiVersion,
@@ -73,7 +73,7 @@ NUMBERS = {
 
 @pytest.fixture(scope="module")
 def pins():
-    """Return the struct, member and offset of each of our static assertions."""
+    """Return the struct, member and offset that each of our static assertions names."""
     repository = Path(__file__).resolve().parents[3]
     text = (repository / "runtime/xla/xla_ffi.h").read_text(encoding="utf-8")
     parsed = [(struct, member, int(offset)) for struct, member, offset in PIN.findall(text)]
@@ -83,14 +83,14 @@ def pins():
 
 @pytest.fixture(scope="module")
 def header():
-    """Return the path and the text of jaxlib's header."""
+    """Return the path and the text of the header that jaxlib ships."""
     jax = pytest.importorskip("jax", exc_type=ImportError)
     path = Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h"
     return path, path.read_text(encoding="utf-8")
 
 
 def name_in_header(text, struct, member):
-    """Return the names of a struct and a member in XLA's header."""
+    """Return the names that a struct and a member have in XLA's header."""
     for name in STRUCTS.get(struct, (f"struct {struct}", struct)):
         if re.search(rf"\b{name.removeprefix('struct ')}\b", text):
             break
@@ -102,7 +102,7 @@ def name_in_header(text, struct, member):
 def test_offsets_and_constants_match_the_header(pins, header, tmp_path):
     compiler = os.environ.get("CC") or shutil.which("cc")
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
     path, text = header
     lines = [f'#include "{path}"']
     for struct, member, offset in pins:

@@ -59,7 +59,7 @@ KERNEL(added) {
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(added, "added(x: float32[n], total: inout float32[n])")
 
-/* Appends a decimal digit to the number in `log`, to record the order of calls. */
+/* Appends a decimal digit to the number in `log`, which records the order of calls. */
 KERNEL(noted) {
   float* log = Floats(TensorArgument(&args[0]));
   *log = *log * 10 + (float)args[1].v_int64;
@@ -67,7 +67,8 @@ KERNEL(noted) {
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(noted, "noted(log: inout float32[1], digit: int)")
 
-/* Writes each argument to an element of y: -1 for None, the length for a string. */
+/* Writes each argument to an element of y: -1 for None, the length for a string, else the number.
+ * */
 KERNEL(optional) {
   float* y = Floats(TensorArgument(&args[0]));
   y[0] = args[1].type_index == kTVMFFINone ? -1 : Floats(TensorArgument(&args[1]))[0];
@@ -141,19 +142,19 @@ KERNEL(pair) {
 TVM_FFI_DLL_EXPORT_SIGNATURE(
     pair, "pair(x: float32[n]) -> (first: float32[n + 1], second: float32[max(2 * n, 4)])")
 
-/* Declares two results and returns one. */
+/* Declares two results, but returns one. */
 KERNEL(one_of_two) { return NewVector(TensorArgument(&args[0]), 3, 1, result); }
 TVM_FFI_DLL_EXPORT_SIGNATURE(one_of_two,
                              "one_of_two(x: float32[n]) -> (a: float32[n], b: float32[n])")
 
-/* Declares a result of three elements and returns two. */
+/* Declares a result of three elements, but returns two elements. */
 KERNEL(too_short) { return NewVector(TensorArgument(&args[0]), 2, 1, result); }
 TVM_FFI_DLL_EXPORT_SIGNATURE(too_short, "too_short(x: float32[n]) -> float32[3]")
 
 KERNEL(number_for_tensor) { return ReturnInt(result, 5); }
 TVM_FFI_DLL_EXPORT_SIGNATURE(number_for_tensor, "number_for_tensor(x: float32[n]) -> float32[n]")
 
-/* Declares no result and returns a number. */
+/* Declares no result, but returns a number. */
 KERNEL(talkative) { return ReturnInt(result, 5); }
 TVM_FFI_DLL_EXPORT_SIGNATURE(talkative, "talkative(x: float32[n], y: out float32[n])")
 

@@ -22,7 +22,7 @@ KERNEL(raise) {
   return -1;
 }
 
-/* Raises with a backtrace of the native stack. */
+/* Raises an error with a backtrace of the native stack. */
 KERNEL(raise_here) {
   TVMFFIErrorSetRaisedFromCStr("ValueError", "raised in C");
   return -1;
@@ -38,7 +38,7 @@ KERNEL(raise_object) {
   return -1;
 }
 
-/* Returns the code and sets nothing. */
+/* Returns the code without setting an error. */
 KERNEL(fail_silently) { return (int)args[0].v_int64; }
 
 /* catch(f, args...) returns f(args...), or the error that f raised as a value, or the return code
@@ -54,7 +54,7 @@ KERNEL(catch) {
   return Return(result, kTVMFFIError, (int64_t)(intptr_t)error);
 }
 
-/* Calls f and adds a backtrace frame to its error, as generated code does. */
+/* Calls f. If f fails, adds a backtrace frame to the error, as generated code does. */
 KERNEL(call_adding_frame) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIObjectHandle function = FunctionArgument(&args[0]);
@@ -71,8 +71,8 @@ KERNEL(call_adding_frame) {
   return code;
 }
 
-/* Waits for at most args[1] milliseconds and checks for signals. If there is one, returns args[0]
- * if it is negative; otherwise raises an error of kind EnvErrorAlreadySet. */
+/* Waits for at most args[1] milliseconds and checks for signals. After a signal, returns args[0] if
+ * it is negative; otherwise raises an error of kind EnvErrorAlreadySet. */
 KERNEL(wait_for_signal) {
   for (int64_t waited_ms = 0; waited_ms < args[1].v_int64; ++waited_ms) {
     if (TVMFFIEnvCheckSignals() != 0) {

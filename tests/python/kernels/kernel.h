@@ -36,14 +36,15 @@ static inline int ReturnPointer(TVMFFIAny* result, const void* address) {
   return Return(result, kTVMFFIOpaquePtr, (int64_t)(intptr_t)address);
 }
 
-/* A function, or NULL with a TypeError pending. */
+/* Returns the function in `arg`, or NULL with a TypeError pending. */
 static inline TVMFFIObjectHandle FunctionArgument(const TVMFFIAny* arg) {
   if (arg->type_index == kTVMFFIFunction) return arg->v_obj;
   TVMFFIErrorSetRaisedFromCStr("TypeError", "expected a function");
   return NULL;
 }
 
-/* The DLTensor of a tensor argument, owned or borrowed, or NULL with a TypeError pending. */
+/* Returns the DLTensor of a tensor argument, owned or borrowed, or NULL with a TypeError pending.
+ * */
 static inline DLTensor* TensorArgument(const TVMFFIAny* arg) {
   if (arg->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(arg->v_obj);
   if (arg->type_index == kTVMFFIDLTensorPtr) return (DLTensor*)arg->v_ptr;
@@ -51,7 +52,7 @@ static inline DLTensor* TensorArgument(const TVMFFIAny* arg) {
   return NULL;
 }
 
-/* Content of a string or bytes; borrowed from `arg`. */
+/* Returns the content of a string or bytes; borrowed from `arg`. */
 static inline TVMFFIByteArray TextArgument(const TVMFFIAny* arg) {
   if (arg->type_index == kTVMFFISmallStr || arg->type_index == kTVMFFISmallBytes) {
     return TVMFFISmallBytesGetContentByteArray(arg);

@@ -9,19 +9,20 @@ static char* FirstElement(const DLTensor* tensor) {
   return (char*)tensor->data + tensor->byte_offset;
 }
 
-/* Sum over all elements, following shape and strides.  `dim` counts from the first dimension. */
+/* Sums all elements, following shape and strides. `dim` counts from the first dimension. */
 static int64_t SumInt64(const DLTensor* tensor, int32_t dim, const int64_t* element) {
   if (dim == tensor->ndim) return *element;
   int64_t sum = 0;
   for (int64_t i = 0; i < tensor->shape[dim]; ++i) {
-    /* A weight per index makes the order of elements visible in the sum. */
+    /* A weight for each index makes the order of elements visible in the sum. */
     sum += (i + 1) * SumInt64(tensor, dim + 1, element);
     if (i + 1 < tensor->shape[dim]) element += tensor->strides[dim];
   }
   return sum;
 }
 
-/* Sum of int64 elements, each weighted by the product of its indices counted from 1. */
+/* Returns the sum of int64 elements, each weighted by the product of its indices, which count from
+ * 1. */
 KERNEL(weighted_sum) {
   DLTensor* tensor = TensorArgument(&args[0]);
   if (tensor == NULL) return -1;
@@ -58,7 +59,7 @@ KERNEL(has_strides) {
   return tensor == NULL ? -1 : Return(result, kTVMFFIBool, tensor->strides != NULL);
 }
 
-/* The address of the shape. */
+/* Returns the address of the shape. */
 KERNEL(extents) {
   DLTensor* tensor = TensorArgument(&args[0]);
   return tensor == NULL ? -1 : ReturnPointer(result, tensor->shape);
@@ -72,7 +73,7 @@ KERNEL(dtype_triple) {
   return ReturnInt(result, dtype.code * 65536 + dtype.bits * 256 + dtype.lanes);
 }
 
-/* A new tensor like the argument, from the environment's allocator. */
+/* Returns a new tensor like the argument, from the environment's allocator. */
 KERNEL(new_like) {
   TVMFFIObjectHandle tensor = NULL;
   DLTensor* prototype = TensorArgument(&args[0]);
@@ -80,7 +81,7 @@ KERNEL(new_like) {
   return Return(result, kTVMFFITensor, (int64_t)(intptr_t)tensor);
 }
 
-/* A view of the first row. */
+/* Returns a view of the first row. */
 KERNEL(first_row) {
   TVMFFIObjectHandle view = NULL;
   DLTensor* source = TensorArgument(&args[0]);
@@ -102,13 +103,13 @@ static const void* AllocatorAddress(void) {
 
 KERNEL(allocator) { return ReturnPointer(result, AllocatorAddress()); }
 
-/* stream(device type, device id) */
+/* stream(device type, device id) returns the current stream of the device. */
 KERNEL(stream) {
   return ReturnPointer(result,
                        TVMFFIEnvGetStream((int32_t)args[0].v_int64, (int32_t)args[1].v_int64));
 }
 
-/* The stream of device type 2, device id 3 during the last call of see_stream. */
+/* Returns the stream of device type 2, device id 3 during the last call of see_stream. */
 static void* seen_stream;
 
 KERNEL(see_stream) {

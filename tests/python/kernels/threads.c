@@ -24,7 +24,7 @@ typedef struct Call {
 static void* RunCall(void* argument) {
   Call* call = (Call*)argument;
   call->code = TVMFFIFunctionCall(call->function, call->args, call->num_args, &call->result);
-  /* The error slot belongs to this thread, so the error is passed in the struct. */
+  /* The error slot belongs to this thread, so the error is passed to the caller in the struct. */
   if (call->code != 0) TVMFFIErrorMoveFromRaised(&call->error);
   return NULL;
 }
@@ -58,7 +58,7 @@ static void* DropReference(void* object) {
   return NULL;
 }
 
-/* The object that release_on_thread releases on a new native thread. */
+/* The object that release_on_thread releases, on a new native thread. */
 static TVMFFIObject* kept_object;
 
 KERNEL(keep_object) {
@@ -128,7 +128,7 @@ KERNEL(new_waiting) {
   return 0;
 }
 
-/* The number of destructors that reached their time limit since the last call. */
+/* Returns the number of destructors that reached their time limit since the last call. */
 KERNEL(take_stuck) {
   ReturnInt(result, num_stuck);
   num_stuck = 0;
@@ -161,7 +161,8 @@ static void CallAtExit(void) {
   fflush(stdout);
 }
 
-/* Calls and releases the kept function when the process exits, after the interpreter is gone. */
+/* Calls and releases the stored function when the process exits, after the interpreter has ended.
+ * */
 KERNEL(call_at_exit) { return atexit(&CallAtExit); }
 
 static void* CallForEver(void* function) {
@@ -179,7 +180,7 @@ static void* CallForEver(void* function) {
   return NULL;
 }
 
-/* Starts a thread that calls the kept function until the process ends. */
+/* Starts a thread that calls the stored function until the process ends. */
 KERNEL(call_for_ever) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, &CallForEver, kept_object) != 0) return -1;

@@ -22,7 +22,7 @@ KERNEL(text_size) { return ReturnInt(result, (int64_t)TextArgument(&args[0]).siz
 
 KERNEL(text_address) { return ReturnPointer(result, TextArgument(&args[0]).data); }
 
-/* Bytes in use on the heap, or -1 if the C library does not report them. */
+/* Returns the bytes in use on the heap, or -1 if the C library does not report them. */
 KERNEL(heap_bytes) {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 33))
   struct mallinfo2 info = mallinfo2();
@@ -38,7 +38,7 @@ KERNEL(echo) { return TVMFFIAnyViewToOwnedAny(&args[0], result); }
 
 KERNEL(last) { return TVMFFIAnyViewToOwnedAny(&args[num_args - 1], result); }
 
-/* A new heap string or bytes with the content of the argument, whatever its length. */
+/* Returns a new heap string or bytes with the content of the argument, whatever its length. */
 KERNEL(copy_text) {
   TVMFFIByteArray text = TextArgument(&args[0]);
   int is_bytes = args[0].type_index == kTVMFFISmallBytes || args[0].type_index == kTVMFFIBytes;
@@ -46,13 +46,13 @@ KERNEL(copy_text) {
   return TVMFFIStringFromByteArray(&text, result);
 }
 
-/* A string that is not UTF-8: on the heap when the argument is true, else small. */
+/* Returns a string that is not UTF-8: on the heap if the argument is true, else small. */
 KERNEL(return_bad_text) {
   TVMFFIByteArray text = {"\xff long and wrong", args[0].v_int64 != 0 ? 16 : 3};
   return TVMFFIStringFromByteArray(&text, result);
 }
 
-/* A result of the given type index that is not allowed as a result. */
+/* Returns a value of the given type index, which is not allowed in results. */
 KERNEL(return_borrowed) {
   static const char text[] = "borrowed";
   static TVMFFIByteArray bytes = {text, 8};
@@ -94,7 +94,7 @@ static int CallWith(const TVMFFIAny* function, TVMFFIAny* args, int32_t num_args
 /* call(f, args...) returns f(args...). */
 KERNEL(call) { return CallWith(&args[0], (TVMFFIAny*)(args + 1), num_args - 1, result); }
 
-/* Calls f without the arguments that follow it. */
+/* Calls f without the remaining arguments. */
 KERNEL(call_alone) { return CallWith(&args[0], NULL, 0, result); }
 
 /* Calls the stored function. */
@@ -115,7 +115,7 @@ KERNEL(call_with_byte_array) {
   return CallWith(&args[0], &arg, 1, result);
 }
 
-/* Calls f with the object by move, and returns true if f left the slot empty. */
+/* Calls f with the object passed by move, and returns true if f left the slot empty. */
 KERNEL(call_with_moved) {
   TVMFFIAny owned, arg = None(), answer = None();
   int code = TVMFFIAnyViewToOwnedAny(&args[1], &owned);
@@ -155,7 +155,7 @@ KERNEL(take_then_count_owners) {
   return ReturnInt(result, (int64_t)(args[1].v_obj->combined_ref_count & 0xFFFFFFFF));
 }
 
-/* Passes a DLTensor that is valid during the call only; its memory is overwritten afterwards. */
+/* Passes a DLTensor that is valid only during the call; its memory is overwritten afterwards. */
 KERNEL(call_with_borrowed) {
   DLTensor* tensor = TensorArgument(&args[1]);
   if (tensor == NULL) return -1;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encoding and decoding of embedded modules; expected bytes are written from the specification."""
+"""Encoding and decoding of embedded modules; the expected bytes follow the specification."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def u64(*numbers):
 
 
 ONLY_CODE = bytes.fromhex(
-    "2c 00 00 00 00 00 00 00"  # 44 bytes follow
-    "02 00 00 00 00 00 00 00"  # two row pointers
+    "2c 00 00 00 00 00 00 00"  # the length: 44 bytes follow
+    "02 00 00 00 00 00 00 00"  # the number of row pointers: two
     "00 00 00 00 00 00 00 00"
     "00 00 00 00 00 00 00 00"
     "00 00 00 00 00 00 00 00"  # no children
-    "04 00 00 00 00 00 00 00"  # the kind has 4 bytes
-    "5f 6c 69 62"  # _lib, which has no payload
+    "04 00 00 00 00 00 00 00"  # the kind of the module has 4 bytes
+    "5f 6c 69 62"  # kind _lib: the library itself, which has no payload
 )
-# 0 "é" imports 1 and 2; both import 3, the library; 2 has an empty payload.
+# Module 0, "é", imports 1 and 2; both import 3, the library. The payload of 2 is empty.
 DIAMOND = bytes.fromhex(
-    "9c 00 00 00 00 00 00 00"  # 156 bytes follow
-    "05 00 00 00 00 00 00 00"  # five row pointers
+    "9c 00 00 00 00 00 00 00"  # the length: 156 bytes follow
+    "05 00 00 00 00 00 00 00"  # the number of row pointers: five
     "00 00 00 00 00 00 00 00"
     "02 00 00 00 00 00 00 00"
     "03 00 00 00 00 00 00 00"
@@ -43,7 +43,7 @@ DIAMOND = bytes.fromhex(
     "03 00 00 00 00 00 00 00"
     "02 00 00 00 00 00 00 00"  # byte 96: the kind of module 0 has two bytes
     "c3 a9"
-    "03 00 00 00 00 00 00 00"  # its payload has three
+    "03 00 00 00 00 00 00 00"  # the payload of module 0 has three bytes
     "00 ff 0a"
     "01 00 00 00 00 00 00 00"
     "78"  # x
@@ -61,9 +61,9 @@ DIAMOND_MODULES = [
     EmbeddedModule("x", b"", (3,)),
     EmbeddedModule("_lib", None, ()),
 ]
-# The library imports x, which imports the library under another index.
+# The library imports x, and x imports the library under another index.
 TWICE = bytes.fromhex(
-    "6a 00 00 00 00 00 00 00"  # 106 bytes follow
+    "6a 00 00 00 00 00 00 00"  # the length: 106 bytes follow
     "04 00 00 00 00 00 00 00"
     "00 00 00 00 00 00 00 00"
     "01 00 00 00 00 00 00 00"
@@ -116,7 +116,7 @@ def test_payloads_are_not_copied():
 
 @st.composite
 def import_trees(draw):
-    """Return modules whose imports are acyclic, in an arbitrary order of indices."""
+    """Return modules whose imports have no cycle, with indices in an arbitrary order."""
     count = draw(st.integers(1, 12))
     order = draw(st.permutations(range(count)))
     imports = [()] * count
@@ -143,7 +143,7 @@ def test_every_truncation_is_refused(data):
     for length in range(len(data)):
         with pytest.raises(ValueError, match="library binary: byte"):
             decode(data[:length])
-        if length >= 8:  # also with a matching total size
+        if length >= 8:  # also with a total size that matches
             with pytest.raises(ValueError, match="library binary: byte"):
                 decode(u64(length - 8) + data[8:length])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ELF object files written by the package, and read by pyelftools and the linker."""
+"""ELF object files that the package writes, read by pyelftools and by the linker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from tvm_ffi._library.object_file import machine_of, write_object
 
 SYMBOL = "__tvm_ffi__library_bin"
-needs_ld = pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+needs_ld = pytest.mark.skipif(shutil.which("ld") is None, reason="the linker ld is not installed")
 
 
 def written(parts, machine=None):
@@ -25,25 +25,26 @@ def written(parts, machine=None):
     return file.getvalue()
 
 
-# Written by hand from the System V ABI, chapter 4, and the x86-64 supplement.
+# Bytes of an object file, written by hand from the System V ABI, chapter 4, and the x86-64
+# supplement.
 SMALL_OBJECT = bytes.fromhex(
-    "7f454c46 02010100 0000000000000000"  # ELF, 64 bits, little-endian
-    "0100 3e00 01000000"  # relocatable, x86-64, version 1
-    "0000000000000000 0000000000000000 f800000000000000"  # sections at byte 248
-    "00000000 4000 0000 0000 4000 0700 0600"  # 7 sections, the last has their names
-    "6162636465 000000"  # byte 64: the bytes
-    "04000000 10000000 05000000 474e5500"  # byte 72: a property of 16 bytes, GNU
-    "020000c0 04000000 03000000 00000000"  # works with IBT and SHSTK
+    "7f454c46 02010100 0000000000000000"  # ELF header: 64 bits, little-endian
+    "0100 3e00 01000000"  # relocatable file, x86-64, version 1
+    "0000000000000000 0000000000000000 f800000000000000"  # the section headers begin at byte 248
+    "00000000 4000 0000 0000 4000 0700 0600"  # 7 section headers; the last section has their names
+    "6162636465 000000"  # byte 64: the embedded bytes
+    "04000000 10000000 05000000 474e5500"  # byte 72: a property note of 16 bytes, name GNU
+    "020000c0 04000000 03000000 00000000"  # property: code works with IBT and SHSTK
     "000000000000000000000000000000000000000000000000"  # byte 104: the null symbol
-    "01000000 11 00 0100 0000000000000000 0500000000000000"  # global object, section 1
-    "00 5f5f74766d5f6666695f5f6c6962726172795f62696e 00"  # byte 152: its name
-    "00 2e726f6461746100"  # byte 176: .rodata at 1
+    "01000000 11 00 0100 0000000000000000 0500000000000000"  # symbol: global object in section 1
+    "00 5f5f74766d5f6666695f5f6c6962726172795f62696e 00"  # byte 152: name of the symbol
+    "00 2e726f6461746100"  # byte 176: section names: .rodata at 1
     "2e6e6f74652e676e752e70726f706572747900"  # .note.gnu.property at 9
     "2e6e6f74652e474e552d737461636b00"  # .note.GNU-stack at 28
     "2e73796d74616200 2e73747274616200 2e736873747274616200"  # at 44, 52 and 60
-    "0000"  # up to byte 248
+    "0000"  # padding up to byte 248
 )
-SMALL_OBJECT += bytes(64)  # the null section
+SMALL_OBJECT += bytes(64)  # header of the null section
 SMALL_OBJECT += bytes.fromhex(
     "01000000 01000000 0200000000000000 0000000000000000 4000000000000000"  # .rodata
     "0500000000000000 00000000 00000000 1000000000000000 0000000000000000"
@@ -89,7 +90,10 @@ def test_pyelftools_reads_the_object(machine, name, note):
 
 
 @needs_ld
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="another machine")
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64"),
+    reason="the test has expectations for x86-64 and AArch64 only",
+)
 def test_the_linker_makes_a_library_from_it(tmp_path):
     content = bytes(range(256)) * 3
     with (tmp_path / "bytes.o").open("wb") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules of kind ``cuda``, as embedded by Apache TVM and TileLang, without those packages."""
+"""Modules of kind ``cuda`` as Apache TVM and TileLang embed them, without those packages."""
 
 import os
 import shlex
@@ -24,7 +24,7 @@ def text(content):
 
 
 def module(*, dtypes=((3, 64, 1), (0, 32, 1)), words=(b"blockIdx.x",), notes=0, image=PTX):
-    """Return the bytes of a module in the layout that the reader expects."""
+    """Return the bytes of a module of kind ``cuda`` in the layout that the reader expects."""
     parameters = b"".join(struct.pack("<BBH", *dtype) for dtype in dtypes)
     return b"".join(
         [
@@ -106,7 +106,7 @@ def libraries(build_once):
     """Return a folder with host code, a fake CUDA driver and a fake TVM runtime."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     if shutil.which(compiler[0]) is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
     includes = [f"-I{path}" for path in libinfo.include_paths()]
 
     def compile_library(source, target, *options):
@@ -127,7 +127,7 @@ def libraries(build_once):
 LAUNCH = """
 import ctypes, sys, tvm_ffi
 tvm_ffi.cuda.register_tvm_loader()
-tvm_ffi.cuda.register_tvm_loader()  # once more changes nothing
+tvm_ffi.cuda.register_tvm_loader()  # a second call changes nothing
 host = tvm_ffi.load_module({host!r})
 ptx = ".version 7.0\\n.visible .entry scale_kernel(.param .u64 x) {{ ret; }}"
 words = ["blockIdx.x", "threadIdx.x"]

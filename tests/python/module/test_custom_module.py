@@ -26,7 +26,7 @@ SOURCES = Path(__file__).resolve().parents[2] / "runtime"
 
 
 class Greeter(CustomModule, kind="test.greeter"):
-    """A module that stores bound methods, which refer back to the module."""
+    """A module that stores bound methods; these refer back to the module."""
 
     def __init__(self, greeting: str) -> None:
         self.greeting = greeting
@@ -66,7 +66,7 @@ class Refusal(Exception):
 
 
 class Plain(CustomModule, kind="test.plain"):
-    """A module class without overrides."""
+    """A module class that overrides no method."""
 
 
 def native(name):
@@ -237,7 +237,7 @@ def test_copies_are_the_module_itself():
 
 
 class Sum(CustomModule, kind="test.sum"):
-    """A module that can be pickled: its class is found by name."""
+    """A module class that pickle finds by its name, so that its modules can be pickled."""
 
     def __init__(self, number):
         self.number = number
@@ -332,7 +332,7 @@ def embedding_library(tmp_path_factory):
 
 @pytest.fixture
 def kinds_a_and_b():
-    """Register loaders of kinds a and b; the bytes of a module are the name of its function."""
+    """Register loaders of kinds a and b; a module's bytes are the name of its function."""
 
     def loader(name):
         class Loaded(CustomModule, kind=f"test.{name}"):
@@ -369,7 +369,7 @@ def test_generated_code_finds_functions_of_python_modules(embedding_library, ker
     library.import_module(Greeter("unused"))
     call_import = library["call_import"]
     assert call_import("end") == "a end"
-    # On a thread that Python has never seen:
+    # Calls on a thread that Python has never seen:
     assert kernels.call_on_thread(call_import, "end") == "a end"
     with pytest.raises(RuntimeError, match="Cannot find function left in the imported modules"):
         call_import("left")
@@ -402,7 +402,7 @@ def test_the_error_of_a_python_loader_is_raised_unchanged(embedding_library, kin
 
 @pytest.fixture
 def forget():
-    """Return a function that marks the loader of a kind for removal after the test."""
+    """Return a function that marks a kind's loader for removal after the test."""
     kinds = []
     yield kinds.append
     for kind in kinds:
@@ -410,7 +410,7 @@ def forget():
 
 
 def define_saved(kind, **attributes):
-    """Return a class that is registered as the loader of its kind."""
+    """Return a class that is registered as the loader of its own kind."""
 
     def load_from_bytes(cls, data):
         return cls(data.decode())
@@ -498,7 +498,7 @@ def test_cycles_through_the_state_are_collected():
     greeter.own_function = greeter.hello
     wrapper, module = weakref.ref(greeter), NativeReference(greeter)
     gc.collect()
-    assert wrapper() is greeter  # not while it is in use
+    assert wrapper() is greeter  # a module is not deleted while it is in use
     del greeter
     gc.collect()
     assert wrapper() is None

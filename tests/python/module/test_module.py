@@ -61,7 +61,7 @@ def test_properties(kernels):
 
 
 def test_bits_used_by_properties_match_the_enumeration():
-    """The bits are defined twice, because few programs import the enumeration."""
+    """The property bits are defined twice, because few programs import the enumeration."""
     bits = {
         "BINARY_SERIALIZABLE": module._BINARY_SERIALIZABLE,
         "RUNNABLE": module._RUNNABLE,
@@ -166,14 +166,14 @@ def test_library_is_loaded_from_any_path(kernel_library, tmp_path, name):
 
 @pytest.mark.parametrize("name", [b"\xff\xfe.so", b"a.so\xff.so", b"\xff" * 9 + b".so"])
 def test_library_is_loaded_from_a_path_that_is_not_utf8(kernel_library, tmp_path, name):
-    """Python decodes such bytes to lone surrogates, which cannot be encoded as UTF-8."""
+    """Python decodes bytes that are not UTF-8 to lone surrogates, which UTF-8 cannot encode."""
     path = os.path.join(os.fsencode(tmp_path), name)  # noqa: PTH118  (bytes)
     shutil.copy(kernel_library, path)
     assert load_module(os.fsdecode(path), keep_module_alive=False).count(1) == 1
 
 
 def test_a_path_with_a_nul_is_refused(kernel_library, tmp_path):
-    """The loader read up to the NUL and opened a file with another suffix."""
+    """Regression: the loader read up to the NUL and opened a file with another suffix."""
     shutil.copy(kernel_library, tmp_path / "kernel")
     with pytest.raises(RuntimeError, match="no file has a NUL in its name"):
         load_module(f"{tmp_path}/kernel\0.so")
@@ -282,7 +282,7 @@ def test_library_loaded_twice_is_one_library(kernels, kernel_library):
 
 
 def test_a_library_that_is_kept_alive_is_loaded_once(kernel_library, tmp_path, monkeypatch):
-    """Each load created another module that was never released."""
+    """Regression: each load created another module that was never released."""
     path = tmp_path / "stays.so"
     (tmp_path / "folder").mkdir()
     shutil.copy(kernel_library, path)
@@ -328,7 +328,7 @@ def test_functions_keep_their_module(kernel_library, tmp_path):
 
 @pytest.mark.parametrize("keep_module_alive", [True, False])
 def test_fifos_and_devices_cannot_be_loaded(tmp_path, keep_module_alive):
-    """The dynamic loader opened the FIFO and blocked until a process opened it for writing."""
+    """Regression: the dynamic loader blocked on the FIFO until a process wrote to it."""
     os.mkfifo(tmp_path / "fifo.so")
     (tmp_path / "device.so").symlink_to("/dev/zero")
     for name in ("fifo.so", "device.so"):
@@ -337,7 +337,7 @@ def test_fifos_and_devices_cannot_be_loaded(tmp_path, keep_module_alive):
 
 
 def test_a_signature_file_that_is_not_a_regular_file_is_refused(kernel_library, tmp_path):
-    """Opening a FIFO blocked, and a device was read until the memory was exhausted."""
+    """Regression: opening a FIFO blocked, and a device was read until the memory was exhausted."""
     path = tmp_path / "library.so"
     shutil.copy(kernel_library, path)
     side_file = path.with_suffix(".signatures")

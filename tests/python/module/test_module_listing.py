@@ -88,7 +88,7 @@ def test_functions_match_those_of_inspect_library(kernels, kernel_library):
 
 def test_listing_calls_no_functions(tmp_path):
     path = build(tmp_path, "library.so")
-    # Every function aborts the process when called.
+    # Every function in this library aborts the process when it is called.
     text = SOURCE.replace("result->type_index = kTVMFFIInt;", "__builtin_trap();")
     (tmp_path / "trap.c").write_text(text, encoding="utf-8")
     command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", str(tmp_path / "trap.c")]
@@ -262,7 +262,7 @@ def test_a_failing_listing_raises_in_functions_only(names):
 
 
 def test_a_file_in_the_working_directory_needs_an_explicit_path(tmp_path, library, monkeypatch):
-    """The dynamic loader searches its folders; the working directory must not be one of them."""
+    """The loader searches its own folders; the working directory must not be one of them."""
     shutil.copy(library, tmp_path / "test_listing_here.so")
     monkeypatch.chdir(tmp_path)
     message = r"working directory, write '\./test_listing_here\.so'$"

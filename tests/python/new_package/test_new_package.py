@@ -141,7 +141,7 @@ def test_parsing_takes_linear_time(write, piece):
 
 
 def test_line_numbers_are_counted_in_linear_time(write):
-    """All lines before each signature were counted again."""
+    """Regression: the lines before each signature were counted again: quadratic time."""
     macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
     text = "".join(f'{macro}(f{i}, g, "f{i}()");{chr(10) * 500}' for i in range(2000))
     path = write("f.cc", f"{text}{macro}(f, g, 1);")
@@ -217,7 +217,7 @@ def test_the_files_of_a_package(write, tmp_path):
 
 @pytest.mark.parametrize("name", ["README.md", "tests/test_signatures.py"])
 def test_existing_files_are_not_overwritten(tmp_path, name):
-    """A dangling symbolic link counts as an existing file."""
+    """A dangling symbolic link counts as a file that exists."""
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.symlink_to("nowhere")
@@ -252,7 +252,7 @@ def test_the_command_prints_what_it_wrote(tmp_path, monkeypatch, capsys):
 
 
 def test_options_come_in_any_order(write, tmp_path, monkeypatch):
-    """The folder was a positional argument, and was refused after ``--from FILE``."""
+    """Regression: the folder is positional, and was refused after ``--from FILE``."""
     write("scale.c", IN_C)
     monkeypatch.chdir(tmp_path)
     assert main(["new", "kernels", "--from", "scale.c", "--folder", "made"]) == 0

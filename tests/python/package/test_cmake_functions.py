@@ -26,7 +26,7 @@ project(consumer LANGUAGES {language})
 find_package(tvm_ffi CONFIG REQUIRED)
 """
 
-# The image is made by another rule, and its path contains a space and a non-ASCII letter.
+# Another rule makes the device image; its path contains a space and a non-ASCII letter.
 KERNELS = """
 set(image "${CMAKE_CURRENT_BINARY_DIR}/an image é.bin")
 add_custom_command(OUTPUT "${image}" COMMAND ${CMAKE_COMMAND} -E copy
@@ -62,7 +62,7 @@ tvm_ffi_add_system_library(program FUNCTIONS three)
 target_link_libraries(program PRIVATE tvm_ffi::minimal)
 """
 
-# The exit status is the sum of the results of the three functions.
+# The exit status of the program is the sum of the results of its three functions.
 PROGRAM_C = """
 #include <string.h>
 #include <tvm/ffi/c_api.h>
@@ -155,7 +155,7 @@ def test_kernels_with_an_embedded_file(tmp_path):
     module = tvm_ffi.load_module(folder / "build" / "kernels.so")
     assert module.image() == b"\x7fELF and a \0 inside"
 
-    # A changed image is embedded again.
+    # A device image is embedded again after it changes.
     (folder / "image.txt").write_bytes(b"changed")
     build(folder)
     assert b"changed" in (folder / "build" / "kernels.so").read_bytes()

@@ -14,7 +14,8 @@ import pytest
 from tvm_ffi import libinfo
 
 ROOT = Path(__file__).resolve().parents[3]
-# The CMake and Ninja of the Python environment come first, even if it is not activated.
+# The search path: CMake and Ninja of the Python environment come first, even if it is not
+# activated.
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 CMAKE = shutil.which("cmake", path=SEARCH)
 
@@ -49,7 +50,8 @@ int main(void) {
 }
 """
 
-# With a compiler cache, the options of `make venv`, which filled it; otherwise the fastest build.
+# If there is a compiler cache, the options of `make venv`, which filled the cache; otherwise the
+# options of the fastest build.
 BUILD_OPTIONS = ["-DCMAKE_BUILD_TYPE=Debug"]
 if shutil.which("ccache"):
     werror = os.environ.get("WERROR", "ON")
@@ -89,7 +91,7 @@ def write_project(folder: Path, language: str, version: str = "0.1") -> Path:
 
 
 def build_and_run(project: Path, root: str | Path) -> list[str]:
-    """Build the project against the package below `root`; return the output of its programs."""
+    """Build the project against the package below `root`; return its programs' output."""
     build = project / "build"
     cmake("-S", project, "-B", build, f"-Dtvm_ffi_ROOT={root}")
     cmake("--build", build)

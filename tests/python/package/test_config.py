@@ -14,7 +14,7 @@ import pytest
 
 from tvm_ffi import libinfo
 
-# In the order of the output.
+# Options, in the order of the output.
 OPTIONS = (
     "--includedir",
     "--dlpack-includedir",
@@ -105,7 +105,7 @@ def test_a_program_compiles_with_the_flags(tmp_path, variable, default, language
 
 
 def test_the_runtime_as_an_archive():
-    """Flags that link libtvm_ffi_static.a; tests/examples/test_aot_program.py uses them."""
+    """The flags link libtvm_ffi_static.a; tests/examples/test_aot_program.py uses the flags."""
     whole, minimal = config_lines("--staticlibs", "--minimallibs")
     assert (
         minimal == f"{config_lines('--libdir')[0]}/libtvm_ffi_static.a -lstdc++ -lm -lpthread -ldl"
@@ -126,7 +126,7 @@ def test_an_unknown_option_is_a_usage_error():
 
 
 def test_a_missing_file_is_a_one_line_error(tmp_path):
-    """Outside its package, the command prints one error without a traceback; the status is 1."""
+    """Outside its package, the command prints an error without a traceback; its status is 1."""
     package = tmp_path / "src" / "tvm_ffi"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -138,7 +138,8 @@ def test_a_missing_file_is_a_one_line_error(tmp_path):
         "sys.argv = ['tvm-ffi-config', '--libs', '--includedir']\n"
         "__main__()"
     )
-    # Isolated and without site-packages, so that the installed package is not found.
+    # The interpreter is isolated and without site-packages, so that it does not find the installed
+    # package.
     done = run(sys.executable, "-I", "-S", "-c", code)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("tvm-ffi-config: error: Cannot find include/tvm/ffi/c_api.h; ")

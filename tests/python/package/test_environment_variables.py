@@ -31,7 +31,7 @@ def run(run_python, code, **environment):
 
 
 def test_invalid_backtrace_limits_are_ignored(run_python):
-    """Numbers too large for int were passed to atoi, whose result is undefined."""
+    """Regression: numbers too large for int were passed to atoi, whose result is undefined."""
     code = """
 import traceback, tvm_ffi
 try:
@@ -58,7 +58,7 @@ def test_errors_name_the_variable_and_are_short(run_python, name):
     result = run_python("import tvm_ffi", TVM_FFI_RELEASE_GIL_BY_DEFAULT=VALUES[name])
     last = result.stderr.strip().splitlines()[-1]
     if name == "long number" and result.returncode == 0:
-        return  # Python before 3.11 reads it
+        return  # Python before 3.11 reads this variable
     assert last.startswith("ValueError: TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got ")
     assert len(last) < 400
 

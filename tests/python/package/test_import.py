@@ -19,7 +19,8 @@ FRAMEWORKS = {
     "tensorflow",
     "cuda",
 }
-# Slow modules of the standard library, and modules that only side effects need
+# Slow modules of the standard library, and modules that the package would need only for side
+# effects.
 NOT_NEEDED = {
     "subprocess",
     "multiprocessing",
@@ -46,7 +47,7 @@ NOT_NEEDED = {
 
 @pytest.fixture
 def modules_loaded(run_python):
-    """Return the names of the modules that the import adds."""
+    """Return the names of the modules that importing the package adds."""
     result = run_python(
         textwrap.dedent("""
             import sys
@@ -90,7 +91,7 @@ def test_annotations_can_be_evaluated_at_run_time(run_python):
                         typing.get_type_hints(target)
                     except NameError as error:
                         assert str(error).split("'")[1] not in given, (target, error)
-                    except TypeError:  # syntax of a later Python
+                    except TypeError:  # syntax of a later Python version
                         pass
             assert {tvm_ffi.convert, tvm_ffi.Module, tvm_ffi.List.pop} <= tried
             class Derived(tvm_ffi.Module):
@@ -125,11 +126,11 @@ print(json.dumps([seen, len(events) - len(seen)]))
 
 
 def test_no_process_is_started_and_nothing_is_written(run_python):
-    result = run_python(WATCH, "-B")  # without -B Python itself writes compiled files
+    result = run_python(WATCH, "-B")  # without the option -B, Python itself writes compiled files
     assert result.returncode == 0, result.stderr
     seen, num_seen_of_the_probe = json.loads(result.stdout)
     assert seen == []
-    assert num_seen_of_the_probe == 1  # the hook reports writes
+    assert num_seen_of_the_probe == 1  # the audit hook reports writes
     assert result.stderr == ""
 
 
@@ -138,7 +139,7 @@ def test_no_signal_handler_is_installed(run_python):
         textwrap.dedent("""
             import signal
             def handlers():
-                # C handlers, which the signal module does not know, are in this bit mask
+                # this bit mask contains handlers in C, which the signal module does not know
                 try:
                     with open("/proc/self/status") as status:
                         caught = [line for line in status if line.startswith("SigCgt")]
@@ -222,7 +223,7 @@ def test_import_works_without_third_party_packages(run_python):
 IN_OTHERS = """
 try:
     import _interpreters as interpreters
-except ImportError:  # before Python 3.13
+except ImportError:  # in Python before 3.13
     import _xxsubinterpreters as interpreters
 
 def run(text):
@@ -284,7 +285,7 @@ def test_the_library_can_be_called_through_ctypes(run_python):
 
 
 def test_public_names_exist(run_python):
-    """Runs in a separate process, because lazily loaded modules create permanent objects."""
+    """Runs in another process, because modules that load lazily create permanent objects."""
     code = textwrap.dedent("""
         import sys, tvm_ffi
         print([name for name in tvm_ffi.__all__ if not hasattr(tvm_ffi, name)])

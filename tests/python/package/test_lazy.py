@@ -21,7 +21,7 @@ def test_modules_and_their_attributes_are_loaded(namespace):
     get = late_attributes(namespace, {"errors": ".error", "register": ".error:register_error"})
     assert get("errors") is tvm_ffi.error
     assert get("register") is tvm_ffi.register_error
-    assert namespace["errors"] is tvm_ffi.error  # an ordinary attribute from now on
+    assert namespace["errors"] is tvm_ffi.error  # from now on, the attribute is an ordinary one
     assert namespace["register"] is tvm_ffi.register_error
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tvm_ffi import libinfo
 
-# The platform's file name of a library called "x".
+# The file name that the platform gives a library called "x".
 LIBRARY = {"darwin": "libx.dylib", "win32": "x.dll"}.get(sys.platform, "libx.so")
 
 
@@ -25,7 +25,7 @@ def quiet_environment(monkeypatch):
 
 @pytest.fixture
 def distribution(tmp_path, monkeypatch):
-    """Install the distribution ``thing``, which ships the library, and return that file's path."""
+    """Install a distribution ``thing`` that contains the library; return the library's path."""
     site = tmp_path / "site"
     library = site / "thing" / "lib" / LIBRARY
     library.parent.mkdir(parents=True)
@@ -61,7 +61,7 @@ def test_files_that_the_package_lacks_raise(name):
 
 
 def test_a_source_tree_is_searched(tmp_path):
-    """The module, copied into src/ of a tree with a CMake build in build/, finds both."""
+    """A copy of the module in src/ of a source tree finds both files of the build in build/."""
     package = tmp_path / "src" / "tvm_ffi"
     expected_paths = {
         "find_include_path": tmp_path / "include",
@@ -80,7 +80,8 @@ def test_a_source_tree_is_searched(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     (package / "libinfo.py").write_bytes(Path(libinfo.__file__).read_bytes())
-    # Isolated and without site-packages, so that an installed package is not found.
+    # The interpreter is isolated and without site-packages, so that it does not find an installed
+    # package.
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'src')!r})\n"
         "from tvm_ffi import libinfo\n"
@@ -137,7 +138,7 @@ def test_the_folders_of_the_package_are_listed_first(distribution, tmp_path):
 
 
 def test_a_library_without_the_lib_prefix_is_found(distribution):
-    """`tvm_ffi_add_kernels(x ...)` builds x.so; the name with the prefix `lib` comes first."""
+    """`tvm_ffi_add_kernels(x ...)` builds x.so; a file with the prefix `lib` has precedence."""
     library = distribution.parent / "x.so"
     library.touch()
     record = distribution.parents[2] / "thing-1.0.dist-info" / "RECORD"
@@ -149,7 +150,7 @@ def test_a_library_without_the_lib_prefix_is_found(distribution):
 
 @pytest.mark.usefixtures("quiet_environment")
 def test_the_search_can_be_restricted():
-    """The folder of the package, which contains the runtime library, is not searched here."""
+    """The package's folder, which contains the runtime library, is not searched here."""
     with pytest.raises(RuntimeError, match="Cannot find library"):
         libinfo._find_library_by_basename(
             "no-such-package", "tvm_ffi", use_fallback_build_path=False, use_env_path=False
@@ -190,7 +191,7 @@ def test_load_lib_ctypes_rejects_an_unknown_mode():
 
 
 def test_importing_libinfo_imports_no_other_module():
-    """`libinfo` is imported with the package, so its imports would slow down every program."""
+    """The package imports `libinfo`, so imports of `libinfo` would slow down every program."""
     code = (
         "import __future__, importlib.util, sys\n"
         f"spec = importlib.util.spec_from_file_location('libinfo', {libinfo.__file__!r})\n"

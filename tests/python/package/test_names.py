@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that published packages use: public modules, and private names that they rely on."""
+"""Names that published packages use: public modules, and private names that they need."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_torch_extension_is_not_needed(run_python):
 
 @pytest.fixture
 def torch_with_cuda(tmp_path):
-    """Return a folder with a fake module `torch`, whose CUDA support a variable controls."""
+    """Return a folder with a fake module `torch`; a variable controls its CUDA support."""
     (tmp_path / "torch.py").write_text(
         "import os\n"
         "class cuda:\n"
@@ -120,7 +120,7 @@ def test_indices_without_a_class(index):
 
 @pytest.mark.parametrize("index", [-1, 10**6])
 def test_an_unregistered_type_index_is_a_value_error(index):
-    """The C function cannot report an error and aborts the process."""
+    """The C function cannot report an error, and would abort the process."""
     text = f"no type is registered with index {index}"
     with pytest.raises(ValueError, match=text):
         core._lookup_type_attr(index, "__ffi_repr__")

@@ -29,7 +29,7 @@ def other_runtime(build_once) -> Path:
     """Return a library with all functions of the C ABI, which do nothing."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     if shutil.which(compiler[0]) is None:
-        pytest.skip("no C compiler")
+        pytest.skip("no C compiler is installed")
 
     def build(folder: Path) -> None:
         names = json.loads(ABI.read_text(encoding="utf-8"))["functions"]
@@ -44,7 +44,7 @@ def other_runtime(build_once) -> Path:
 
 @pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
 def test_the_import_error_names_another_implementation(run_python, other_runtime, scope):
-    """The loader uses a library that is already loaded for the one that the binding needs."""
+    """A loaded library of the same name serves as the library that the binding needs."""
     result = run_python(LOAD_FIRST.format(path=str(other_runtime), scope=scope))
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.strip().rpartition("\n")[2] == (
@@ -65,7 +65,7 @@ def test_a_copy_of_this_runtime_works(run_python, tmp_path, scope):
 LOAD_LATER = """
 import ctypes, shutil, sys, tvm_ffi
 def load(number):
-    # Each call loads another file, as a module that is alive is not loaded again.
+    # Each call loads another file, because a module that is alive is not loaded again.
     return tvm_ffi.load_module(shutil.copy(sys.argv[1], f"{folder}/{{number}}.so"))
 assert load(0).count(1, 2) == 2
 {later}

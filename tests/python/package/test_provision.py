@@ -17,13 +17,13 @@ from installed_wheel import write_installed_wheel
 
 from tvm_ffi._internal import distribution_alias
 
-# Checked without importing pip: after that import, setuptools does not provide distutils, and later
-# tests of this process cannot import torch's Inductor.
+# Checks for pip without importing it: after an import of pip, setuptools does not provide
+# distutils, and later tests of this process cannot import torch's Inductor.
 pytestmark = pytest.mark.skipif(not [*metadata.distributions(name="pip")], reason="no pip")
 
 
 class Environment:
-    """A fresh virtual environment, whose packages are managed by the pip of this environment."""
+    """A fresh virtual environment; the pip of this environment manages its packages."""
 
     def __init__(self, folder: Path) -> None:
         self.python = folder / "bin" / "python"
@@ -52,7 +52,7 @@ class Environment:
         return done.stdout
 
     def version(self, name: str) -> str | None:
-        """Return the version of a distribution that the environment's interpreter reports."""
+        """Return a distribution's version that the environment's interpreter reports."""
         status, output, _ = self.run(
             "-c", f"import importlib.metadata as m; print(m.version({name!r}))"
         )
@@ -73,7 +73,7 @@ def environment(tmp_path, build_once) -> Environment:
 
 
 def write_wheel(folder: Path, name: str, version: str, requires: str = "") -> Path:
-    """Write a wheel without modules."""
+    """Write a wheel that contains no modules."""
     path = folder / f"{name}-{version}-py3-none-any.whl"
     info = f"{name}-{version}.dist-info"
     text = f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n"
@@ -95,7 +95,7 @@ def test_a_requirement_is_satisfied_until_it_is_removed(environment, tmp_path):
     assert output == f"wrote {environment.packages / 'apache_tvm_ffi-0.1.15.dist-info'}\n"
     assert environment.version("apache-tvm-ffi") == "0.1.15"
     assert environment.pip("check") == "No broken requirements found.\n"
-    # The client's requirement needs no package index.
+    # The client's requirement is satisfied, so pip needs no package index.
     assert "already satisfied: apache-tvm-ffi" in environment.pip(
         "install", "--no-index", "some-client"
     )
@@ -171,7 +171,7 @@ def test_refused_if_the_package_was_not_installed(monkeypatch):
 
 @pytest.mark.parametrize("file", ["core.abi3.so", "core.so"])
 def test_files_of_the_incumbent_are_detected(environment, file):
-    """Python would import this file instead of ours, whichever package was installed last."""
+    """Python would import this file instead of our package, whichever was installed last."""
     (environment.packages / "tvm_ffi" / file).write_bytes(b"anything")
     for program in ("import tvm_ffi", "import tvm_ffi.libinfo", "import tvm_ffi._binding"):
         status, _, complaint = environment.run("-c", program)
@@ -185,7 +185,7 @@ def test_files_of_the_incumbent_are_detected(environment, file):
 
 
 def test_files_of_this_package_under_the_incumbent_are_detected(environment):
-    """Python loads the incumbent's ``__init__``, then finds our modules before the incumbent's."""
+    """Python loads the incumbent's ``__init__``, but then finds our modules before its modules."""
     package = environment.packages / "tvm_ffi"
     shutil.copy(sys.modules["sysconfig"].__file__, package / "__init__.py")
     (package / "core.abi3.so").write_bytes(b"anything")

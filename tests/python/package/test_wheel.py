@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel fits a manylinux policy without bundled libraries; `make wheel` builds a wheel."""
+"""The wheel satisfies a manylinux policy without bundled libraries; `make wheel` builds it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def auditwheel(*arguments: str | Path) -> str:
 
 @pytest.mark.skipif(shutil.which("patchelf", path=SEARCH) is None, reason="no patchelf")
 def test_the_wheel_fits_a_manylinux_policy_as_it_is(tmp_path):
-    """The wheel needs only system libraries that the policy lists, in versions that it allows."""
+    """The wheel needs only system libraries of the policy, in versions that the policy allows."""
     wheel = write_installed_wheel(tmp_path)
     auditwheel("repair", "--wheel-dir", tmp_path / "repaired", "-z", "0", wheel)
     (repaired,) = (tmp_path / "repaired").glob("*.whl")

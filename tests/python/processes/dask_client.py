@@ -19,7 +19,7 @@ import tvm_ffi
 
 
 def main() -> None:
-    """Send values of every kind to a worker and back, and functions to call."""
+    """Send values of every kind to a worker and back; send functions that the worker calls."""
     values = values_to_send.of_every_kind(sys.argv[1])
     with (
         LocalCluster(
@@ -30,7 +30,7 @@ def main() -> None:
         client.wait_for_workers(2)
         described, returned, worker = client.submit(elsewhere.describe, values).result(timeout=60)
         here, _, _ = elsewhere.describe(returned)
-        # Dask pickles lambdas by value, and so also function objects that wrap them.
+        # Dask pickles lambdas by value, and so it pickles function objects that wrap lambdas.
         local = tvm_ffi.convert_func(lambda x: x + 0.5)
         results = client.gather([client.submit(elsewhere.call, local, i) for i in range(4)])
     report = {

@@ -21,24 +21,24 @@ def twice(x):
 
 @tvm_ffi.register_object("ffi.reflection.AccessStep")
 class Step(tvm_ffi.Object):
-    """A runtime type with an int field and a field of any type; instances accept attributes."""
+    """A runtime type with an int field and a field of type Any; instances accept attributes."""
 
     __slots__ = ("__dict__",)
 
 
 def make_step(kind, key):
-    """Return a new object."""
+    """Return a new object of the type above."""
     make = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")
     return make("ffi.reflection.AccessStep", "kind", kind, "key", key)
 
 
 def call(function, *args):
-    """Call a received function; return its result and the id of this process."""
+    """Call a function that was received; return its result and the id of this process."""
     return function(*args), os.getpid()
 
 
 def describe(values):
-    """Return a description of the received values, the values, and the id of this process."""
+    """Return a text about the received values, the values, and the id of this process."""
     described = {
         "count": values["count"](1, 2, 3),
         "add": values["add"](1),

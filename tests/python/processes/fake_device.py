@@ -17,11 +17,11 @@ from forged import DataType, Deleter, Device, Tensor, Versioned
 from tvm_ffi.libinfo import load_lib_ctypes
 
 driver = ctypes.CDLL("libcuda.so.1")
-_MAX_SIZE = 1 << 24  # bytes of one tensor
+_MAX_SIZE = 1 << 24  # number of bytes of one tensor
 
 
 class Launch(ctypes.Structure):
-    """``FakeLaunch`` of fake_driver.h."""
+    """The struct ``FakeLaunch`` of fake_driver.h."""
 
     _fields_ = (
         ("kernel", ctypes.c_char_p),
@@ -37,7 +37,7 @@ class Launch(ctypes.Structure):
     )
 
     def values(self, *types: type[ctypes._SimpleCData]) -> tuple[object, ...]:
-        """Return the values of the first kernel parameters, read with these types."""
+        """Return the values of a launch's first kernel parameters, read with these types."""
         return tuple(type_.from_address(self.params[i]).value for i, type_ in enumerate(types))
 
 
@@ -45,7 +45,7 @@ OnLaunch = ctypes.CFUNCTYPE(None, ctypes.POINTER(Launch), ctypes.c_void_p)
 
 
 def calls(start: str = "") -> list[str]:
-    """Return the driver calls since the last call of this function that start with a prefix."""
+    """Return the driver calls since the last such call whose text starts with a prefix."""
     text = ctypes.create_string_buffer(driver.fake_driver_take_calls(None, 0) + 1)
     driver.fake_driver_take_calls(text, len(text))
     return [line for line in text.value.decode().splitlines() if line.startswith(start)]
@@ -53,14 +53,14 @@ def calls(start: str = "") -> list[str]:
 
 @contextmanager
 def run_at_launch(function: Callable[[Launch], None]) -> Iterator[None]:
-    """Call a function at each launch."""
+    """Call a Python function at each kernel launch."""
     failures: list[BaseException] = []
 
     @OnLaunch
     def on_launch(launch, data):
         try:
             function(launch.contents)
-        except BaseException as error:  # C code would drop the exception
+        except BaseException as error:  # C code would drop the exception of a callback
             failures.append(error)
 
     driver.fake_driver_on_launch(on_launch, None)
@@ -73,7 +73,7 @@ def run_at_launch(function: Callable[[Launch], None]) -> Iterator[None]:
 
 
 def vector(extent: int = 12, device: tuple[int, int] = (2, 0), **options: object) -> forged.Source:
-    """Return up to 12 float32 numbers 0, 1, ... on a device."""
+    """Return a tensor of up to 12 float32 numbers 0, 1, ... on a device."""
     return forged.Source((extent,), (1,), device=device, **options)
 
 

@@ -27,7 +27,7 @@ SCALE = cuda.Kernel(
 
 @OnLaunch
 def scale(launch, data):
-    """Do the work of the kernel ``scale_f32``."""
+    """Do the work of the kernel ``scale_f32`` on the host."""
     params = launch.contents.params
     x, y = (ctypes.c_void_p.from_address(params[i]).value for i in (0, 2))
     factor = ctypes.c_float.from_address(params[1]).value
@@ -65,7 +65,7 @@ def check_stream(module: tvm_ffi.Module) -> None:
 
 
 def check_streams_of_exporters(module: tvm_ffi.Module) -> None:
-    """Check that exporters receive the stream that the kernel is launched on."""
+    """Check that exporters receive the stream on which the kernel is launched."""
 
     class Streaming(forged.Source):
         def __tvm_ffi_env_stream__(self) -> int:
@@ -76,7 +76,7 @@ def check_streams_of_exporters(module: tvm_ffi.Module) -> None:
     for first in (x, y):
         module.scale(first, 1, y, 0, 1, 1)
         streams.append(y.arguments["stream"])
-    assert streams == [0x77, 1]  # 1 is the default stream in the array API standard
+    assert streams == [0x77, 1]  # in the array API standard, 1 is the default stream
     assert [line.rpartition(", ")[2] for line in launches()] == ["stream 0x77)", "stream 0)"]
 
 

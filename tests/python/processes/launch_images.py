@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection of the device image for the compute capability given as first argument.
+"""Selection of a device image for the compute capability in the first argument.
 
 The second argument is the index of the expected image, or the expected error message.
 """
@@ -23,7 +23,7 @@ def image(architecture: str, form: str) -> codegen.DeviceImage:
         return codegen.DeviceImage(text.encode())
     header = bytearray(b"\x7fELF\x02\x01\x01" + bytes(57) + b"FAKE k ")
     header[18:20] = (190).to_bytes(2, "little")
-    header[8] = 8  # the version of the ABI
+    header[8] = 8  # the version of the image's ABI
     header[48:52] = (number << 8 | (8 if suffix == "a" else 0)).to_bytes(4, "little")
     return codegen.DeviceImage(bytes(header))
 

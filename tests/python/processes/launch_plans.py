@@ -31,7 +31,7 @@ def ptx(kernels: dict[str, str], architecture: str = "sm_80") -> str:
 
 
 def at(offset: int, extent: int = 2):
-    """Return a vector at this offset in bytes from a multiple of 64."""
+    """Return a vector whose address has this offset in bytes from a multiple of 64."""
     found = vector(extent)
     found.managed.tensor.byte_offset = -found.address % 64 + offset
     return found
@@ -128,7 +128,7 @@ PLANS = {
     ),
 }
 
-# Function, arguments, and the launch that the driver records.
+# Rows: function, arguments, and the launch that the driver records.
 LAUNCHES = [
     ("scale", (vector(),), "scale_kernel on 0, grid 3 2 1, block 128 1 1, 0 bytes, stream 0"),
     ("scale", (vector(5),), "scale_kernel on 0, grid 2 2 1, block 128 1 1, 0 bytes, stream 0"),
@@ -160,7 +160,7 @@ LAUNCHES = [
     ),
 ]
 
-# Function, arguments, and error message; tensors are created for each call.
+# Rows: function, arguments, and error message; the tensors are created for each call.
 REFUSED = [
     (
         "scale",
@@ -280,7 +280,7 @@ REFUSED = [
 
 
 def outcome(function, args) -> str | None:
-    """Return class and message of the exception of a call, or None if it succeeds."""
+    """Return class and message of the exception that a call raises, or None."""
     try:
         function(*args)
     except Exception as error:
@@ -401,7 +401,7 @@ def check_driver_errors(module) -> None:
         error = outcome(module.scale, (x, x))
         assert error is not None
         assert error.startswith(f"RuntimeError: CUDA driver: {function.decode()} failed"), error
-        assert module.scale(x, x) is None  # the next call works
+        assert module.scale(x, x) is None  # the next call must work
     assert driver.fake_driver_current_context() == -1
 
 
@@ -417,8 +417,8 @@ def check_refusals(forms) -> None:
 
 
 def check_agreement() -> None:
-    """Check that both forms raise the same errors as `Signature.check`."""
-    # The folder of these programs is a sibling of `codegen`.
+    """Check that both forms of the plans raise the same errors as `Signature.check`."""
+    # The folder of these programs is next to `codegen`.
     from codegen.test_agreement import RAW_CALLS, SIGNATURES, TABLE, check_raw_addresses
 
     image = ptx({"idle": ""})
@@ -447,7 +447,7 @@ def check_agreement() -> None:
 
 
 def check_saved_earlier() -> None:
-    """Load a module that was saved in the first version of the format."""
+    """Load a module that was saved in the format's first version."""
     saved = SAVED.read_bytes()
     module = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")(saved)
     assert module.save_to_bytes() == saved
@@ -468,7 +468,7 @@ def check_saved_earlier() -> None:
 
 
 def both(plans):
-    """Return the forms of plans: a module, the same module from its bytes, and compiled C."""
+    """Return three forms of the plans: a module, the module from its bytes, and compiled C."""
     module = codegen.launch_module(list(plans.values()))
     load = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")
     again = load(module.save_to_bytes())

@@ -9,7 +9,7 @@ import numpy as np
 
 import tvm_ffi
 
-# The result of `elsewhere.describe` for these values.
+# The result that `elsewhere.describe` has for these values.
 EXPECTED = {
     "count": 3,
     "add": 11,
@@ -28,7 +28,7 @@ EXPECTED = {
 
 
 def of_every_kind(library):
-    """Return the values; `library` is the path of the kernels."""
+    """Return the values; `library` is the path of the compiled kernels."""
     module = tvm_ffi.load_module(library)
     fixed = np.arange(3)
     fixed.flags.writeable = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type schemas: all printers and parsers of declared types use the same notation."""
+"""Type schemas: all printers and parsers of declared types use one notation."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tvm_ffi.stub.python_generator.utils import render_func_signature
 
 
 def declared_functions():
-    """Return name and type of the global functions that declare one, of the runtime and tests."""
-    assert testing.echo is not None  # loads the functions
+    """Return name and type of each global function (runtime and tests) that declares a type."""
+    assert testing.echo is not None  # loads the library that registers the functions
     for name in list_global_func_names():
         schema = get_global_func_metadata(name).get("type_schema")
         if schema is not None and "named_args" in schema:
@@ -45,7 +45,7 @@ def test_many_functions_declare_their_types():
 
 
 def test_inspect_signature_matches_type_schema():
-    """The binding used different names: `Map` for `Map[Any, Any]`, `Module` for `ffi.Module`."""
+    """Regression: the binding printed `Map` as `Map[Any, Any]`, and `ffi.Module` as `Module`."""
     for name, schema in declared_functions():
         signature = inspect.signature(tvm_ffi.get_global_func(name))
         params = [parameter.annotation for parameter in signature.parameters.values()]
@@ -69,7 +69,7 @@ def test_stubs_match_type_schema_for_unchanged_names():
         params, result = printed_types(schema)
         line = render_func_signature(stubs[name], str, 0)
         shown, _, shown_result = line.removesuffix(": ...").partition("(")[2].rpartition(") -> ")
-        # Strict type checkers require the length of a tuple.
+        # Strict type checkers require the length of a tuple type.
         plain = shown.replace("tuple[Any, ...]", "tuple")
         expected = ", ".join([f"_{i}: {param}" for i, param in enumerate(params)] + ["/"])
         assert plain == (expected if params else ""), name
@@ -156,7 +156,7 @@ def test_long_strings_are_parsed_in_linear_time(text):
         parse_type(text, Schema)
     except ValueError as error:
         assert len(str(error)) < 200  # noqa: PT017  (success is allowed, too)
-    assert time.process_time() - start < 5  # seconds; quadratic would be minutes
+    assert time.process_time() - start < 5  # the limit is seconds; quadratic time would be minutes
 
 
 @pytest.mark.parametrize(
@@ -172,11 +172,11 @@ def test_long_strings_are_parsed_in_linear_time(text):
     ids=["starts", "parameters", "words", "parentheses", "name", "long"],
 )
 def test_hostile_template_names_are_parsed_in_linear_time(text):
-    """One regular expression searched start, type and other parameters: cubic time."""
+    """Regression: one regular expression searched start, type and parameters: cubic time."""
     start = time.process_time()
     for _ in range(20):
         signature_of("f", {"signature": text})
-    assert time.process_time() - start < 5  # seconds; quadratic would be minutes
+    assert time.process_time() - start < 5  # the limit is seconds; quadratic time would be minutes
 
 
 def test_nested_metadata_is_refused():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypothesis strategies for signatures: everything that the text form supports."""
+"""Hypothesis strategies for signatures: all features that the text form supports."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ SCHEMAS = st.recursive(
 )
 VALUES = SCHEMAS.map(ValueType)
 SCALARS = st.builds(ScalarType, st.sampled_from(["int8", "uint64", "float32"]), st.booleans())
-# Types, each with a strategy for its defaults.
+# Types of parameters, each with a strategy for default values.
 WITH_DEFAULT = st.one_of(
     st.tuples(st.just(ValueType(Schema("int"))), st.integers(-(2**63), 2**63 - 1)),
     st.tuples(st.just(ValueType(Schema("float"))), st.floats()),
@@ -71,7 +71,7 @@ WITH_DEFAULT = st.one_of(
     ),
     st.tuples(TENSORS.filter(lambda tensor: tensor.is_optional), st.none()),
 )
-# Binds all extent names that other parameters use.
+# A parameter that binds all extent names that other parameters use.
 FIRST = (
     Parameter("first", TensorType("T", ("n", "m"))),
     Parameter("k", ValueType(Schema("int"))),

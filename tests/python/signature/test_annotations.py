@@ -99,7 +99,7 @@ def test_invalid_annotations_are_refused(function, error):
 
 
 class Float32:
-    """A stand-in for a jaxtyping annotation: a class with the same attributes."""
+    """A fake of a jaxtyping annotation: a class with the same attributes."""
 
     dtypes = ("float32",)
     array_type = object
@@ -242,13 +242,13 @@ def test_copies_are_equal(again):
 
 
 class Mode(enum.IntEnum):
-    """A user-defined class of numbers."""
+    """A class of numbers that a user defines."""
 
     FAST = 1
 
 
 class Word(str, enum.Enum):
-    """A user-defined class of strings."""
+    """A class of strings that a user defines."""
 
     AXIS = "axis"
 

@@ -8,7 +8,7 @@ import pytest
 from forged import READ_ONLY, Source
 
 import tvm_ffi
-import tvm_ffi.testing  # (registers a function)
+import tvm_ffi.testing  # (importing the module registers a function)
 from tvm_ffi import Signature
 
 SOFTMAX = Signature.parse(
@@ -157,7 +157,7 @@ def test_read_only_memory_is_refused_as_in_calls(direction, type_):
 
 
 def refusal(function, array) -> str | None:
-    """Return the error message for an array, without the name of the function."""
+    """Return the error message for an array, without the function's name in it."""
     try:
         function(array)
     except BufferError as error:

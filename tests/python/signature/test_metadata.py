@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures in libraries: every way to declare one, and damaged metadata."""
+"""Signatures in libraries: all forms of declarations, and damaged metadata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = (
     " doc 'Rows that \"sum\" to 1: \\\\ é.'"
 )
 EXPECTED = Signature.parse(TEXT)
-LITERAL = json.dumps(TEXT)  # ASCII, with escapes that are also valid in C
+LITERAL = json.dumps(TEXT)  # ASCII text with escapes that are also valid in C
 
 C = f"""
 #include <tvm/ffi/extra/c_signature.h>
@@ -367,7 +367,7 @@ def test_metadata_from_c_is_valid_json(tmp_path):
 def test_descriptions_apply_to_existing_functions(module):
     before = module.f
     module.describe({"f": "(x: float32[n]) doc 'Text.'", "g": Signature.parse("g()")})
-    again = tvm_ffi.container.Array([module])[0]  # through native code
+    again = tvm_ffi.container.Array([module])[0]  # the read goes through native code
     for wrapper in (before, again.f):
         assert wrapper.__doc__ == "Text.\n\nf(x: float32[n])"
     assert str(again.get_function_signature("f")) == "f(x: float32[n]) doc 'Text.'"
@@ -515,7 +515,7 @@ def test_reading_side_files_takes_linear_time(tmp_path):
         with pytest.raises(ValueError, match=r"library\.signatures:1: .*expected '\)'"):
             load_with_side_file(tmp_path, text)
         times.append(time.process_time() - start)
-    assert times[1] < 30 * times[0] + 1  # quadratic time would be 100 times as long
+    assert times[1] < 30 * times[0] + 1  # quadratic time would take 100 times as long
 
 
 def test_binary_side_files_are_refused(tmp_path):
@@ -569,7 +569,7 @@ def slow(tmp_path):
     @tvm_ffi.register_global_func("test_metadata.metadata", override=True)
     def metadata() -> str:
         readers.append(threading.get_ident())
-        if len(readers) == 1:  # the description's reads do not wait
+        if len(readers) == 1:  # reads inside the description function do not wait
             barrier.wait()
             barrier.wait()
         return SLOW_TEXT
@@ -584,7 +584,7 @@ def test_a_description_during_the_first_call_wins(slow):
     function, other = module.f, module.get_function("f")
     with ThreadPoolExecutor() as pool:
         first = pool.submit(function, 0)
-        barrier.wait()  # the call is reading its signature
+        barrier.wait()  # the first call is reading its signature
         module.describe({"f": "f(x: int, z: int = 2)"})
         barrier.wait()
         assert first.result() == 2
@@ -596,7 +596,7 @@ def test_a_description_during_the_first_call_wins(slow):
 
 
 def test_calls_during_the_first_call_have_the_signature(slow):
-    """Regression: such calls had no signature, and thus no defaults and no names."""
+    """Regression: such calls had no signature, and thus no defaults and no parameter names."""
     module, barrier = slow
     function = module.f
     with ThreadPoolExecutor() as pool:
@@ -609,7 +609,7 @@ def test_calls_during_the_first_call_have_the_signature(slow):
 
 
 def test_concurrent_descriptions_and_calls(c_library):
-    """Each call is bound by a signature that the function had during the call."""
+    """Each call is bound by a signature that the function had at some time during the call."""
     module = load(c_library)
     stop = threading.Event()
     seen: list[str] = []

@@ -270,7 +270,7 @@ def test_defaults_take_bounded_time(type_, default, problem):
 
 
 def test_names_are_normalized_like_identifiers():
-    """Python identifiers are normalized: a ligature equals its letters."""
+    """Python normalizes identifiers: a ligature equals its letters."""
     assert Signature.parse("f(ﬁ: int)").parameters[0].name == "fi"
     with pytest.raises(ValueError, match="duplicate parameter 'fi'"):
         Signature.parse("f(ﬁ: int, fi: int)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fault injection: some failing allocations and system calls; `make test-faults` runs all."""
+"""Fault injection: some failing allocations and system calls; `make test-faults` tests all."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def faults():
 
 @pytest.mark.parametrize("kind", ["native", "python"])
 def test_failing_allocations_are_handled(faults, kernel_library, tmp_path, kind):
-    """An exception may lack its traceback then, which Cython's code did not expect."""
+    """The exception may lack its traceback if memory fails; Cython's code did not expect this."""
     if kind == "python" and sysconfig.get_config_var("Py_GIL_DISABLED"):
-        pytest.skip("Python 3.13 without a GIL crashes by itself when a list gets no memory")
+        pytest.skip("free-threaded Python 3.13 crashes if the allocation of a list fails")
     preloaded = faults.compile_preloaded("failing_memory", tmp_path)
     steps = [step for step in faults.MEMORY_STEPS if step not in faults.LONG_STEPS]
     arguments = ["--every", "3", kind, str(kernel_library), *steps]

@@ -32,11 +32,11 @@ TARGETS = [
 def target(request, monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
     yield request.param
-    del sys.modules[f"{request.param}_fuzz"]  # the module keeps objects alive
+    del sys.modules[f"{request.param}_fuzz"]  # the fuzz module keeps objects alive
 
 
 def damaged(seed, source):
-    """Return a copy that is truncated or has changed bytes."""
+    """Return a copy of the seed that is truncated or has changed bytes."""
     content = bytearray(seed)
     for _ in range(source.randrange(1, 8)):
         content[source.randrange(len(content))] = source.choice([0, 1, 0x7F, 0xFF, 0x22, 0x7B])

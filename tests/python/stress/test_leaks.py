@@ -30,7 +30,8 @@ from tvm_ffi.module import CustomModule
 pytestmark = pytest.mark.unsanitized("its allocator does not tell how much is in use")
 
 ROUNDS = 1000
-# Less than the smallest native object, or one Python object, per round; more than one-time costs.
+# Allowed growth per round: less than the smallest native object or one Python object, but more than
+# one-time costs.
 MAX_BYTES = 8 * ROUNDS
 MAX_BLOCKS = ROUNDS // 10
 
@@ -42,14 +43,14 @@ class Text(str):
 
 
 class Broken:
-    """An exporter that raises."""
+    """A DLPack exporter that raises."""
 
     def __dlpack__(self, **arguments):
         raise BufferError("no export")
 
 
 class Pointer:
-    """An object with an address."""
+    """An object that has an address (pointer protocol)."""
 
     def __tvm_ffi_opaque_ptr__(self):
         return 16
@@ -63,14 +64,14 @@ class Convertible(core.ObjectConvertible):
 
 
 class Stream:
-    """A stream of a framework."""
+    """A stream object of a framework."""
 
     def __cuda_stream__(self):
         return 0, 2**63
 
 
 class Handled:
-    """A class with a pointer handler."""
+    """A class with a registered handler for pointers."""
 
 
 core._OPAQUE_PTR_HANDLERS[Handled] = lambda value: 1 << 40
@@ -139,7 +140,7 @@ BAD_POINTER = _BadPointer()
 
 
 class PyNativeTuple(core.PyNativeObject, tuple):
-    """A value class that requires a native object."""
+    """A class whose values must have a native object."""
 
 
 class _Endless(core.ObjectConvertible):
@@ -247,13 +248,13 @@ def use_python_defined_types():
 
 
 def define_refused_class(**annotations):
-    """Define a class that is refused, which releases its type key."""
+    """Define a class that is refused; the refusal must release its type key."""
     body = {"__annotations__": annotations, "a": [LONG], "f": tvm_ffi.method(lambda self: LONG)}
     py_class("test.leaks.Failing")(type(tvm_ffi.Object)("Failing", (tvm_ffi.Object,), body))
 
 
 def use_custom_modules():
-    """Call functions through an import and in a module whose wrapper was released."""
+    """Call functions through an import, and in a module whose wrapper was released."""
     modules = tvm_ffi.Array([Answer(), Answer()])
     modules[0].import_module(modules[1])
     assert modules[0]["f"]() == LONG
@@ -382,14 +383,14 @@ FAILURES = {
 
 
 def in_use(kernels):
-    for _ in range(2):  # in free-threaded Python, the second collection frees the rest
+    for _ in range(2):  # in free-threaded Python, the second collection frees the remaining objects
         gc.collect()
-    purge_object_metadata()  # what is known about objects that have died waits for this
+    purge_object_metadata()  # records of dead objects wait for this call
     return kernels.heap_bytes(), sys.getallocatedblocks()
 
 
 def check_growth(kernels, work, rounds=ROUNDS, max_bytes=None, max_blocks=MAX_BLOCKS):
-    """Run the work many times, until memory has not grown in one of several measurements.
+    """Run the work many times; pass if memory has not grown in one of several measurements.
 
     A leak grows in every measurement; caches and tables grow only sometimes.
     """
@@ -406,12 +407,12 @@ def check_growth(kernels, work, rounds=ROUNDS, max_bytes=None, max_blocks=MAX_BL
         if num_bytes < max_bytes and num_blocks < max_blocks:
             return
         growth.append(f"{num_bytes} bytes and {num_blocks} Python blocks")
-    pytest.fail(f"{rounds} rounds took, time after time, {'; '.join(growth)}")
+    pytest.fail(f"memory grew in each measurement of {rounds} rounds: {'; '.join(growth)}")
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _measurable(kernels, _no_object_is_leaked):
-    """Skip without heap statistics; exclude existing objects from garbage collection."""
+    """Skip without heap statistics; exclude objects that exist from garbage collection."""
     if kernels.heap_bytes() < 0:
         pytest.skip("the C library does not report the memory in use")
     gc.collect()
@@ -461,7 +462,7 @@ def test_failure_leaks_nothing(kernels, error, work):
             work(k)
         except error:
             return
-        pytest.fail("nothing was raised")
+        pytest.fail("the call raised no exception")
 
     check_growth(kernels, attempt, rounds=400)
 
@@ -506,7 +507,7 @@ def test_torch_tensors_leak_nothing(kernels):
             k.count(tensor, conjugated)
         except TypeError:
             return
-        pytest.fail("nothing was raised")
+        pytest.fail("the call raised no exception")
 
     check_growth(kernels, attempt, rounds=400)
 
@@ -515,7 +516,7 @@ def test_classes_that_come_and_go_leak_nothing(kernels):
     def attempt(k):
         for _ in range(100):
             k.count(type("Fresh", (), {})())
-        gc.collect()  # a class refers to itself
+        gc.collect()  # a class refers to itself, so it needs a collection
 
     # The interpreter's type tables grow and shrink by some hundred blocks during the test; a leak
     # would take 100 objects per round.

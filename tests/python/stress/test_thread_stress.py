@@ -35,12 +35,12 @@ LONG = "a text that lies on the heap"
 
 
 class Token:
-    """A Python object stored in native containers; counts its live instances."""
+    """A Python object for native containers; the class counts its live instances."""
 
     alive = 0
     lock = threading.Lock()
 
-    def __new__(cls):  # also called for copies
+    def __new__(cls):  # this function is also called for copies
         with Token.lock:
             Token.alive += 1
         return super().__new__(cls)
@@ -51,7 +51,7 @@ class Token:
 
 
 class Shared:
-    """The objects that the threads share."""
+    """The objects that all threads use."""
 
     def __init__(self, kernels, path):
         self.kernels = kernels
@@ -286,7 +286,7 @@ def _change_inner(s, draw):
 
 
 def _walk(s, draw):
-    """Traverse containers whose inner values other threads change."""
+    """Traverse containers while other threads change the inner values."""
     root = draw.choice([s.outer, s.holder, tvm_ffi.Map({1: s.outer, 2: s.inner_list})])
     draw.choice(
         [
@@ -351,7 +351,7 @@ OTHERS = {
 
 
 def operations():
-    """Return the name of each operation, and a function of the shared objects and a generator."""
+    """Return the name of each operation, and its function of shared objects and a generator."""
     for cls, methods in OPERATIONS.items():
         for name, do in methods.items():
             yield (
@@ -388,7 +388,7 @@ def run_random_operations(shared, counts, end, i):
         try:
             do(shared, draw)
         except (IndexError, KeyError, StopIteration, ValueError):
-            pass  # the element does not exist, or was removed concurrently
+            pass  # the element does not exist, or another thread removed it
         except RuntimeError as error:
             if "changed during iteration" not in str(error):
                 raise
@@ -398,7 +398,7 @@ def run_random_operations(shared, counts, end, i):
 
 
 def check_consistency(s):
-    """Check the containers that the threads changed, and the immutable ones."""
+    """Check the containers that the threads changed, and that immutable ones are unchanged."""
     elements = list(s.list)
     assert len(elements) == len(s.list)
     assert s.kernels.echo(s.list) == elements

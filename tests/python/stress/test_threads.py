@@ -157,7 +157,7 @@ STEP = "ffi.reflection.AccessStep"
 
 
 class Shared:
-    """Shared objects and the operations of the threads on them; `i` numbers the threads."""
+    """Objects that the threads share, and the operations on them; `i` numbers the threads."""
 
     def __init__(self, kernels):
         self.kernels = kernels
@@ -221,7 +221,7 @@ class Shared:
 
 
 def test_all_operations_concurrently(kernels, on_threads):
-    """In each round each thread runs all operations on shared tables, in a different order."""
+    """In each round, each thread runs all operations on shared tables, in its own order."""
     shared = Shared(kernels)
     names = ["call", "register_function", "register_class", "register_error"]
     names += ["raise_shared_error", "read", "change", "see_new_types"]
@@ -249,7 +249,7 @@ def test_a_list_may_change_while_other_threads_read_it(on_threads):
             for n in range(10000):
                 shared[0] = f"a text on the heap {n}"
                 if n % 8 == 0:
-                    shared.append(n)  # sometimes moves the elements to new memory
+                    shared.append(n)  # sometimes moves the elements to another memory block
         else:
             for _ in range(20000):
                 assert shared[0][0] in "af"
@@ -275,7 +275,7 @@ def test_one_iterator_for_all_threads(on_threads):
 def test_importing_the_package_does_not_enable_the_gil():
     """Importing the package does not enable the GIL of free-threaded Python."""
     if not hasattr(sys, "_is_gil_enabled") or not sysconfig.get_config_var("Py_GIL_DISABLED"):
-        pytest.skip("this Python has no mode without the GIL")
+        pytest.skip("this Python cannot run without the GIL")
     assert not sys._is_gil_enabled()
 
 
@@ -295,7 +295,7 @@ WALKS = {
 
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
 def test_a_list_may_change_during_a_walk_of_the_runtime(walk):
-    """Walks ran without the GIL, and read elements that another thread had removed."""
+    """Regression: walks ran without the GIL, and read elements that another thread had removed."""
     values = tvm_ffi.List([[i] for i in range(1000)])
     end = time.monotonic() + 0.2
 
@@ -317,7 +317,7 @@ def test_a_list_may_change_during_a_walk_of_the_runtime(walk):
 
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
 def test_an_inner_list_may_change_during_a_walk_of_the_runtime(walk):
-    """Without a GIL, walks locked only the outermost container and read unlocked inner ones."""
+    """Regression: without a GIL, walks locked the outermost container, but not inner ones."""
     inner = tvm_ffi.List([f"a text that lies on the heap, {i}" for i in range(50)])
     values = tvm_ffi.Array([[inner], inner])
     end = time.monotonic() + 0.2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of the structural tests: a small expression language with every structural kind."""
+"""Fixtures of the structural tests: an expression language with every structural kind."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def nested(depth: int) -> tvm_ffi.List:
 
 @pytest.fixture
 def cyclic():
-    """Return a list that contains itself; it is emptied afterwards."""
+    """Return a list that contains itself; the list is emptied after the test."""
     value = tvm_ffi.List([1])
     value.append(value)
     yield value

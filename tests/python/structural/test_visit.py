@@ -24,7 +24,7 @@ from .conftest import nested
 
 
 def walked(root, *types, order="post"):
-    """Return the values of these types that a walk visits."""
+    """Return the values of these types that a structural walk visits."""
     seen: list[Any] = []
     structural_walk(root, (types or (Any,), seen.append), order=order)
     return seen
@@ -58,7 +58,7 @@ def test_other_orders_are_refused(order):
 
 
 def test_ignored_fields_and_mapping_keys_are_not_walked(language):
-    pair = language.Pair([None, 1], {"key": "value"}, 7)  # the last one is an ignored field
+    pair = language.Pair([None, 1], {"key": "value"}, 7)  # the last element is in an ignored field
     assert walked(pair, int, str, type(None)) == [1, "value"]
 
 
@@ -387,7 +387,7 @@ def test_deeply_nested_values_are_walked_or_refused():
 
 
 def test_deeply_nested_values_on_a_small_stack():
-    """Each level of the visit calls from native code into Python and back."""
+    """Each level of the visit is a call from native code into Python and back."""
     outcomes = []
 
     def work():

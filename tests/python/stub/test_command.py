@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tvm_ffi
-import tvm_ffi.testing  # (registers types and functions)
+import tvm_ffi.testing  # (importing the module registers types and functions)
 from tvm_ffi import libinfo
 from tvm_ffi.stub import cli
 
@@ -312,7 +312,7 @@ def test_directives_are_followed(stubgen, tmp_path):
 
 @pytest.fixture
 def stubgen_init(stubgen, monkeypatch):
-    """Return `stubgen`, but without loading the library, which is the runtime itself."""
+    """Return `stubgen` without the loading of the library, which is the runtime itself."""
     loaded: list[tuple[str, str]] = []
     monkeypatch.setattr(libinfo, "load_lib_module", lambda *names: loaded.append(names))
     yield stubgen
@@ -421,7 +421,7 @@ ENDS = st.sampled_from(["\n", "\r\n"])
 
 @given(parts=PARTS, end=ENDS, has_last_end=st.booleans())
 def test_the_second_run_changes_nothing(tmp_path_factory, parts, end, has_last_end):
-    """Refused files are unchanged, and text outside of blocks never changes."""
+    """Files that are refused are unchanged, and the text outside of marker blocks never changes."""
     path = tmp_path_factory.mktemp("any") / "a.py"
     lines = [line for part in parts for line in part]
     old = (end.join(lines) + end * has_last_end).encode()
@@ -442,7 +442,7 @@ def test_the_second_run_changes_nothing(tmp_path_factory, parts, end, has_last_e
 
 
 def _outside(content: bytes) -> list[bytes]:
-    """Return the lines outside of blocks."""
+    """Return the lines outside of marker blocks."""
     inside, found = False, []
     for line in content.split(b"\n"):
         is_begin = line.strip().startswith(BEGIN.encode())
@@ -453,7 +453,7 @@ def _outside(content: bytes) -> list[bytes]:
 
 
 def test_a_written_package_can_be_imported(tmp_path):
-    """Fresh interpreters write and import the package."""
+    """The test writes and imports the package in fresh interpreters."""
     command = [sys.executable, "-m", "tvm_ffi.stub.cli", str(tmp_path), *INIT, "ffi.json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -191,7 +191,7 @@ def test_permissions_and_symbolic_links_are_kept(tmp_path):
 
 
 def test_a_read_only_file_is_refused(tmp_path, monkeypatch):
-    """Replacing a file needs write permission for its folder only; root can write every file."""
+    """Replacing a file needs only permission to write its folder; root can write every file."""
     info = info_of(tmp_path / "a.py", BLOCK)
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     with pytest.raises(PermissionError, match="the file is read-only"):
@@ -205,7 +205,7 @@ def test_devices_are_not_replaced():
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
-    """The text contains a letter that the encoding of the file lacks."""
+    """The text has a letter that does not exist in the encoding of the file."""
     content = f"# coding: latin-1\n{BLOCK}".encode()
     info = info_of(tmp_path / "a.py", content)
     info.code_blocks[-1].fill(["# \u6771"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout verdicts of the stub generator: which types are fully described by reflection."""
+"""Layout checks of the stub generator: types that reflection describes completely."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = ObjectInfo([], [], "ffi.Object", total_size=24)
 
 
 def info(key: str, total_size: int | None, *fields, ancestors=("ffi.Object",)) -> ObjectInfo:
-    """Return a type; each field is given by its offset, size and alignment in bytes."""
+    """Return a type; offset, size and alignment in bytes describe each field."""
     return ObjectInfo(
         fields=[
             NamedTypeSchema(

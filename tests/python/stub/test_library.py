@@ -33,7 +33,7 @@ def file_of(*texts: str, class_name=None) -> list[str]:
 
 
 def stub_of(text: str) -> str:
-    """Return the line of a function, without documentation."""
+    """Return a function's line in the stub, without documentation."""
     line = next(line for line in file_of(text) if line.startswith("def "))
     return line[: line.rindex(":")]
 
@@ -82,7 +82,7 @@ def test_names_kinds_and_defaults(text, stub):
         ("tuple", "tuple[Any, ...]"),
         ("Object", "Object"),
         ("no.such.Class", "Object"),
-        # Parameters of a callback are annotated as results, and its result as a parameter.
+        # Stubs annotate a callback's parameters as results, and its result as a parameter.
         ("Callable[[Array[int], dtype], Shape]", "Callable[[Sequence[int], dtype], Sequence[int]]"),
         ("Callable[..., Any]", "Callable[..., Any]"),
     ],

@@ -151,7 +151,7 @@ def test_functions_and_types_without_python_names():
 
 
 def test_a_function_named_like_a_class_of_the_file_is_hidden():
-    """The class is defined later in the file, so the name refers to the class."""
+    """A class of this name is defined later in the file, so the name refers to that class."""
     lines = global_lines(
         function("a.T", result=TypeSchema("a.T")),
         function("a.f", result=TypeSchema("a.T")),
@@ -254,7 +254,7 @@ def test_automatic_constructor():
 
 
 def test_declared_constructor_that_takes_no_fields():
-    """`__init__` then has the parameters of the native constructor."""
+    """`__init__` then has the parameters that the native constructor has."""
     info = ObjectInfo(
         fields=[field("a"), field("b")],
         methods=[function("__ffi_init__", STR, result=TypeSchema("Object"))],
@@ -452,7 +452,7 @@ def test_base_types_come_first():
 
 
 def test_a_missing_intermediate_type_does_not_change_the_order():
-    """`TestCxxClassDerived` is between these two types."""
+    """`TestCxxClassDerived` derives from one of these types and is the base of the other."""
     keys = ["testing.TestCxxClassDerivedDerived", "testing.TestCxxClassBase"]
     assert [info.type_key for info in lib_state.toposort_objects(keys)] == keys[::-1]
 

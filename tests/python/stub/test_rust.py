@@ -51,7 +51,7 @@ def stubgen(monkeypatch, capsys):
 
 @pytest.fixture
 def crate(tmp_path):
-    """Return the source folder of a crate."""
+    """Return the folder of a crate's sources."""
     (tmp_path / "Cargo.toml").touch()
     (tmp_path / "src").mkdir()
     return tmp_path / "src"
@@ -239,7 +239,7 @@ def test_an_opaque_type_has_accessors():
     ids=lambda value: None if isinstance(value, NamedTypeSchema) else str(value),
 )
 def test_types_of_fields(entry, text):
-    """A field without a Rust type of the same layout makes the object opaque."""
+    """The object is opaque if a field has no Rust type of the same layout."""
     lines = generated(object_info("t.T", 24 + max(8, entry.size or 0), entry))
     if text is None:
         assert lines[0].startswith("/// Opaque: field 'x' (")
@@ -500,7 +500,7 @@ def test_types_in_different_files(stubgen, crate):
 
 
 def test_directives_reach_other_files(stubgen, crate):
-    """The parent is opaque by a directive in its own file, so the child is opaque, too."""
+    """A directive in the parent's file makes the parent opaque, so the child is opaque, too."""
     write(
         crate / "z.rs",
         "// tvm-ffi-stubgen(opaque): testing.TestObjectBase",
@@ -567,10 +567,10 @@ def test_modules_are_written_and_declared(stubgen, crate, monkeypatch):
 
 @pytest.fixture(scope="module")
 def rustc(tmp_path_factory):
-    """Return a function that type-checks a file against the test double of the crate."""
+    """Return a function that type-checks a file against a test double of the crate."""
     compiler = shutil.which("rustc")
     if compiler is None:
-        pytest.skip("no rustc")
+        pytest.skip("rustc is not installed")
     folder = tmp_path_factory.mktemp("rust")
 
     def run(source: Path, kind: str, *options: str) -> None:

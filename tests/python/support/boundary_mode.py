@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boundary mode: garbage collection and replaced objects at every call (TVM_FFI_TESTS_FORCED=1).
+"""Boundary mode: every call collects garbage and replaces objects (TVM_FFI_TESTS_FORCED=1).
 
 Code that keeps an address across user code, or that confuses a wrapper with its object, usually
 works, because user code rarely changes anything at that moment.  In this mode, whenever a function
@@ -36,13 +36,13 @@ _state = threading.local()
 
 
 def enter() -> None:
-    """Enter the mode in this thread and in the threads that it starts afterwards."""
+    """Enter the mode in this thread, and in the threads that this thread starts afterwards."""
     sys.setprofile(_profile)
     threading.setprofile(_profile)
 
 
 def leave() -> None:
-    """Leave the mode."""
+    """Leave the mode in this thread."""
     sys.setprofile(None)
     threading.setprofile(None)
 
@@ -54,7 +54,8 @@ def _profile(frame: FrameType, event: str, argument: object) -> None:
         return
     _state.is_busy = True
     try:
-        # A full collection at every call takes too long. The binding calls special methods.
+        # A full collection at every call would take too long. The binding calls these special
+        # methods.
         gc.collect(2 if frame.f_code.co_name.startswith("__") else 0)
         move(frame.f_locals.values())
         if frame.f_back is not None and frame.f_back.f_code.co_flags & inspect.CO_OPTIMIZED:
@@ -85,13 +86,13 @@ class _Counted:
 
 
 def take_lone_tensors() -> Callable[[], None]:
-    """Let `Tensor.numpy` empty a wrapper without other references; return a function to undo it."""
+    """Let `Tensor.numpy` empty a wrapper without other owners; return a function to undo this."""
     held = _Counted()
     alone, otherwise = _Counted().count(), held.count()
     original = tvm_ffi.Tensor.numpy
 
     def numpy(self: tvm_ffi.Tensor) -> Any:
-        """Return the array, which must not depend on the wrapper."""
+        """Return the array; its memory must not depend on the wrapper."""
         is_alone = sys.getrefcount(self) == alone != otherwise
         array = original(self)
         if is_alone:

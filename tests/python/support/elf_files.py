@@ -46,7 +46,7 @@ def library(
     at_sections = at_content + len(content)
     entry_size = 24 if bits == 64 else 16
     rows = [
-        # name, type, flags, address, offset, size, link, info, alignment, size of an entry
+        # name, type, flags, address, offset, size, link, info, alignment, entry size
         (0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
         (1, 11, 2, header_size, header_size, len(table), 2, 1, 8, entry_size),
         (9, 3, 2, at_names, at_names, len(names), 0, 0, 1, 0),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack structs in ctypes, with which tests make malformed and third-party tensors."""
+"""DLPack structs in ctypes, for tests with malformed and third-party tensors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 _names: dict[bytes, bytes] = {}
-_exported: list[Source] = []  # one entry per export that a consumer has not deleted yet
+_exported: list[Source] = []  # one entry per export that no consumer has deleted
 
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -77,23 +77,23 @@ class Versioned(ctypes.Structure):
 
 
 def capsule(address: int, name: bytes) -> Any:
-    """Return a capsule. The name is kept alive, because the capsule has only its address."""
+    """Return a capsule. Its name is kept alive, because the capsule contains only the address."""
     name = _names.setdefault(name, name)
     return _new_capsule(address, name, None)
 
 
 def capsule_name(value: Any) -> bytes:
-    """Return the name of a capsule."""
+    """Return a capsule's name."""
     return _capsule_name(value)
 
 
 def read_versioned(value: Any) -> Versioned:
-    """Return the struct of a ``dltensor_versioned`` capsule, borrowed from the capsule."""
+    """Return the struct of a ``dltensor_versioned`` capsule; the capsule owns the struct."""
     return Versioned.from_address(_capsule_pointer(value, VERSIONED_NAME))
 
 
 class Source:
-    """Producer of 12 float32 numbers 0, 1, ... with any tensor fields that a test wants.
+    """A producer of 12 float32 numbers 0, 1, ...; a test may set any field of the tensor.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Source:
 
     @property
     def address(self) -> int:
-        """Address of the data."""
+        """Address of the tensor's data."""
         return ctypes.addressof(self.data)
 
     def new_capsule(self) -> Any:
@@ -161,7 +161,7 @@ class Source:
         return self.new_capsule()
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return the device in the struct."""
+        """Return the device in the tensor struct."""
         device = self.managed.tensor.device
         return device.type, device.id
 
@@ -180,7 +180,7 @@ _CurrentStream = ctypes.CFUNCTYPE(
 
 
 class ExchangeTable(ctypes.Structure):
-    """``DLPackExchangeAPI``; entries that a test leaves out are NULL."""
+    """The struct ``DLPackExchangeAPI``; functions that a test omits are NULL."""
 
     _fields_ = (
         ("major", ctypes.c_uint32),
@@ -203,7 +203,7 @@ def _no_allocation(prototype: int, out: int, context: int, set_error: int) -> in
 
 
 class Framework:
-    """A made-up array library with an exchange API for `Source` objects.
+    """A made-up array library: an exchange API for `Source` objects.
 
     Attributes
     ----------
@@ -238,13 +238,13 @@ class Framework:
             (Source,),
             {
                 "__dlpack_c_exchange_api__": capsule(self.address, b"dlpack_exchange_api"),
-                "framework": self,  # the capsule does not own the table
+                "framework": self,  # the capsule does not own the struct of functions
             },
         )
 
     @property
     def address(self) -> int:
-        """Address of the table."""
+        """Address of the exchange API."""
         return ctypes.addressof(self.table)
 
     def _borrow(self, value: int, out: Any) -> int:
@@ -256,7 +256,7 @@ class Framework:
         return self.export_code
 
     def _to_python(self, managed: int, out: Any) -> int:
-        """Refuse, so that results are tensors of this package."""
+        """Refuse to create a tensor, so that results are tensors of this package."""
         self.num_returned += 1
         return -1
 

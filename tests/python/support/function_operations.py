@@ -21,18 +21,18 @@ NUMBERS = range(4)
 
 
 class Described:
-    """Functions whose signatures are set repeatedly, and wrappers of them."""
+    """Functions whose signatures are set repeatedly, and their wrappers."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.module = tvm_ffi.load_module(path, keep_module_alive=False)
         self.fresh = tvm_ffi.load_module(path, keep_module_alive=False)
         self.describe(0)
-        # Elements are replaced one by one, because no thread may iterate while another resizes.
+        # The elements are replaced one by one, because no thread may iterate while another resizes.
         self.wrappers = [self.module.softmax, self.module.last] * 50
 
     def describe(self, number: int) -> None:
-        """Give both functions a signature with the number as a default."""
+        """Give both functions a signature whose default is the number."""
         name = f"with_{number}"
         self.module.describe(
             {
@@ -42,10 +42,11 @@ class Described:
         )
 
     def check(self) -> None:
-        """Return True if the last signature applies to all wrappers."""
+        """Return True if the signature that was set last applies to all wrappers."""
         self.describe(77)
         for wrapper in [self.module.softmax, self.module.last, *self.wrappers]:
-            # By name: a function that was received as a value has not read its signature yet.
+            # Looked up by name, because a function that was received as a value has not read its
+            # signature yet.
             assert (wrapper(x=1) if wrapper.__name__ == "last" else wrapper(x=1, y=2)[2]) == 77
             assert list(inspect.signature(wrapper).parameters)[-1] == "with_77"
 
@@ -100,7 +101,7 @@ def _read(s: Described, draw: random.Random) -> None:
 
 
 def _read_only(s: Described, draw: random.Random) -> None:
-    """Check that the signature determines whether an argument is writable."""
+    """Check that an argument is writable only if the signature says so."""
     array = np.zeros(3)
     array.flags.writeable = False
     function = s.fresh.reading
@@ -114,7 +115,7 @@ def _renew(s: Described, draw: random.Random) -> None:
 
 
 def _call_first(s: Described, draw: random.Random) -> None:
-    """Other threads may make the first call of the same function of the same module.
+    """Other threads may make the first call of this function in this module.
 
     These functions have no objects as defaults, which would stay alive until the next sweep.
     """

@@ -19,7 +19,7 @@ def load_types(folder: Path, source: str) -> tvm_ffi.Module:
     """Compile and load the source. Its types stay registered until the process ends."""
     compiler = shlex.split(os.environ.get("CXX", "c++"))
     if shutil.which(compiler[0]) is None:
-        pytest.skip("no C++ compiler")
+        pytest.skip("no C++ compiler is installed")
     text, library = folder / "types.cc", folder / "types.so"
     text.write_text(source, encoding="utf-8")
     command = [*compiler, "-std=c++17", "-O1", "-fPIC", "-shared"]

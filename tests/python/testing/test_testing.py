@@ -105,7 +105,7 @@ def test_raise_error():
 
 @pytest.fixture
 def python_handles_interrupts():
-    """Handle SIGINT as usual, which a shell ignores in background programs."""
+    """Handle SIGINT as usual; a shell lets background programs ignore SIGINT."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)

@@ -21,7 +21,7 @@ INT, STR, FLOAT, ANY = (TypeSchema(origin) for origin in ("int", "str", "float",
 
 
 def converted(schema, value):
-    """Check a value, convert it, and return the result as a Python object."""
+    """Check and convert a value, and return the result as a Python object."""
     schema.check_value(value)
     result = schema.convert(value)
     assert isinstance(result, CAny)
@@ -29,7 +29,7 @@ def converted(schema, value):
 
 
 def refusal(schema, value):
-    """Return the error message of a refused value, without its prefix."""
+    """Return the error message for a refused value, without the common prefix."""
     messages = []
     for method, step in ((schema.check_value, "check"), (schema.convert, "conversion")):
         with pytest.raises(TypeError) as caught:
@@ -42,7 +42,7 @@ def refusal(schema, value):
 
 
 def returning(name, value):
-    """Return an object whose class has a method with this name, which returns the value."""
+    """Return an object whose class has a method with this name; the method returns the value."""
     return type("P", (), {name: lambda self: value})()
 
 
@@ -51,7 +51,7 @@ class Number(enum.IntEnum):
 
 
 class Pairs(collections.abc.Mapping):
-    """A mapping that is not a dict."""
+    """A mapping class that does not derive from dict."""
 
     def __init__(self, **pairs):
         self._pairs = pairs

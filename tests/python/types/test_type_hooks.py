@@ -79,7 +79,7 @@ def library(tmp_path_factory):
     """Load the types above."""
     load_types(tmp_path_factory.mktemp("hooks"), SOURCE)
     index = core._object_type_key_to_index(BOX)
-    # Type attributes are never removed; only these tests use the type.
+    # Type attributes are permanent; only these tests use this type.
     _register_type_attr(index, "__ffi_convert__", BOX_FROM)
     wider = {"type": "Variant", "args": [{"type": BOX}, {"type": "int"}, {"type": "ffi.String"}]}
     _register_type_attr(index, "__ffi_convert_type_schema__", json.dumps(wider))

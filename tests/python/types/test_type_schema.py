@@ -274,7 +274,7 @@ def test_deep_nesting_is_a_recursion_error():
     for use in (repr, TypeSchema.to_json, lambda x: x.check_value([])):
         with pytest.raises(RecursionError):
             use(schema)
-    while obj.get("args"):  # some Python versions cannot free such deeply nested dicts recursively
+    while obj.get("args"):  # some Python versions cannot free dicts nested so deeply
         obj = obj.pop("args")[0]
 
 

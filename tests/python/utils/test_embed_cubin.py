@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`embed_cubin`: cubins embedded in object files, and programs that read them."""
+"""`embed_cubin`: cubins embedded in object files, and programs that read the cubins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     reason="needs Linux, binutils and a C compiler",
 )
 
-# Prints the length, the checksum, and the address modulo 64.
+# The program prints the length, the checksum, and the address modulo 64.
 PROGRAM = r"""
 #include <stdint.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ def test_symbols_are_local_and_data_is_read_only(build, cubin, tmp_path):
         run("cc", str(output), "-o", str(program))
         headers = run("readelf", "-lW", str(program)).splitlines()
         (stack,) = (line.split() for line in headers if "GNU_STACK" in line)
-        assert stack[-2] == "RW"  # and not RWE
+        assert stack[-2] == "RW"  # the stack is not executable (RWE)
 
 
 def test_several_cubins_in_one_object_and_one_name_in_two_objects(build, cubin, tmp_path):
@@ -101,7 +101,7 @@ def test_several_cubins_in_one_object_and_one_name_in_two_objects(build, cubin, 
     run("ld", "-r", "-o", str(merged), str(build("a")), str(build("b")))
     embed_cubin(cubin, merged, merged, "a")  # in place
     embed_cubin(second, merged, merged, "b")
-    # A second object of the same program embeds a kernel with the same name.
+    # Another object file of the same program embeds a kernel with the same name.
     other = tmp_path / "other.o"
     text = PROGRAM.replace("report_NAME", "report_other").replace("NAME", "a")
     (tmp_path / "other.c").write_text(text, encoding="utf-8")

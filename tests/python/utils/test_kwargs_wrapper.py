@@ -136,7 +136,7 @@ def test_arguments_of_wrong_types(arguments, message):
         make_kwargs_wrapper(**{"target_func": target, **arguments})
 
 
-# Strings that would run code if they were compiled as names.
+# These strings would run code if they were compiled as names.
 INJECTIONS = [
     "a=1",
     "a, b",
@@ -162,13 +162,13 @@ def test_invalid_names_are_not_compiled(name):
     ):
         with pytest.raises(ValueError, match="Invalid"):
             make_kwargs_wrapper(target, **arguments)
-    # Names of parameters to unpack are compared, and never compiled.
+    # Names of dataclass parameters are compared, but never compiled.
     f = make_kwargs_wrapper(target, ["b"], map_dataclass_to_tuple=[name])
     assert f(Point(1, 2)) == (Point(1, 2),)
 
 
 class Hostile:
-    """A default whose `repr` would run code if it were compiled."""
+    """A default value whose `repr` would run code if it were compiled."""
 
     def __repr__(self):
         return "__import__('os').abort()"
@@ -206,7 +206,7 @@ def test_builtins_globals_and_soft_keywords_are_valid_names():
 
 
 def test_names_are_compared_in_normalized_form():
-    ligature = "\ufb01"  # Python normalizes it to "fi"
+    ligature = "\ufb01"  # Python normalizes the ligature to "fi"
     assert make_kwargs_wrapper(target, [ligature], (5,))(fi=1) == (1,)
     with pytest.raises(ValueError, match="Duplicate"):
         make_kwargs_wrapper(target, ["fi", ligature])
@@ -268,7 +268,7 @@ def test_a_released_wrapper_releases_its_target():
     try:
         del f, callee
         if sysconfig.get_config_var("Py_GIL_DISABLED"):
-            gc.collect()  # free-threaded Python releases functions only here
+            gc.collect()  # free-threaded Python releases the functions only in this call
         assert alive() is None
     finally:
         gc.enable()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`FileLock`, a lock between processes."""
+"""`FileLock`, a lock that excludes other processes."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_files_that_cannot_be_locked(tmp_path):
         with pytest.raises(TimeoutError, match="Failed to acquire lock"):
             lock.blocking_acquire(timeout=0)
         with pytest.raises((FileNotFoundError, IsADirectoryError, PermissionError)):
-            lock.blocking_acquire()  # would wait forever
+            lock.blocking_acquire()  # this call would wait forever
         lock.release()
 
 
@@ -138,7 +138,7 @@ def test_another_process_holds_the_lock(path):
             lock.blocking_acquire(timeout=0.1, poll_interval=0.01)
         with Holder(path) as third:
             assert not third.has_lock
-    assert lock.acquire()  # the holder was killed
+    assert lock.acquire()  # the process that held the lock was killed
     with Holder(path) as holder:
         assert not holder.has_lock
     lock.release()

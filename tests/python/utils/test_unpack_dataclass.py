@@ -113,7 +113,7 @@ def test_containers_are_new():
 
 
 def test_fields_declared_with_plain_types_are_not_converted():
-    """Declared types are trusted; unions of plain types are plain."""
+    """Values are trusted to have their declared types; unions of plain types are plain."""
 
     @dataclass
     class Lying:
@@ -126,7 +126,7 @@ def test_fields_declared_with_plain_types_are_not_converted():
 
     point = Point(1)
     lying = Lying(point, point, point, point, [point], point)
-    # One name cannot be resolved, so all annotations stay strings, which are not plain types.
+    # One name has no value, so all annotations stay strings, which are not plain types.
     assert unpack_dataclass_to_tuple(lying) == ((1, "y"),) * 4 + ([(1, "y")], (1, "y"))
     honest = make_dataclass(
         "Honest",
@@ -180,7 +180,7 @@ def test_threads():
 
 
 def by_hand(value):
-    """Return the expected tuple, computed without declared types."""
+    """Return the expected tuple, computed from the values without declared types."""
     if dataclasses.is_dataclass(value):
         return tuple(by_hand(getattr(value, f.name)) for f in dataclasses.fields(value))
     if isinstance(value, Pair):

@@ -16,14 +16,14 @@ def copied(name: str) -> Path:
 
 
 def readme_blocks(folder: Path, language: str) -> list[str]:
-    """Return the blocks of a language on the page of an example."""
+    """Return the code blocks of a language on an example's page."""
     text = (folder / "README.md").read_text(encoding="utf-8")
     found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [content for kind, content in found if kind == language]
 
 
 def output(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
-    """Run a command and return its output."""
+    """Run a command and return its standard output."""
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=cwd, env=env, check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays that programs pass to kernels on the stand-in driver."""
+"""Arrays that programs pass to kernels on the fake CUDA driver."""
 
 import numpy as np
 from forged import Source
 
 
 class Array(Source):
-    """Host memory that is declared as GPU memory."""
+    """An array in host memory that declares its memory as GPU memory."""
 
     def __init__(self, content: np.ndarray) -> None:
         super().__init__(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helion kernels: compiled without a GPU, launched on the stand-in driver, shipped.
+"""Helion kernels: compiled without a GPU, launched on the fake driver, shipped.
 
 A launch runs the kernel that Helion has generated in Triton's interpreter; Helion's interpreter
 computes the expected result.  `use_helion.py` runs this program with a loader path that finds the
@@ -87,7 +87,7 @@ def interpreted(kernel: helion.Kernel, arguments: tuple, config: helion.Config) 
     host = kernel.bind(kernel.normalize_args(*arguments)).compile_config(config)
     host(*arguments, _launcher=lambda *given, **options: launched.append(given))
     ((written, _, *given),) = launched
-    # 1 is a constant, as in Triton.
+    # 1 is a constant extent, as in Triton.
     is_passed = [
         not (p.is_constexpr or (isinstance(value, int) and value == 1))
         for p, value in zip(written.params, given)
@@ -110,17 +110,17 @@ def interpreted(kernel: helion.Kernel, arguments: tuple, config: helion.Config) 
 
 
 def called_in_interpreter(function: JITFunction, *arguments: object, **named: object) -> object:
-    """Define the functions of Triton's library as Triton's interpreter needs them."""
+    """Define the functions of Triton's library in the form that Triton's interpreter needs."""
     return InterpretedFunction(function.fn)(*arguments, **named)
 
 
 def tensor_at(address: int, dtype: torch.dtype) -> torch.Tensor:
-    """Return a host tensor of which only the address is used."""
+    """Return a host tensor whose address alone is used."""
     return torch.frombuffer((ctypes.c_char * dtype.itemsize).from_address(address), dtype=dtype)
 
 
 def expected(kernel: helion.Kernel, *arguments: object) -> object:
-    """Return the result of Helion's interpreter."""
+    """Return the result that Helion's interpreter computes."""
     return helion.kernel(kernel.fn, ref_mode=helion.RefMode.EAGER)(*arguments)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch the CUDA kernels that `use_hidet.py` has compiled and shipped."""
+"""Launch the CUDA kernels that `use_hidet.py` has compiled and exported."""
 
 import ctypes
 
@@ -11,7 +11,7 @@ import tvm_ffi
 
 
 def rows(launch) -> None:
-    """Compute the kernel on the host."""
+    """Compute the result of the kernel on the host."""
     x, y, n, m = launch.values(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32)
     source, target = (
         np.ctypeslib.as_array((ctypes.c_float * (n * m)).from_address(address)).reshape(n, m)
@@ -39,6 +39,6 @@ try:
 except ValueError as error:
     assert str(error) == "softmax() argument 'y': shape[0] must be n = 129, got 3", error
 else:
-    raise AssertionError("a tensor of a wrong shape was taken")
+    raise AssertionError("the kernel accepted a tensor of a wrong shape")
 
 print("done")

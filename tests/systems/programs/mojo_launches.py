@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch PTX that `use_mojo.py` has generated, and ship it to an environment without Mojo."""
+"""Launch PTX that `use_mojo.py` generated, and export it to an environment without Mojo."""
 
 import ctypes
 import sys
@@ -20,7 +20,7 @@ from run_device import load  # noqa: E402 # the example, which was copied
 
 
 def scale(launch) -> None:
-    """Compute the kernel on the host, block by block."""
+    """Compute the result of the kernel on the host, block by block."""
     x, y, n, factor = launch.values(
         ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
     )
@@ -43,7 +43,7 @@ for one in (module, tvm_ffi.load_module("./scale.so")):
             one.scale(x, y=y, factor=2.5)
         (line,) = calls("cuLaunch")
         assert f" on 0, grid {blocks} 1 1, block 256 1 1, 0 bytes, stream 0" in line, line
-        assert "device_scale" in line, line  # the kernel's own name
+        assert "device_scale" in line, line  # the name of the kernel itself
         np.testing.assert_array_equal(y.content, 2.5 * x.content)
 
 

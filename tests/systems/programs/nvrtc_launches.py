@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch compiled and shipped scaling functions.
+"""Launch scaling functions that were compiled and exported.
 
 Arguments are ``LIBRARY FUNCTION "SYMBOL ATTRIBUTE..."`` of each.
 """
@@ -13,7 +13,7 @@ import tvm_ffi
 
 
 def scale(launch) -> None:
-    """Compute the kernel on the host."""
+    """Compute the result of the kernel on the host."""
     x, y, a, n = launch.values(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_float, ctypes.c_int32)
     source, target = ((ctypes.c_float * n).from_address(address) for address in (x, y))
     target[:] = [a * value for value in source]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on the stand-in CUDA driver, which must be built before they start."""
+"""Programs on the fake CUDA driver (the stand-in), which is built before a program starts."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ ROOT = HERE.parents[2]
 
 
 def stand_in(*sources: Path) -> dict[str, str]:
-    """Build the stand-in with additional sources; return the folder for the loader path."""
+    """Build the fake driver with additional sources; return its folder for the loader's path."""
     folder = Path.cwd() / "driver"
     folder.mkdir(exist_ok=True)
     driver = ROOT / "tests" / "cpp" / "fake_driver"
@@ -22,7 +22,7 @@ def stand_in(*sources: Path) -> dict[str, str]:
 
 
 def run_over_stand_in(program: str, *arguments: str, **variables: str) -> None:
-    """Run a program of this folder with a loader path that finds the stand-in first."""
+    """Run a program of this folder; the loader's path finds the fake driver first."""
     folders = (ROOT / "tests" / "python" / name for name in ("support", "processes"))
     settings = {**stand_in(), "PYTHONPATH": os.pathsep.join(map(str, folders)), **variables}
     done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check of the error that bad input causes."""
+"""Check of the errors that invalid input causes."""
 
 from __future__ import annotations
 

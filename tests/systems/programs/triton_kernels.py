@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triton kernels: compiled without a GPU, launched on the stand-in driver, shipped.
+"""Triton kernels: compiled without a GPU, launched on the fake driver, shipped.
 
 A launch runs the kernel in Triton's interpreter, on host memory that is declared as GPU memory.
 `use_triton.py` runs this program with a loader path that finds the stand-in first.
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class HostTensor:
-    """A tensor at an address, with the torch methods that Triton's interpreter uses."""
+    """A tensor at a given address, with the torch methods that Triton's interpreter calls."""
 
     def __init__(self, address: int, dtype: str) -> None:
         self.address, self.dtype = address, dtype
@@ -87,7 +87,7 @@ def fill(x, k):
 
 @triton.jit
 def copy(x, out, n, m, BLOCK: tl.constexpr):
-    """Copy through descriptors, which need temporary memory."""
+    """Copy through tensor descriptors, which need temporary memory."""
     source = tl.make_tensor_descriptor(x, [n, m], [m, 1], [BLOCK, BLOCK])
     target = tl.make_tensor_descriptor(out, [n, m], [m, 1], [BLOCK, BLOCK])
     at = [tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK]
@@ -96,7 +96,7 @@ def copy(x, out, n, m, BLOCK: tl.constexpr):
 
 @triton.jit
 def product(x, y, out, k, stride, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """Compute one block of a product, staged in shared memory."""
+    """Compute one block of a matrix product, staged in shared memory."""
     rows, columns, inner = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     total = tl.zeros((M, N), tl.float32)
     for at in range(0, k, K):
@@ -161,7 +161,7 @@ with Allocator() as allocator:
     module.copy(matrix, matrix)
 ((size,),) = allocator.requests
 assert (size - 255) % (3 * 4) == 0
-assert (size - 255) // (3 * 4) >= 2 * 128, size  # a descriptor has 128 bytes
+assert (size - 255) // (3 * 4) >= 2 * 128, size  # a tensor descriptor has 128 bytes
 assert not allocator.alive
 
 module = to_module(
@@ -179,8 +179,7 @@ granted, launched = calls("cuFuncSetAttribute")[0], calls()
 bytes_ = int(granted.split(", ")[2].rstrip(")"))
 assert bytes_ > 48 << 10, granted
 
-# Results, which the caller's framework allocates, and temporary memory between two kinds of
-# numbers.
+# Results are allocated by the caller's framework; temporary memory is between two kinds of numbers.
 
 
 @triton.jit
@@ -249,7 +248,7 @@ def doubled_in_part(x, out, n, BLOCK: tl.constexpr):
 
 
 def compiled(kernel, parameters, **options):
-    """Return a module, and the loads and stores in its PTX."""
+    """Return a module, and the load and store instructions in its PTX."""
     texts = []
 
     def keep(*args, **kwargs):
@@ -306,7 +305,7 @@ except ValueError as error:
     text = "no launch variant accepts these arguments; expected n%16 == 0"
     assert str(error).endswith(text), error
 else:
-    raise AssertionError("1000 elements were taken")
+    raise AssertionError("the kernel accepted a tensor of 1000 elements")
 
 module, _ = compiled(doubled, aligned.format(16), grid="cdiv(n, BLOCK)")
 assert "x: float32*[n] align 16 on cuda" in str(module.get_function_signature("doubled"))
@@ -321,7 +320,7 @@ except ValueError as error:
         "doubled() argument 'out': expected an address aligned to 16 bytes, got remainder 4"
     ), error
 else:
-    raise AssertionError("a slice was taken")
+    raise AssertionError("the kernel accepted a slice of a tensor")
 
 # ---- bad input -----------------------------------------------------------------------------------
 

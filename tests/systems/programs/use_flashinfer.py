@@ -29,14 +29,14 @@ def refusal(call, *args, **kwargs) -> str:
         call(*args, **kwargs)
     except (RuntimeError, TypeError, ValueError) as error:
         return f"{type(error).__name__}: {error}"
-    raise AssertionError("a call with wrong arguments succeeded")
+    raise AssertionError("a call with wrong arguments raised no error")
 
 
 module = built(gen_quantization_module())
 assert module.functions == ("packbits", "segment_packbits")
 x, y = torch.ones(12, dtype=torch.bool), torch.zeros(2, dtype=torch.uint8)
 
-# The host code's own message has positions, not names.
+# The message of the host code itself has positions, not names.
 said = refusal(module.packbits, x, 3, y)
 assert "argument #1" in said, said
 
@@ -45,7 +45,7 @@ packbits = module.packbits
 assert list(inspect.signature(packbits).parameters) == ["x", "bitorder", "y"]
 assert "big or little" in packbits.__doc__
 
-# Keywords reach the host code in its parameter order.
+# The host code receives keyword arguments in the order of its parameters.
 said = refusal(packbits, y=y, bitorder="big", x=x)
 assert "x must be a CUDA tensor" in said, said
 said = refusal(packbits, x, y=y)
@@ -53,7 +53,7 @@ assert said == "TypeError: packbits() missing 1 required positional argument: 'b
 said = refusal(packbits, x, order="big", y=y)
 assert "unexpected keyword argument 'order'; did you mean 'bitorder'?" in said, said
 
-# The host code does not check the length of y; the signature does.
+# The signature checks the length of y; the host code does not check it.
 signature = module.get_function_signature("packbits")
 signature.check(x, "big", y)
 said = refusal(signature.check, x, "big", y[:1])
@@ -61,7 +61,7 @@ assert said == "ValueError: packbits() argument 'y': shape[0] must be cdiv(n, 8)
 said = refusal(signature.check, x.byte(), "big", y)
 assert said == "ValueError: packbits() argument 'x': expected dtype bool, got uint8", said
 
-if not HAS_DRIVER:  # a GPU would read out of bounds
+if not HAS_DRIVER:  # on a GPU, the kernel would read out of bounds
     gpu_x, gpu_y = Array(x.numpy()), Array(y.numpy())
     said = refusal(packbits, y=gpu_y, bitorder="middle", x=gpu_x)
     assert "bitorder must be 'big' or 'little'" in said, said

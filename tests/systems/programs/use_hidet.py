@@ -50,9 +50,9 @@ try:
 except ValueError as error:
     assert str(error) == "softmax() argument 'y': shape[0] must be n = 4, got 8", error
 else:
-    raise AssertionError("a tensor of a wrong shape was taken")
+    raise AssertionError("the kernel accepted a tensor of a wrong shape")
 
-# The shipped files: one library of wrappers, and Hidet's library.
+# The exported files: one library of wrappers, and Hidet's library.
 codegen.wrap_library("out/lib.so", [softmax], output=Path("out/softmax.so"))
 shipped = tvm_ffi.load_module("out/softmax.so")
 shipped.softmax(x, y)
@@ -80,7 +80,7 @@ with hidet.script_module() as script:
 
 try:
     hidet.drivers.build_ir_module(script.ir_module(), "./cuda", target="cuda --arch=sm_90")
-except RuntimeError as error:  # without a GPU, when the source is generated
+except RuntimeError as error:  # the error comes without a GPU, when the source is generated
     assert str(error) == "CUDA is not available.", error
 options = ["-std=c++17", "-arch=sm_90", f"-I{Path(hidet.__path__[0]) / 'include'}"]
 subprocess.run(["nvcc", "-cubin", *options, "cuda/source.cu", "-o", "rows.cubin"], check=True)

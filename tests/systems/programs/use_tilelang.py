@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-os.environ["TILELANG_CACHE_DIR"] = str(Path.cwd() / "tilelang")  # not a user's parameter
+os.environ["TILELANG_CACHE_DIR"] = str(Path.cwd() / "tilelang")  # not a parameter of the user
 
 import tilelang
 import tilelang.cpu.language as C
@@ -41,7 +41,7 @@ def refusal(call, *args):
         call(*args)
     except (RuntimeError, TypeError, ValueError) as error:
         return str(error)
-    raise AssertionError("a call with wrong arguments succeeded")
+    raise AssertionError("a call with wrong arguments raised no error")
 
 
 x, y = torch.arange(SIZE, dtype=torch.float32), torch.zeros(SIZE)
@@ -67,7 +67,7 @@ kernel = tilelang.compile(
 )
 kernel.export_library("add_one.so")
 
-# The process has no TileLang; only `tvm_ffi` provides a loader there.
+# This process has no TileLang; only `tvm_ffi` provides a loader for the module here.
 LOAD = f"""
 import inspect, sys, torch, tvm_ffi
 tvm_ffi.cuda.register_tvm_loader()
@@ -81,13 +81,13 @@ try:
 except RuntimeError as error:
     assert "device_type mismatch" in str(error), error
 else:
-    raise AssertionError("a kernel took a tensor of the host")
+    raise AssertionError("the CUDA kernel accepted a tensor in host memory")
 try:
     module.add_one(row, C=row)
 except TypeError as error:
     assert "unexpected keyword argument 'C'" in str(error), error
 else:
-    raise AssertionError("an unknown name was taken")
+    raise AssertionError("the call accepted an unknown parameter name")
 assert "tilelang" not in sys.modules
 """
 subprocess.run([sys.executable, "-c", LOAD], check=True)

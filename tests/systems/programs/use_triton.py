@@ -26,6 +26,6 @@ environment |= stand_in(HERE / "axpy_on_stand_in.c")
 assert output("build/axpy", cwd=languages, env=environment).splitlines() == expected
 symbols = output("nm", "--dynamic", "--undefined-only", "build/axpy", cwd=languages)
 assert "Py" not in symbols
-assert "TVMFFI" not in symbols  # the runtime is in the program
+assert "TVMFFI" not in symbols  # the runtime is linked into the program
 
 run_over_stand_in("triton_kernels.py", **SETTINGS)

@@ -19,14 +19,14 @@ from tvm_ffi import core, libinfo
 
 
 class Owner:
-    """A callable that can be weakly referenced."""
+    """A callable object that can be weakly referenced."""
 
     def __call__(self, *args):
         return len(args)
 
 
 def call_with_count(function, count):
-    """Call with `count` arguments at NULL; return the code and True if an error was pending."""
+    """Call with `count` arguments at NULL; return the code, and True if an error was pending."""
     library = ctypes.CDLL(libinfo.find_libtvm_ffi())
     result, error = (ctypes.c_int64 * 2)(), ctypes.c_void_p()
     handle = ctypes.c_void_p(function.__chandle__())
@@ -39,11 +39,11 @@ def call_with_count(function, count):
 
 @pytest.mark.parametrize("count", [-1, -2, -(2**31)])
 def test_a_negative_argument_count_is_refused(count):
-    """Callbacks read a negative argument count as a large unsigned one."""
+    """Callbacks read a negative argument count as a large unsigned count."""
     assert call_with_count(tvm_ffi.convert(lambda *args: len(args)), count) == (-1, True)
     for name in ("ffi.Array", "ffi.SystemLib"):
         assert call_with_count(tvm_ffi.get_global_func(name), count) == (0, False)
-    for name in ("ffi.Map", "ffi.Dict"):  # their arguments are pairs
+    for name in ("ffi.Map", "ffi.Dict"):  # arguments of the operations are pairs
         refused = count % 2 == 1
         assert call_with_count(tvm_ffi.get_global_func(name), count) == (-refused, refused)
 
@@ -166,13 +166,13 @@ def test_result_that_cannot_be_passed_is_an_error(kernels):
 
 
 def test_borrowed_bytes_returned_by_a_callback_are_copied(kernels):
-    """Results were packed like arguments, so the caller got the address of a deleted object."""
+    """Regression: results were packed like arguments; the caller got a freed object's address."""
     lend = tvm_ffi.convert_func(lambda: core.ByteArrayArg(b"bytes of a dead object"))
     assert lend() == b"bytes of a dead object"
 
 
 def test_callback_cannot_return_a_moved_object(kernels):
-    """Results were packed like arguments: the caller got an address in a deleted wrapper."""
+    """Regression: results were packed like arguments; the caller got a freed wrapper's address."""
     array = tvm_ffi.Array([1, 2])
     move = tvm_ffi.convert_func(array._move)
     with pytest.raises(TypeError, match="ObjectRValueRef can be passed as an argument only"):

@@ -118,7 +118,7 @@ def test_functions_in_containers_compare_by_identity(kernels, echo):
 
 
 def test_functions_may_be_used_in_compiled_graphs(kernels):
-    """The registry of graph functions holds weak references."""
+    """The registry of graph functions holds weak references to the functions."""
     dynamo = pytest.importorskip("torch._dynamo")
     assert dynamo.allow_in_graph(kernels.count) is kernels.count
 
@@ -238,7 +238,7 @@ def test_function_from_an_mlir_packed_call():
 
 @pytest.fixture
 def ticking():
-    """Return an int64 array whose element another Python thread increments."""
+    """Return an int64 array; another Python thread increments its element."""
     counter = np.zeros(1, np.int64)
     stop = threading.Event()
 
@@ -263,7 +263,7 @@ def test_python_threads_run_during_a_call(kernels, ticking):
 def test_no_python_thread_runs_during_a_call_that_keeps_the_gil(kernels, ticking):
     watch = kernels["watch"]
     watch.release_gil = False
-    # Without a GIL, the other threads run in any case.
+    # Skipped on free-threaded Python: the other threads run there in any case.
     has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     assert watch(ticking, 50 if has_gil else 10_000) is not has_gil
     watch.release_gil = True
@@ -297,7 +297,7 @@ def test_default_comes_from_the_environment(run_python, value, expected):
 
 @pytest.mark.parametrize("value", ["yes", "1.0", "-1", "2", "00000000000000000001", "1" * 5000])
 def test_wrong_default_is_an_error_that_names_the_variable(run_python, value):
-    """The error about a wrong number did not name the environment variable."""
+    """Regression: the error about a wrong number did not name the environment variable."""
     result = run_python("import tvm_ffi", TVM_FFI_RELEASE_GIL_BY_DEFAULT=value)
     message = f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {value[:80]!r}"
     assert message in result.stderr
@@ -305,7 +305,7 @@ def test_wrong_default_is_an_error_that_names_the_variable(run_python, value):
 
 def test_runtime_functions_keep_the_gil_unless_they_block():
     assert tvm_ffi.get_global_func("ffi.ReprPrint").release_gil is False
-    # Without the GIL, a container could change while it is printed.
+    # Another thread could change a container while it is printed without the GIL.
     assert tvm_ffi.get_global_func("pytvmffi.ReprPrintAbbreviated").release_gil is False
     assert tvm_ffi.get_global_func("ffi.json.Stringify").release_gil is False
     assert tvm_ffi.get_global_func("ffi.ModuleLoadFromFile").release_gil is True
@@ -325,7 +325,7 @@ def test_a_runtime_function_keeps_the_gil_under_another_name():
 
 
 def test_runtime_functions_passed_as_values_keep_the_gil(kernels):
-    """The default of `release_gil` depended on the name used for the lookup."""
+    """Regression: the default of `release_gil` depended on the name used for the lookup."""
     function = tvm_ffi.get_global_func("ffi.ReprPrint")
     assert kernels.echo(function).release_gil is False
     assert tvm_ffi.Array([function])[0].release_gil is False

@@ -78,7 +78,7 @@ def test_a_library_function_shows_its_metadata(kernels):
 def test_a_library_function_without_metadata_has_no_signature(kernels):
     assert kernels.count.__doc__ is None
     assert not hasattr(kernels.count, "__signature__")
-    # The metadata of this function have no schema.
+    # This function has metadata without a type schema.
     assert kernels.echo.__doc__ == "Return the argument."
     assert not hasattr(kernels.echo, "__signature__")
 
@@ -160,7 +160,7 @@ SCHEMAS = {
         "() -> 'None'"
     ),
     '{"type":"ffi.Function","args":[{"type":"int"},{"type":"ffi.String"}]}': (
-        "(_0: 'str', /) -> 'int'"  # the earlier form: result first
+        "(_0: 'str', /) -> 'int'"  # the earlier form: the result's type is first
     ),
     '{"type":"ffi.Function","named_args":{"return":[{"type":"Tuple","args":[{"type":"int"},'
     '{"type":"bool"}]}],"params":[{"type":"ffi.Map","args":[{"type":"ffi.String"},'
@@ -319,7 +319,7 @@ def test_a_keyword_call_releases_its_arguments():
 
 
 def test_sentinels_are_passed_as_ordinary_values(echo):
-    """They separate and mark arguments of constructors only."""
+    """`/` and `*` separate and mark parameters of constructors only."""
     for sentinel in (core.MISSING, core.KWARGS):
         assert echo(sentinel).same_as(sentinel)
     function = tvm_ffi.convert_func(lambda *args: len(args))
@@ -373,7 +373,7 @@ def test_help_shows_signature_and_documentation(kernels):
     text = pydoc.render_doc(kernels.clamp, renderer=pydoc.plaintext)
     assert "clamp(_0: float, _1: float, _2: float, /) -> float" in text
     assert "Return x, or the bound it lies beyond." in text
-    assert "__from_extern_c__" not in text  # help() shows the function, not its class
+    assert "__from_extern_c__" not in text  # help() shows the function, not the class of functions
 
 
 def test_help_of_a_function_without_documentation_shows_its_signature():

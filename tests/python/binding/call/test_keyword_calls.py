@@ -63,7 +63,7 @@ def test_arguments_are_bound_to_parameters(kernels, name, args, kwargs, expected
         ),
         (
             "named",
-            (1, 2, 3, 4, "x"),  # as many as there are parameters
+            (1, 2, 3, 4, "x"),  # as many defaults as there are parameters
             {},
             "named() takes from 2 to 3 positional arguments but 5 were given",
         ),
@@ -114,7 +114,7 @@ def test_declared_types_convert(kernels):
 
 
 def test_containers_convert_before_the_module_of_type_conversions_is_imported(run_python):
-    """The conversion hook was set by a module that the program had not imported."""
+    """Regression: the conversion hook was set by a module that the program had not imported."""
     program = (
         "import sys, tvm_ffi\n"
         "call = tvm_ffi.load_module(sys.argv[1]).converted\n"
@@ -161,7 +161,7 @@ class _Mute(TypeError):
     ],
 )
 def test_an_exception_raised_in_a_conversion_is_the_same_object(kernels, error):
-    """A copy with another message was raised; classes that cannot be copied gave a SystemError."""
+    """Regression: a copy of the exception was raised; a class without copies gave SystemError."""
 
     class Path:
         def __fspath__(self):
@@ -209,7 +209,7 @@ def test_global_functions_take_positional_arguments(kernels):
     tvm_ffi.register_global_func("test_keyword_calls.softmax", kernels.softmax, override=True)
     found = tvm_ffi.get_global_func("test_keyword_calls.softmax")
     try:
-        # The registration has no metadata; only the module describes the function.
+        # The registration has no metadata; only the module's metadata describes the function.
         assert shown(kernels.softmax(1, y=2)) == [1, 2, 1.0]
         assert shown(found(1, 2, 3)) == [1, 2, 3]
     finally:
@@ -221,7 +221,7 @@ def test_global_functions_take_positional_arguments(kernels):
 def test_a_global_function_may_be_removed_during_the_signature_lookup(
     kernels, monkeypatch, replaced_by, accessed
 ):
-    """Another thread removes or replaces the global function before its metadata are read."""
+    """Another thread removes or replaces the global function before its metadata is read."""
     name, find = "test_keyword_calls.goes", signature_lookup.find_global_func
     tvm_ffi.register_global_func(name, kernels["count"], signature="(x: int, y: int = 7)")
     function = tvm_ffi.get_global_func(name)
@@ -272,7 +272,7 @@ def test_damaged_metadata_cause_a_warning(kernels, name, text):
         warnings.simplefilter("error")
         assert shown(function(1, 2)) == [1, 2]
         assert shown(kernels.get_function(name)(1, 2)) == [1, 2]
-        assert not hasattr(function, "__signature__")  # as inspect expects
+        assert not hasattr(function, "__signature__")  # the form that inspect expects
     with pytest.raises(TypeError, match="unexpected keyword"):
         function(x=1)
 
@@ -330,7 +330,7 @@ def test_calls_release_their_arguments(kernels):
 
 
 def test_a_hostile_argument_may_call_the_same_function_again(kernels):
-    """The conversion of the argument runs user code, which calls the same function."""
+    """The conversion of an argument runs user code that calls the function being called."""
     function = kernels.get_function("softmax")
 
     class Hostile:
@@ -344,7 +344,7 @@ def test_a_hostile_argument_may_call_the_same_function_again(kernels):
 
 @pytest.mark.parametrize("cls", [KeyboardInterrupt, MemoryError])
 def test_an_interrupted_signature_lookup_is_repeated_by_the_next_call(kernels, cls, monkeypatch):
-    """All later calls ignored the signature: no defaults, and too few arguments were accepted."""
+    """Regression: later calls ignored the signature, and accepted too few arguments."""
 
     def interrupted(function, origin):
         raise cls
@@ -358,7 +358,7 @@ def test_an_interrupted_signature_lookup_is_repeated_by_the_next_call(kernels, c
 
 
 def test_many_names_are_found_in_linear_time(kernel_library):
-    """Each name was compared with all parameters: six seconds for 10,000."""
+    """Regression: each name was compared with all parameters: six seconds for 10,000."""
     names = [f"p{index}" for index in range(10_000)]
     any_value = ValueType(tvm_ffi.core.TypeSchema("Any"))
     parameters = tuple(Parameter(name, any_value) for name in names)

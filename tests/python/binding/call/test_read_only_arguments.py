@@ -84,7 +84,7 @@ def test_argument_restrictions_of_a_signature_are_enforced(kernels):
 
 
 def immutable():
-    """Return an array of a class whose arrays are all read-only, as in JAX."""
+    """Return an array of a class whose arrays are all read-only, as JAX arrays are."""
     return Source(flags=READ_ONLY)
 
 
@@ -99,7 +99,7 @@ def read_only_tensors(tmp_path):
     np.arange(4.0).tofile(tmp_path / "data.bin")
     mapped = tvm_ffi.from_dlpack(np.memmap(tmp_path / "data.bin", dtype=np.float64, mode="r"))
     kept = []
-    tvm_ffi.convert(kept.append)(read_only())  # borrowed for the call, then kept by the list
+    tvm_ffi.convert(kept.append)(read_only())  # borrowed for the call, then stored in the list
     return {
         "of NumPy": tvm_ffi.from_dlpack(read_only()),
         "of a file": mapped,
@@ -113,7 +113,7 @@ def read_only_tensors(tmp_path):
 
 
 def test_tensors_over_read_only_memory_are_treated_like_arrays(kernels, tmp_path):
-    """Tensors were not checked: a kernel that wrote into a mapped file crashed the process."""
+    """Regression: tensors were not checked; a write to a mapped file crashed the process."""
     writable = tvm_ffi.from_dlpack(np.zeros(3))
     for origin, tensor in read_only_tensors(tmp_path).items():
         assert tensor.readonly, origin
@@ -141,7 +141,7 @@ def test_subclasses_of_tensor_are_checked(kernels):
 
 
 def test_readonly_does_not_change_its_tensor(kernels):
-    """A tensor that a callback had kept stayed read-only after the call."""
+    """Regression: a tensor that a callback had kept stayed read-only after the call."""
     kept = []
     tvm_ffi.convert(kept.append)(np.zeros(3))
     kernels.echo(tvm_ffi.readonly(kept[0]))

@@ -79,7 +79,7 @@ def test_very_deep_nesting_is_refused(echo, make):
     [(1000, "converted"), (1001, "nesting deeper than 1000 while converting a container")],
 )
 def test_the_nesting_limit_is_independent_of_pythons(run_python, depth, message):
-    """Programs may raise Python's limit, and Python 3.12 and 3.13 do not check the C stack."""
+    """Programs may raise Python's recursion limit; 3.12 and 3.13 do not check the C stack."""
     done = run_python(f"""
 import sys
 import tvm_ffi
@@ -239,7 +239,7 @@ def test_deep_copies_are_independent():
     made = copy.deepcopy(value)
     inner.append(2)
     assert [list(made[0]), list(made[1]), list(made[2]["a"])] == [[1], [1], [1]]
-    assert made[0].same_as(made[1])  # shared children stay shared
+    assert made[0].same_as(made[1])  # shared children stay shared in the copy
     assert not made[0].same_as(inner)
     assert value.__deepcopy__()[0] == [1, 2]
 
@@ -315,7 +315,7 @@ def test_missing_is_the_sentinel_of_the_binding():
 
 
 def test_a_list_in_itself_cannot_be_pickled():
-    """Each read of an element makes a new wrapper, so pickle does not notice the cycle."""
+    """Each read of an element makes a new wrapper: pickle does not notice the reference cycle."""
     value = List([1])
     value.append(value)
     with pytest.raises(RecursionError):
@@ -364,7 +364,7 @@ def test_reading_from_many_threads():
 
 @pytest.mark.parametrize("make", [lambda: tvm_ffi.List([1, 2]), lambda: tvm_ffi.Map({1: 2})])
 def test_iterators_cannot_be_pickled(make):
-    """Cython's generated pickles set any field: a negative index read before the memory block."""
+    """Regression: pickles that Cython generates set any field, even an invalid negative index."""
     iterator = iter(make())
     assert not hasattr(iterator, "__setstate_cython__")
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
@@ -373,7 +373,7 @@ def test_iterators_cannot_be_pickled(make):
 
 
 def test_binding_classes_have_no_pickle_support_generated_by_cython():
-    """The generated state contains offsets and addresses, which a forged pickle could choose."""
+    """Regression: the generated state had offsets and addresses, which a forged pickle chose."""
     modules = [m for name, m in sys.modules.items() if name.startswith("tvm_ffi._binding.")]
     classes = {c for m in modules for c in vars(m).values() if isinstance(c, type)}
     assert len(classes) > 40

@@ -63,7 +63,7 @@ def outcome(make, operation, change, value):
     try:
         result = operation(x, Index(value, lambda: change(x)))
     except (IndexError, ValueError, OverflowError) as error:
-        # An index that is too large is an OverflowError for some of list's methods.
+        # Some methods of Python's list raise OverflowError for an index that is too large.
         kind = IndexError if type(error) is OverflowError else type(error)
         return kind, list(x)
     return result, list(x)
@@ -72,11 +72,11 @@ def outcome(make, operation, change, value):
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_indices_are_evaluated_before_the_length(name, change):
-    """The length was read first: the wrong element was used, and appended elements were lost."""
+    """Regression: the length was read before `__index__` changed the list; elements were lost."""
     operation = OPERATIONS[name]
     for value in VALUES:
         if name == "insert" and abs(value) > 1 << 64:
-            continue  # list raises where List takes the nearest end
+            continue  # list raises where List takes the nearest end of the sequence
         expected = outcome(list, operation, change, value)
         assert outcome(List, operation, change, value) == expected, value
 
@@ -176,7 +176,7 @@ class Value:
 @pytest.mark.parametrize("index", [0, 1, 3, -1, -4, 9])
 @pytest.mark.parametrize("name", ["set", "insert"])
 def test_values_are_converted_before_the_length_is_read(name, index, change):
-    """The position was computed first and was wrong after the conversion of the value."""
+    """Regression: the position was computed before the conversion, which made it wrong."""
     act = {"set": lambda x, v: x.__setitem__(index, v), "insert": lambda x, v: x.insert(index, v)}
     outcomes = []
     for make in (list, List):
@@ -218,7 +218,7 @@ def test_a_list_moved_by_its_index_is_refused(operation, echo):
 
 
 def test_values_may_change_the_list_that_they_extend():
-    """The end was read first: elements appended by the values followed the values."""
+    """Regression: the end was read first: elements appended by the values followed the values."""
     x = List([1, 2, 3])
     x.extend(x.append(5) or 7 for _ in range(1))
     assert list(x) == [1, 2, 3, 5, 7]
@@ -267,7 +267,7 @@ def test_comparisons_may_change_the_list(act, change):
 
 
 def test_a_list_cleared_during_a_comparison_is_not_equal():
-    """The lengths were compared only before the elements, not after."""
+    """Regression: the lengths were compared only before the elements, not after."""
     for make in (list, List):
         x = make("abc")
         assert (x == [Equal(x.clear), "b", "c"]) is False

@@ -117,7 +117,7 @@ def test_changing_a_dict_during_iteration_raises(count):
 
 
 class _Hooks:
-    """Holds the function that the key hooks below call; nested hook calls do not call it."""
+    """Stores the function that the key hooks below call; nested hook calls do not call it."""
 
     change = None
     is_inside = False
@@ -148,7 +148,7 @@ class _ChangingKey(tvm_ffi.Object):
 @pytest.mark.parametrize("size", [3, 4, 7, 15, 40])
 @pytest.mark.parametrize("change", ["clear", "grow"])
 def test_key_hooks_that_change_their_dict_raise(size, change):
-    """Lookups kept slot numbers across hook calls, and growing tables copied freed entries."""
+    """Regression: lookups kept slot numbers across hook calls; growth copied freed entries."""
     table = Dict({_ChangingKey(i): i for i in range(size)})
 
     def grow():
@@ -167,7 +167,7 @@ def test_key_hooks_that_change_their_dict_raise(size, change):
             if len(table) > 0:
                 with pytest.raises(RuntimeError, match=message):
                     call()
-        for i in range(70):  # the table grows several times
+        for i in range(70):  # the table grows several times in this loop
             if len(table) > 4:
                 with pytest.raises(RuntimeError, match=message):
                     table[_ChangingKey(500 + i)] = 1
@@ -178,7 +178,7 @@ def test_key_hooks_that_change_their_dict_raise(size, change):
 
 
 def test_replacing_keys_during_iteration_raises():
-    """As many keys are removed as added, so only the slots show the change, not the size."""
+    """The sizes before and after are equal; only the changed slots show that the dict changed."""
     made = Dict({i: i for i in range(40)})
     iterator = iter(made.items())
     next(iterator)
@@ -197,7 +197,7 @@ def test_assigning_existing_keys_during_iteration_is_allowed():
 
 
 def test_items_of_a_dict_subclass_must_be_pairs():
-    """The items were flattened, then read alternately as key and value."""
+    """Regression: the items were flattened, then read alternately as key and value."""
 
     class Triples(dict):
         def items(self):
@@ -221,7 +221,7 @@ class Key:
 
 @pytest.mark.parametrize("num_kept", [0, 1, 2])
 def test_pop_with_a_key_whose_conversion_clears_the_dict(num_kept):
-    """`pop` with a default raised KeyError if the key was removed between its two lookups."""
+    """Regression: `pop` with a default raised KeyError if its key vanished between two lookups."""
 
     def cleared():
         made = Dict({"a": 1, "b": 2})

@@ -65,7 +65,7 @@ def test_sequence_protocol(sequence):
 
 @pytest.mark.parametrize("cls", [Array, List, Map, Dict])
 def test_arguments_of_generic_bases_are_types(cls):
-    """Run-time type checkers read these arguments and cannot resolve strings."""
+    """Run-time type checkers read the type arguments and cannot resolve strings."""
     arguments = [
         argument
         for base in typing.cast("typing.Any", cls).__orig_bases__
@@ -194,7 +194,7 @@ def test_iteration_while_a_list_changes():
     made.clear()
     assert list(iterator) == []
     made.append(1)
-    assert list(iterator) == []  # an exhausted iterator stays exhausted
+    assert list(iterator) == []  # an exhausted iterator must stay exhausted
 
 
 EXTENDED_SLICES = [slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2), slice(1, 5, 3)]
@@ -203,7 +203,7 @@ EXTENDED_SLICES = [slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2),
 @pytest.mark.parametrize("index", EXTENDED_SLICES, ids=str)
 @pytest.mark.parametrize("values", [(), [], (7, 8), [7, 8, 9], range(6)], ids=repr)
 def test_extended_slices_are_assigned_as_in_pythons_list(index, values):
-    """An assigned empty tuple was mistaken for a deletion."""
+    """Regression: an assigned empty tuple was mistaken for a deletion."""
     outcomes = []
     for made in (tvm_ffi.List(range(6)), list(range(6))):
         try:
@@ -223,7 +223,7 @@ def test_slices_are_deleted_as_in_pythons_list(index):
 
 
 def test_slice_is_assigned_from_values_that_shorten_the_list():
-    """The slice end was computed before the values and was then outside the shortened list."""
+    """Regression: the slice end was computed before the values shortened the list."""
     made, expected = tvm_ffi.List(range(6)), list(range(6))
 
     def values(sequence):

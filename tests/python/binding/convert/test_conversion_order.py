@@ -23,8 +23,9 @@ def raising(error):
     return method
 
 
-# Name, class members and expected type index of each rule, in the documented order.  Members of
-# rules that would need an array of a framework raise an error with the expected message instead.
+# Name, class members and expected type index of each conversion rule, in the documented order.
+# Members of rules that would need an array of a framework instead raise an error with the expected
+# message.
 RULES = [
     ("object", {"__tvm_ffi_object__": lambda self: tvm_ffi.Array([])}, ARRAY),
     ("exchange table", {"__dlpack_c_exchange_api__": "none"}, "Expect a dlpack_exchange_api field"),
@@ -48,7 +49,7 @@ RULES = [
 
 
 def fitting(position):
-    """Return a value that fits the rule at this position and all later rules."""
+    """Return a value that fits the rule at this position and all rules after it."""
     members = {name: value for _, has, _ in RULES[position:] for name, value in has.items()}
     bases = (Exception, core.ObjectConvertible)
     cls = type("Fitting", bases, {**members, "asobject": lambda self: "text"})
@@ -85,11 +86,11 @@ def test_pointer_handlers_come_before_callables_and_after_the_pointer_protocol(k
 
 
 def test_numpy_array_comes_before_torch_tensor_and_dlpack():
-    """The two rules once shared a number: NumPy's came first because it was imported first."""
+    """Regression: these rules shared a number, and the import order decided between them."""
     np = pytest.importorskip("numpy")
     torch_like = type("Tensor", (), {"__module__": "torch"})
     array = np.zeros(2).view(type("Array", (np.ndarray, torch_like), {}))
-    array.flags.writeable = False  # __dlpack__ refuses this one
+    array.flags.writeable = False  # its __dlpack__ refuses read-only arrays
     assert tvm_ffi.convert_func(lambda x: x.shape)(array) == (2,)
 
 

@@ -26,12 +26,12 @@ Pair = namedtuple("Pair", "a b")
 
 
 def having(**members):
-    """Return a value of a new class with these members; functions get the value."""
+    """Return a value of a new class with these members; functions receive the value."""
     return type("Having", (), members)()
 
 
 def answering(**answers):
-    """Return a value of a new class whose methods return these answers."""
+    """Return a value of a new class whose methods return the given results."""
     return having(**{name: lambda self, answer=answer: answer for name, answer in answers.items()})
 
 
@@ -41,7 +41,7 @@ class CallableError(Exception):
 
 
 class CallableValue:
-    """A callable that also implements the protocols with lower precedence."""
+    """A callable that also implements protocols with lower precedence."""
 
     def __call__(self):
         return 5
@@ -176,7 +176,7 @@ def test_an_invalid_cuda_stream_is_refused(echo, answer, error):
 
 
 def test_stream_of_the_cuda_driver_package_is_a_pointer(kernels, echo):
-    """The test uses a class with the same name and module; the real one needs a driver."""
+    """The test uses a class with the name and module of the real one, which needs a driver."""
     stream = type(
         "CUstream", (), {"__module__": "cuda.bindings.driver", "__int__": lambda self: 77}
     )
@@ -198,7 +198,7 @@ def test_handlers_make_pointers_of_other_classes(kernels, echo):
         with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
             echo(value)
         derived = type("Derived", (handled,), {})()
-        assert echo(derived) is derived  # the exact class counts
+        assert echo(derived) is derived  # only the exact class counts, not its subclasses
     finally:
         del core._OPAQUE_PTR_HANDLERS[handled]
 
@@ -248,7 +248,7 @@ def test_other_protocols_take_precedence_over_asobject(kernels, echo):
 
 
 def test_the_result_of_the_value_protocol_is_converted_by_the_same_rules(echo):
-    """A subclass of int is passed as an int even if it implements the value protocol."""
+    """An instance of an int subclass is passed as an int even if it has the value protocol."""
     number = type("Number", (int,), {"__tvm_ffi_value__": lambda self: 99})
     assert echo(number(3)) == 3
     assert echo(answering(__tvm_ffi_value__=number(3))) == 3

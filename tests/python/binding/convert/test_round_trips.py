@@ -17,7 +17,7 @@ from tvm_ffi import Array, Dict, List, Map
 
 # ---- nested values -------------------------------------------------------------------------------
 
-# The same NaN object for all keys: dicts distinguish NaNs by identity, native tables do not.
+# One NaN object for all keys, because dicts distinguish NaNs by identity and native tables do not.
 FLOATS = st.floats(allow_nan=False) | st.just(math.nan)
 INTS = st.integers() | st.integers(-(2**80), 2**80) | st.sampled_from([2**63, -(2**63), 2**64])
 KEYS = st.none() | st.booleans() | INTS | FLOATS | st.text() | st.binary()
@@ -34,7 +34,7 @@ VALUES = st.recursive(
 
 
 def form(value):
-    """Return a string that shows what native code distinguishes: types, float bits, pair order."""
+    """Return a string of all that native code distinguishes: types, float bits, order of pairs."""
     if isinstance(value, float):
         return struct.pack("d", value).hex()
     if isinstance(value, (list, tuple, Array, List)):
@@ -92,7 +92,7 @@ def test_lone_surrogate_anywhere_is_refused(echo, value, location):
 
 @st.composite
 def layouts(draw, num_items=12, is_negative_allowed=True):
-    """Return an offset, a shape and strides, in items, of a layout within `num_items` items."""
+    """Return offset, shape and strides, in elements, of a layout within `num_items` elements."""
     shape = tuple(draw(st.lists(st.integers(0, 4), max_size=4)))
     strides, low, high = [], 0, 0
     for extent in shape:

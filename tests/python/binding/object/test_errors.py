@@ -51,7 +51,7 @@ def frame_names(exception):
 
 @pytest.fixture
 def registered(monkeypatch):
-    """Return `register_error`; registrations are undone after the test."""
+    """Return `register_error`; its registrations are undone after the test."""
     tables = (core.ERROR_NAME_TO_TYPE, core.ERROR_TYPE_TO_NAME)
     before = [dict(table) for table in tables]
     yield tvm_ffi.register_error
@@ -155,7 +155,7 @@ def test_frames_of_the_binding_are_not_in_the_traceback(kernels):
 def test_failure_without_an_error_is_a_runtime_error(kernels, code):
     with pytest.raises(RuntimeError, match="set no error"):
         kernels.fail_silently(code)
-    assert kernels.count(1, 2) == 2  # the next call works
+    assert kernels.count(1, 2) == 2  # the next call must work
 
 
 def test_an_already_set_error_without_an_exception_is_reported(kernels):
@@ -208,7 +208,7 @@ def test_python_frames_are_in_the_native_backtrace(kernels):
 
     lines = kernels.catch(outer_python_function).backtrace.splitlines()
     functions = [line.rpartition(", in ")[2] for line in lines]
-    assert functions[:2] == ["fail", "outer_python_function"]  # most recent call first
+    assert functions[:2] == ["fail", "outer_python_function"]  # the most recent call is first
     assert f'File "{__file__}", line ' in lines[0]
 
 
@@ -324,7 +324,7 @@ def test_context_of_an_exception_raised_while_handling_is_kept(kernels):
 
 
 class _Marked:
-    """Raises an error with attributes in its conversion, while another exception is handled."""
+    """Raises an exception with attributes in its conversion while another one is handled."""
 
     def __init__(self, make):
         self.make = make
@@ -340,7 +340,7 @@ class _Marked:
 
 @pytest.mark.parametrize("make", [ValueError, PlainError])
 def test_an_error_about_an_argument_keeps_its_context_and_attributes(kernels, make):
-    """The error was copied with a longer message; its attributes and context were lost."""
+    """Regression: the error was copied with a longer message; the copy lost its attributes."""
     with pytest.raises(make) as caught:
         kernels.count(_Marked(make))
     assert caught.value.code == 7
@@ -487,7 +487,7 @@ def test_a_registration_applies_to_earlier_errors(kernels, registered):
 
 # ---- signals ---------------------------------------------------------------------------------
 
-# A shell starts background processes with SIGINT ignored, and Python does not change that.
+# A shell starts background processes with SIGINT ignored; Python leaves this setting unchanged.
 WAIT = """
 import signal, sys
 import tvm_ffi
@@ -512,7 +512,7 @@ def test_ctrl_c_ends_a_long_native_call(kernel_library, how):
         text=True,
     ) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.1)  # most likely inside the native call by then
+        time.sleep(0.1)  # by then, the program is most likely inside the native call
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=15)
     assert (process.returncode, output, errors) == (0, "interrupted 2\n", "")
@@ -522,7 +522,7 @@ LATE = """
 import _thread, functools, signal
 import tvm_ffi
 
-# A Python function would let the signal handler run before it returns; C functions do not.
+# A signal handler could run before a Python function returns; C functions do not run it.
 interrupt = functools.partial(sorted, [signal.SIGINT, signal.SIGINT], key=_thread.interrupt_main)
 
 class Late(Exception):
@@ -545,21 +545,23 @@ except Handled:
 """
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="the function takes no signal")
+@pytest.mark.skipif(
+    sys.version_info < (3, 10), reason="_thread.interrupt_main takes no signal before Python 3.10"
+)
 @pytest.mark.parametrize("base", ["KeyboardInterrupt", "ValueError"])
 @pytest.mark.parametrize("function", ["interrupt", "fail"])
 def test_a_signal_during_the_description_of_an_error_is_handled(run_python, function, base):
-    """An exception of the handler was reported as a MemoryError or as a failure of `__str__`."""
+    """Regression: a handler's exception was reported as a MemoryError or failure of `__str__`."""
     result = run_python(LATE.format(function=function, base=base))
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "interrupted\n"
 
 
 def test_an_error_in_a_cycle_with_its_traceback_is_collected(kernels):
-    """An Error value owned the exception, and the garbage collector did not see that reference."""
+    """Regression: the garbage collector did not see that an Error owns its exception."""
 
     def hold():
-        error = kernels.catch(raiser(ValueError("x")))  # frames of the traceback hold `error`
+        error = kernels.catch(raiser(ValueError("x")))  # the traceback refers to `error`
         return weakref.ref(error)
 
     held = hold()
@@ -592,7 +594,7 @@ def test_traceback_manager_prepends_entries():
 
 
 def test_traceback_manager_keeps_a_bounded_number_of_frames():
-    """Long-running compilers keep reporting new source locations."""
+    """Long-running compilers report errors with ever new source locations."""
     manager = error_module.TracebackManager()
     first = manager.append_traceback(None, "kernel.cu", 0, "launch").tb_frame
     assert manager.append_traceback(None, "kernel.cu", 0, "launch").tb_frame is first
@@ -616,7 +618,7 @@ def test_traceback_hooks():
 
 @pytest.mark.parametrize("other", [5, "text", ValueError("x"), type])
 def test_a_value_that_is_not_a_traceback_is_a_type_error(other):
-    """Any object was read as if it were a traceback."""
+    """Regression: any object was read as if it were a traceback."""
     with pytest.raises(TypeError, match="expected a traceback or None, got"):
         core._TRACEBACK_TO_BACKTRACE_STR(other)
 
@@ -633,21 +635,21 @@ def raise_frozen(*_):
 
 
 def test_frozen_exceptions_cross_the_boundary(kernels):
-    """The traceback was set by assignment, which frozen exceptions refuse."""
+    """Regression: the traceback was set by assignment, which frozen exceptions refuse."""
     with pytest.raises(FrozenError) as info:
         tvm_ffi.convert_func(raise_frozen)()
     assert info.value.code == 3
 
 
 def test_frozen_exceptions_are_raised_while_packing(kernels):
-    """A mark was set by assignment, which frozen exceptions refuse."""
+    """Regression: an attribute that marks an exception was set, which frozen exceptions refuse."""
     value = type("Value", (), {"__tvm_ffi_value__": raise_frozen})()
     with pytest.raises(FrozenError):
         kernels.count(value)
 
 
 def test_cause_and_notes_of_a_packing_error_are_kept(kernels):
-    """The exception is copied with a longer message; its cause and notes were lost."""
+    """Regression: the exception is copied with a longer message; its cause and notes were lost."""
     cause = KeyError("cause")
 
     def fail(_):

@@ -15,8 +15,8 @@ import tvm_ffi
 kernels = tvm_ffi.load_module(sys.argv[1])
 """
 
-# A native thread waits for the GIL from here until the interpreter releases it once more at exit;
-# the object is released then.
+# A native thread waits for the GIL from here until the interpreter releases the GIL once more at
+# exit; the object is released then.
 WAIT_UNTIL_THE_END = """
 class Slow:
     def __del__(self, sleep=time.sleep):
@@ -37,7 +37,7 @@ def ends(result):
 
 @pytest.mark.parametrize("kept", ["'a str of some length'", "b'x' * 20", "print", "object()"])
 def test_a_thread_waiting_to_release_an_object_releases_it_before_shutdown(run_python, kept):
-    """The check for shutdown preceded the wait, which then unwound a destructor and aborted."""
+    """Regression: a thread checked for shutdown, then waited; its unwinding aborted the process."""
     code = f"sys.setswitchinterval(10)\nkernels.release_later({kept}, 50)\n"
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["released"]
 
@@ -48,13 +48,13 @@ def test_a_thread_waiting_to_call_python_calls_it_before_shutdown(run_python):
 
 
 def test_a_thread_that_checks_for_signals_does_not_wait(run_python):
-    """Signals are handled by the main thread, so other threads need not wait for the GIL."""
+    """The main thread handles signals, so other threads need not wait for the GIL."""
     code = "sys.setswitchinterval(10)\nkernels.check_signals_later(50)\n"
     assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["checked"]
 
 
 def test_threads_that_enter_python_during_shutdown_are_refused(run_python):
-    """They enter during a slow destructor, and must not wait for the interpreter."""
+    """Native threads enter during a slow destructor, and must not wait for the interpreter."""
     code = """
     class Slow:
         release, call = kernels.release_later, kernels.call_later
@@ -115,7 +115,7 @@ def test_processes_that_clear_exit_handlers_can_be_called(run_python):
 
 
 def test_forked_child_can_be_called_and_ends(run_python):
-    """A thread inside the interpreter gate during the fork does not exist in the child."""
+    """A thread that is inside the interpreter gate during a fork does not exist in the child."""
     code = """
     import os
     def stay():
@@ -135,7 +135,7 @@ def test_forked_child_can_be_called_and_ends(run_python):
     assert ends(run_python(BEGIN + textwrap.dedent(code), *quiet)) == ["in the child"]
 
 
-# The class has separate globals. The garbage collector does not see references from elements of
+# The class has separate globals. The garbage collector does not see the references of elements in
 # native containers, so an element that refers to the program's globals would keep itself alive.
 DIES = """
 import os
@@ -166,7 +166,9 @@ Dies = own.pop("Dies")
 def test_finalizers_of_values_in_native_objects_run_at_shutdown(run_python, made, variable):
     """Py_IsInitialized is false at that time, so even the main thread was refused."""
     if "lambda" in made and variable == "sys.kept" and sysconfig.get_config_var("Py_GIL_DISABLED"):
-        pytest.skip("without a GIL, functions die by the collector alone, which runs no more")
+        pytest.skip(
+            "without a GIL, only the garbage collector frees functions, and it no longer runs"
+        )
     assert ends(run_python(BEGIN + DIES + f"{variable} = {made}\n")) == ["dead"]
 
 
@@ -211,7 +213,9 @@ def test_finalizers_at_shutdown_may_call_and_be_called(run_python):
 def test_finalizers_at_shutdown_may_pass_values_of_new_classes(run_python, value, cls):
     """The conversion rules run after the globals of our modules have been cleared."""
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        pytest.skip("without a GIL, functions die by the collector alone, which runs no more")
+        pytest.skip(
+            "without a GIL, only the garbage collector frees functions, and it no longer runs"
+        )
     code = f"""
     import numpy
     from tvm_ffi import core
@@ -252,7 +256,8 @@ def test_finalizers_at_shutdown_may_convert_and_inspect_values(run_python, expre
     assert ends(run_python(BEGIN + DIES + textwrap.dedent(code))) == [expected]
 
 
-# The interpreter gate waits for a native thread inside, and releases the GIL while it waits.
+# The interpreter gate waits at exit for a native thread inside, and releases the GIL while it
+# waits.
 STAY = """
 def stay():
     while True:

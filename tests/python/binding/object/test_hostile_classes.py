@@ -18,7 +18,7 @@ from tvm_ffi._binding.types import Constructor
 
 
 class Refuses(BaseException):
-    """Raised by the methods of the classes below; not caught by `except Exception`."""
+    """Raised by the methods of the classes below; `except Exception` does not catch it."""
 
 
 def _refuse(*_):
@@ -71,7 +71,7 @@ def test_the_exception_of_a_callback_is_the_same_object(kernels, cls):
     except BaseException as arrived:
         assert arrived is error  # noqa: PT017  (any other use of the exception may raise)
     else:
-        pytest.fail("nothing was raised")
+        pytest.fail("the call raised no exception")
 
 
 @HOSTILE
@@ -94,7 +94,7 @@ def test_the_exception_of_a_conversion_is_the_same_object(kernels, cls):
     except BaseException as arrived:
         assert arrived is error  # noqa: PT017
     else:
-        pytest.fail("nothing was raised")
+        pytest.fail("the call raised no exception")
 
 
 def test_an_exception_argument_whose_str_raises_is_kept(kernels):
@@ -146,7 +146,7 @@ for length in (1, 2, 5):
         function = tvm_ffi.convert_func(act)
         try:
             arrived.add(attempt(function))
-        except MemoryError:  # the interpreter itself had none
+        except MemoryError:  # the interpreter itself had no memory left
             pass
         stop()
 assert {ValueError, MemoryError} <= arrived, arrived
@@ -165,7 +165,7 @@ def test_a_callback_that_raises_without_memory_does_not_crash(run_python):
 
 
 def test_a_value_may_change_its_class_during_the_choice_of_its_conversion(kernels):
-    """The conversion chosen for the old class, which may be gone, was applied to the value."""
+    """Regression: the conversion chosen for the earlier class of the value was applied to it."""
 
     class Other:
         pass
@@ -189,7 +189,7 @@ def test_a_class_may_be_released_during_the_conversion_of_its_value(kernels):
     def make(number):
         def convert(self):
             self.__class__ = Other
-            gc.collect(1)  # the class is young
+            gc.collect(1)  # the class is too new to be cached
             return number
 
         return type("Dying", (), {"__tvm_ffi_value__": convert})()
@@ -202,7 +202,7 @@ def test_a_class_may_be_released_during_the_conversion_of_its_value(kernels):
 
 
 class Inner:
-    """A value that converts to an array through nested `readonly` promises."""
+    """A value that converts to an array through several nested `readonly` promises."""
 
     __dlpack_c_exchange_api__ = None
 
@@ -218,7 +218,7 @@ class Inner:
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 10, 30])
 def test_readonly_of_nested_value_protocols(kernels, depth):
-    """Each level kept two objects alive, and an argument had space for two in total."""
+    """Regression: each level kept two objects alive, and an argument had space for two in total."""
     array = np.arange(3)
     tensor = tvm_ffi.from_dlpack(array)
     for last in (array, tensor):
@@ -241,7 +241,7 @@ def test_too_many_nested_readonly_promises_are_refused(kernels):
 
 @pytest.mark.parametrize("base", [core.String, core.Bytes])
 def test_a_class_may_be_released_while_its_value_returns_an_object(kernels, base):
-    """A field was read from a packer that had been reused for another class."""
+    """Regression: a field was read from a packer that had been reused for another class."""
     kept = []
 
     class Other(base):
@@ -253,7 +253,7 @@ def test_a_class_may_be_released_while_its_value_returns_an_object(kernels, base
             classes.clear()
             gc.collect()
 
-            class Exporter:  # reuses the packer with another context
+            class Exporter:  # reuses the packer (argument converter) with another context
                 def __dlpack__(self, **keywords):
                     return np.zeros(2).__dlpack__(**keywords)
 
@@ -279,7 +279,7 @@ class _FakeDtype:
 
 
 class LyingArray(np.ndarray):
-    """An array whose Python attributes differ from the fields that NumPy's C code uses."""
+    """An array whose Python attributes differ from the fields that NumPy's C code reads."""
 
     dtype = property(lambda self: _FakeDtype())
     strides = property(lambda self: (8,))
@@ -290,7 +290,7 @@ class LyingArray(np.ndarray):
 
 
 def test_array_that_lies_about_its_dtype_is_refused(kernels):
-    """The size was computed from the attribute, which gave twice the number of bytes."""
+    """Regression: the size came from the attribute and was twice the real number of bytes."""
     array = np.zeros(8, "S1").view(LyingArray)
     with pytest.raises(
         TypeError,
@@ -303,7 +303,7 @@ def test_array_that_lies_about_its_dtype_is_refused(kernels):
 
 
 def test_array_that_lies_about_its_strides_is_refused(kernels):
-    """A negative stride between items was rounded to one that leaves the array."""
+    """Regression: a negative stride between items was rounded to one that leaves the array."""
     packed = np.zeros(4, np.dtype([("a", "i1"), ("b", "i4")]))
     array = packed["b"][::-1].view(LyingArray)
     with pytest.raises(
@@ -318,7 +318,7 @@ def test_array_that_lies_about_its_strides_is_refused(kernels):
 
 @pytest.mark.parametrize("kind", ["list", "dict"])
 def test_garbage_collection_may_change_the_converted_container(kind):
-    """Big ints allocate Python objects: a collection freed the memory of the list in use."""
+    """Converting big ints runs a collection. Regression: the collection freed the list in use."""
     is_on = False
 
     def clear(phase, info):
@@ -348,7 +348,7 @@ def test_garbage_collection_may_change_the_converted_container(kind):
 
 
 class Clears:
-    """A value that clears all lists that contain it and are visible to the garbage collector."""
+    """A value that clears all lists that contain the value and that the collector can see."""
 
     def __tvm_ffi_int__(self):
         for row in gc.get_referrers(self):
@@ -358,7 +358,7 @@ class Clears:
 
 
 class OfPairs(dict):
-    """A mapping whose keys are created when `items` is iterated."""
+    """A mapping whose keys are created when its `items` are iterated."""
 
     def items(self):
         return ((f"key number {key}", value) for key, value in dict.items(self))
@@ -366,7 +366,7 @@ class OfPairs(dict):
 
 @pytest.mark.parametrize("cls", [dict, OfPairs])
 def test_values_under_conversion_are_not_in_a_visible_list(cls):
-    """Keys and values were in a temporary list that `gc` exposed, and read after its release."""
+    """Regression: keys and values were in a list that `gc` exposed; they were read when freed."""
     made = tvm_ffi.Map(cls({0: Clears(), **{i: f"value number {i}" for i in range(1, 40)}}))
     assert list(made.values()) == [7, *(f"value number {i}" for i in range(1, 40))]
 
@@ -385,7 +385,7 @@ def test_an_array_may_be_reshaped_in_place_while_it_is_borrowed(kernels):
         return [np.empty((7, 8, 9, 10, 11)) for _ in range(50)]
 
     seen = []
-    # The second argument is packed, then the first is called.
+    # The call packs the second argument, then calls the first.
     tvm_ffi.convert_func(lambda f, x: (f(), seen.append(x.shape)))(act, array)
     assert seen == [(1, 2, 1, 3, 1)]
 
@@ -396,7 +396,7 @@ def test_a_borrowed_array_has_a_copy_of_its_shape(kernels):
     own = array.__array_interface__["data"][0]
     assert address not in (0, own)
     again = np.zeros((2, 3), np.int64)
-    assert kernels.extents(again).value == address  # in the argument view, which is reused
+    assert kernels.extents(again).value == address  # in the reused argument view
 
 
 def test_a_torch_tensor_may_be_reshaped_in_place_while_it_is_borrowed(kernels):
@@ -417,7 +417,7 @@ def test_a_torch_tensor_may_be_reshaped_in_place_while_it_is_borrowed(kernels):
 
 
 def test_a_callback_error_survives_an_audit_hook_that_refuses_frames(run_python):
-    """The backtrace was read through audited attributes: the error became a MemoryError."""
+    """Regression: the backtrace was read by audited attributes; a MemoryError hid the error."""
     result = run_python(
         textwrap.dedent("""
             import sys, tvm_ffi
@@ -469,7 +469,7 @@ class _Last:
 
 
 def test_erased_elements_may_append_to_their_list():
-    """Elements were released while others were moved, and the buffer was reallocated."""
+    """Regression: elements were released during a move, and a release reallocated the buffer."""
     values = tvm_ffi.List()
     seen = []
 
@@ -486,7 +486,7 @@ def test_erased_elements_may_append_to_their_list():
 
 
 def test_values_of_a_cleared_dict_may_insert_into_it():
-    """The table was treated as small after it had become large, or was traversed without end."""
+    """Regression: after the table had grown, it was treated as small, or traversed endlessly."""
     values = tvm_ffi.Dict()
 
     def act():

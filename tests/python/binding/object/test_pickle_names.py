@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Module paths in pickles: public ones only, because files outlive private module names."""
+"""Module paths in pickles are public ones: files of pickles outlive private module names."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 
 
 class Renamed(Function):
-    """A subclass of Function."""
+    """A subclass of Function, pickled by its public name."""
 
 
 class Greeter(CustomModule, kind="test.pickle_names"):
-    """A module with a function and a state."""
+    """A module with a function and a state that is pickled."""
 
     def __init__(self, greeting):
         self.greeting = greeting
@@ -57,7 +57,7 @@ def strided():
     return tvm_ffi.from_dlpack(np.arange(6).reshape(2, 3).T)
 
 
-# Functions that create a value of each kind; the parameter is the module of kernels.
+# Functions that create a value of each kind; their parameter is the module of compiled kernels.
 VALUES = {
     "global function": lambda _: tvm_ffi.get_global_func("ffi.json.Stringify"),
     "function of a module": lambda kernels: kernels.count,
@@ -115,7 +115,7 @@ def globals_of(text):
 
 
 def test_globals_of_a_pickle_are_found():
-    """`globals_of` handles all protocols and names from the memo."""
+    """`globals_of` handles all pickle protocols, and names that a pickle takes from its memo."""
     for protocol in PROTOCOLS:
         names = globals_of(pickle.dumps([pickle.PickleError, pickle.PicklingError], protocol))
         assert [name for _, name in names] == ["PickleError", "PicklingError"]

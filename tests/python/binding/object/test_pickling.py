@@ -111,7 +111,7 @@ def test_function_from_an_address_is_a_type_error(kernel_library):
 
 
 def test_functions_received_from_native_code_can_be_pickled(copy_by_pickle, kernels, echo):
-    """Each function that arrives in Python gets a new wrapper; the first one may be gone."""
+    """Each function that Python receives gets a new wrapper; the first wrapper may be gone."""
     assert copy_by_pickle(echo(kernels.count))(1, 2) == 2
     held = Array([kernels["count"], tvm_ffi.get_global_func("ffi.json.Stringify")])
     gc.collect()
@@ -131,7 +131,7 @@ def test_recorded_origins_do_not_keep_functions_and_modules_alive(kernel_library
 
 
 def test_function_whose_module_is_gone_is_a_type_error():
-    """The origin of this function is a module that the function does not keep alive."""
+    """The origin of the function is a module that the function does not keep alive."""
     function = tvm_ffi.convert_func(len)
     holder = Array([1])
     set_module_origin(function, holder, "f", False)
@@ -229,7 +229,7 @@ def test_a_system_library_is_pickled_by_its_prefix(copy_by_pickle):
 
 
 def test_a_module_without_a_known_path_is_a_type_error(kernel_library, tmp_path):
-    """The function that loads this module does not record its path."""
+    """The function that loads this module does not record the module's path."""
     path = tmp_path / "nowhere.so"
     shutil.copy(kernel_library, path)
     module = tvm_ffi.get_global_func("ffi.ModuleLoadFromFile")(str(path))
@@ -380,7 +380,7 @@ def test_ten_thousand_values_are_pickled(copy_by_pickle):
 
 
 def test_instances_without_state_have_a_repr():
-    """`repr` raised AttributeError, in debuggers and during unpickling."""
+    """Regression: `repr` raised AttributeError, in debuggers and during unpickling."""
     signature = tvm_ffi.Signature.parse("f(x: float32[n, n + 1], y: int, z: Array[int]) -> int")
     x, y, z = signature.parameters
     for whole in (signature, x, x.type.shape[1], y.type, z.type, *signature.results):

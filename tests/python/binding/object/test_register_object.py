@@ -219,7 +219,7 @@ def test_a_field_does_not_keep_its_last_class_alive(pair):
 
     assert Derived(1, 0.5).first == 1
     gone = weakref.ref(Derived)
-    assert pair(1, 0.5).first == 1  # replaces Derived as the last class
+    assert pair(1, 0.5).first == 1  # now `pair` is the last class that was read
     del Derived
     gc.collect()
     assert gone() is None
@@ -397,7 +397,7 @@ def test_classes_derived_in_python_call_the_constructor_of_their_base(record):
 
 
 def test_not_equal_uses_the_overridden_equality(record):
-    """``!=`` always compared the handles, even if the class defined `__eq__`."""
+    """Regression: ``!=`` always compared the handles, even if the class defined `__eq__`."""
 
     class Compared(record):
         def __eq__(self, other):
@@ -538,7 +538,7 @@ def test_type_attributes(pair):
     ],
 )
 def test_a_class_with_an_incompatible_layout_cannot_be_registered(key, base):
-    """Objects of the type were then read with the memory layout of the base class."""
+    """Regression: objects of the type were then read with the memory layout of the base class."""
     pair = tvm_ffi.testing.TestIntPair(3, 4)
     before = type(tvm_ffi.Array([pair])[0])
     info = before.__tvm_ffi_type_info__
@@ -551,7 +551,7 @@ def test_a_class_with_an_incompatible_layout_cannot_be_registered(key, base):
 
 
 def test_a_replaced_class_still_checks_the_type_of_its_objects():
-    """A replaced class counted as unregistered, so its wrappers accepted objects of any type."""
+    """Regression: a replaced class counted as unregistered; its wrappers accepted any object."""
     array_info, replaced = type_key_to_index("ffi.Array"), tvm_ffi.Array
     try:
         tvm_ffi.register_object("ffi.Array")(type("Other", (tvm_ffi.Array,), {}))
@@ -579,7 +579,7 @@ class Gives(tvm_ffi.Object):
 
 
 def test_a_wrapper_of_another_class_returned_by_new_is_checked():
-    """The wrapper that `__new__` returned was filled, whatever its layout."""
+    """Regression: the wrapper that `__new__` returned was filled, whatever its layout."""
     array = tvm_ffi.Array([1, 2, 3])
     for other in (array, tvm_ffi.Tensor.__new__(tvm_ffi.Tensor), core.Error.__new__(core.Error)):
         GIVEN[0] = other
@@ -592,7 +592,7 @@ def test_a_wrapper_of_another_class_returned_by_new_is_checked():
     GIVEN[0] = 5
     with pytest.raises(TypeError):
         HELD[0]
-    GIVEN[0] = tvm_ffi.Object()  # reads no fields
+    GIVEN[0] = tvm_ffi.Object()  # a class that reads no fields
     assert HELD[0] is GIVEN[0]
     GIVEN[0] = None
 
@@ -614,7 +614,7 @@ def gives_nothing(base):
     ],
 )
 def test_a_class_whose_new_returns_none_is_refused(make):
-    """Cython accepts None as an instance of any class; the memory of None was written to."""
+    """Regression: None passed as an instance of any class, and the memory of None was written."""
     GIVEN[0] = None
     with pytest.raises(TypeError, match="Cannot convert NoneType to"):
         make()
@@ -630,7 +630,7 @@ def of_class(set_class, original):
 
 
 def test_a_dtype_subclass_without_a_native_dtype_is_refused(echo):
-    """The memory of None was read as a dtype."""
+    """Regression: the memory of None was read as a dtype."""
 
     class Hollow(tvm_ffi.dtype):
         _tvm_ffi_dtype = None

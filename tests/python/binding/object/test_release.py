@@ -13,7 +13,7 @@ import tvm_ffi
 from tvm_ffi._binding.object import is_nonblocking_type
 from tvm_ffi.core import CAny
 
-PATIENCE_MS = 20_000  # reached only if the thread cannot get the GIL
+PATIENCE_MS = 20_000  # reached only if the thread cannot get the GIL in time
 
 
 def move_over(x):
@@ -36,7 +36,7 @@ WAYS = {
 
 @pytest.mark.parametrize("release", WAYS)
 def test_destructor_may_wait_for_a_thread_that_needs_python(kernels, release):
-    """Wrappers released their objects with the GIL held, while the thread waited for the GIL."""
+    """Regression: a release with the GIL held waited for a thread that waited for the GIL."""
     called = []
     holder = WAYS[release](kernels.new_waiting(lambda: called.append(release), PATIENCE_MS))
     gc.collect()
@@ -70,7 +70,7 @@ def test_weak_references_are_cleared_before_the_destructor(kernels):
 
 
 def test_types_with_plain_fields_only_are_destroyed_with_the_gil():
-    """Their destructors cannot block, so releasing the GIL has no benefit."""
+    """The destructors of these objects cannot block, so releasing the GIL has no benefit."""
 
     def defined(annotations, base=tvm_ffi.Object):
         name = f"Plain{len(seen)}"

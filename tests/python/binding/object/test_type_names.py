@@ -82,7 +82,7 @@ WRONG_TYPE = "Mismatched type on argument #{} when calling: `{}`. Expected `{}` 
     [
         ("f(0: DLTensor*) -> void*", "f(0: Tensor) -> ctypes.c_void_p"),
         ("f(0: Optional<Map<str, Array<int>>>)", "f(0: Optional[Map[str, Array[int]]])"),
-        ("ffi.Array(0: ffi.Array)", "ffi.Array(0: Array)"),  # a function with the name of a type
+        ("ffi.Array(0: ffi.Array)", "ffi.Array(0: Array)"),  # function named like a type
         ("f(0: my.Type) -> std::string", "f(0: my.Type) -> str"),
         ("f(0: Variant<int, Tuple<int, str>>)", "f(0: Union[int, tuple[int, str]])"),
     ],
@@ -123,7 +123,7 @@ def test_other_messages_are_unchanged(message, arguments):
 
 
 def test_classes_are_named_by_their_public_module(monkeypatch):
-    """A pandas Series is defined in a private module and imported from `pandas`."""
+    """A pandas Series is defined in a private module, and users import it from `pandas`."""
     package = types.ModuleType("pandas")
     package.Series = type("Series", (), {"__module__": "pandas.core.series"})
     hidden = type("Hidden", (), {"__module__": "pandas.core.series"})

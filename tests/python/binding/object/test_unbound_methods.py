@@ -36,12 +36,12 @@ def _is_python(cls, descriptors):
 
 @pytest.mark.parametrize("cls", _compiled_classes())
 def test_objects_of_other_classes_are_refused(cls):
-    """Cython's function type does not check `self`: the object was read with a wrong layout."""
+    """Regression: Cython's functions do not check `self`; the object was read as another class."""
     for name, method in vars(cls).items():
         if not callable(method) or isinstance(method, (staticmethod, classmethod, type)):
             continue
         if name == "__new__" or isinstance(method, types.BuiltinFunctionType):
-            continue  # not called with an instance
+            continue  # the first argument is not an instance of the class
         for other in (object(), 1, b"text"):
             with pytest.raises(TypeError):
                 method(other)

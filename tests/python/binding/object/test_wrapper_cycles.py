@@ -25,7 +25,7 @@ NUMBERS = itertools.count()
 
 
 class Greeter(CustomModule, kind="test.python.wrappers"):
-    """A module whose state refers to the module."""
+    """A module whose state refers back to the module."""
 
     def __init__(self):
         self.itself = self
@@ -35,7 +35,7 @@ class Greeter(CustomModule, kind="test.python.wrappers"):
 
 
 def test_referents_of_a_module_may_outlive_it():
-    """A `ReferenceLink` kept the address of a field of its deleted owner and read it."""
+    """Regression: a `ReferenceLink` read a field of its deleted owner by the kept address."""
     kept = gc.get_referents(Greeter())
     gc.collect()
     reused = [b"A" * size for size in range(8, 200, 8) for _ in range(300)]
@@ -45,7 +45,7 @@ def test_referents_of_a_module_may_outlive_it():
 
 
 def test_a_wrapper_with_another_module_does_not_report_the_state_of_the_first():
-    """Otherwise the garbage collector would free a module state that is in use."""
+    """The garbage collector must not free a module state that is in use."""
     first, second = Greeter(), Greeter()
     state = next(x for x in gc.get_referrers(first.__dict__) if type(x).__name__ == "_State")
     first.__move_handle_from__(second)
@@ -91,7 +91,7 @@ def test_a_function_that_native_code_owns_is_not_collected(kernels):
 
 
 def test_a_moved_error_has_the_exception_of_its_new_object():
-    """The old exception stayed in the wrapper and was written into an error without a slot."""
+    """Regression: the wrapper kept its old exception and wrote it to an error without a slot."""
     error = core._convert_to_ffi_error(ValueError("mine"))
     error.__move_handle_from__(core.Error("TypeError", "other", ""))
     assert (error.kind, error.message) == ("TypeError", "other")
@@ -138,7 +138,7 @@ class Fields(tvm_ffi.Object):
     ],
 )
 def test_every_read_of_a_stored_error_returns_the_same_exception(hold, read):
-    """The first wrapper took the exception from the native error and released it at its end."""
+    """Regression: the first wrapper released the native error's exception when it was deleted."""
     original = ValueError("mine")
     kept = hold(original)
     assert all(read(kept).py_error() is original for _ in range(3))
@@ -150,7 +150,7 @@ def test_every_read_of_a_stored_error_returns_the_same_exception(hold, read):
 
 @pytest.mark.parametrize("assign", [lambda x: setattr(x, "first", 7), lambda x: x.__init__(5, 6)])
 def test_a_released_field_value_may_empty_its_object(assign):
-    """The fields were read at the address of the released object."""
+    """Regression: the fields were read at the address of the released object."""
     fields = Fields(1, 2)
     seen = []
 
@@ -164,7 +164,7 @@ def test_a_released_field_value_may_empty_its_object(assign):
 
 
 def test_a_garbage_collection_may_write_a_field_that_is_read():
-    """The field was read before an allocation, which may start a collection that changes it."""
+    """Regression: a collection changed the field between its read and its use."""
     seen = []
 
     def act(phase, _):
@@ -198,7 +198,7 @@ def test_the_garbage_collector_sees_only_the_values_of_fields():
 
 
 def test_an_object_emptied_through_cobject_is_no_longer_traversed():
-    """Only the override updated the `ReferenceLink`, and `CObject` bypassed the override."""
+    """Regression: `CObject` bypassed the override that updated the `ReferenceLink`."""
     fields, other = Fields(tvm_ffi.convert_func(Target())), Fields(5)
     CObject.__move_handle_from__(fields, other)
     gc.collect()
@@ -278,7 +278,7 @@ def test_an_object_in_a_cycle_through_its_field_is_collected(make):
 
 
 class TensorLike(core.DLTensorTestWrapper):
-    """A base class with an exchange API."""
+    """A tensor base class with an exchange API."""
 
 
 def tensor_class_that_keeps_a_function():
@@ -307,13 +307,13 @@ def raised_by(owner):
 
 
 def passed(error):
-    """Return an error after its exception was stored in the native error."""
+    """Return an error after an exception was stored in its native error."""
     tvm_ffi.convert_func(repr)(error)
     return error
 
 
 def wrappers_of(exception):
-    """Return two wrappers of one native error."""
+    """Return two wrappers of the same native error."""
     error = core._convert_to_ffi_error(exception)
     return error, tvm_ffi.Array([error])[0]
 
@@ -346,7 +346,7 @@ def wrappers_of(exception):
     ],
 )
 def test_native_references_in_a_cycle_are_collected(hold):
-    """Cycles such as `self.step = function.bind(self.method)` were never collected."""
+    """Regression: cycles such as `self.step = function.bind(self.method)` were never collected."""
     seen = hold()
     gc.collect()
     assert seen() is None

@@ -43,7 +43,7 @@ from .watched_values import Doing, Last, Target, empty
     ],
 )
 def test_wrapper_refuses_an_object_of_another_type(wrapper, make, message):
-    """The object was read with the memory layout of the wrapper's type."""
+    """Regression: the object was read with the memory layout of the wrapper's type."""
     filled, other = wrapper(), make()
     address, other_address = filled.__chandle__(), other.__chandle__()
     for fill in (
@@ -80,18 +80,18 @@ READERS += [tvm_ffi.Function, core.Error, core.OpaquePyObject]
 
 
 def compiled_base(cls):
-    """Return the nearest compiled base class."""
+    """Return the nearest base class that is compiled."""
     return next(base for base in cls.__mro__ if not base.__flags__ & (1 << 9))
 
 
 @pytest.mark.parametrize("cls", READERS)
 def test_a_class_derived_from_two_types_refuses_objects_of_either(cls):
-    """The constructor of one type set the handle that methods of the other type read."""
+    """Regression: a constructor set the handle of a type that another type's methods read."""
 
     class Both(Pair, cls):
         pass
 
-    plain = cls is tvm_ffi.Tensor  # its wrappers have the layout of Object
+    plain = cls is tvm_ffi.Tensor  # wrappers of this class have the layout of Object
     both = (core.Object if plain else Both).__new__(Both)
     with pytest.raises(
         TypeError, match=r"Both: expected an object of type .*, got type `testing.TestIntPair`"
@@ -159,7 +159,7 @@ def test_class_assignment_to_another_layout_is_refused(cls):
 
 
 def test_the_type_is_checked_after_finalizers_ran(kernels):
-    """The type was checked before a finalizer replaced the object of the other wrapper."""
+    """Regression: a finalizer replaced the other wrapper's object after the type check."""
     other = CObject()
     table = tvm_ffi.Map({1: 2})
 
@@ -197,7 +197,7 @@ def test_constructor_that_returns_an_object_of_another_type_is_refused():
 
 
 def test_the_package_survives_emptying_all_functions_visible_to_gc(run_python):
-    """The test empties every function that the collector finds; containers still work."""
+    """The test empties every function that the collector finds; containers still work then."""
     program = """
         import gc
         import tvm_ffi
@@ -234,7 +234,7 @@ def test_none_instead_of_an_object_is_refused(use):
 
 
 def test_a_value_stored_during_an_assignment_is_released():
-    """A value stored by a destructor during the assignment was overwritten without release."""
+    """Regression: the value that a destructor stored during the assignment was never released."""
     seen = []
 
     def act():
@@ -251,7 +251,7 @@ def test_a_value_stored_during_an_assignment_is_released():
 
 
 def test_looking_up_a_function_in_a_non_module_is_refused():
-    """Objects of any type were passed on as modules."""
+    """Regression: objects of any type were passed on as modules."""
     with pytest.raises(TypeError):
         function_of_module(tvm_ffi.Array([1, 2]), "name", False)
 
@@ -269,7 +269,7 @@ def test_looking_up_a_function_in_a_non_module_is_refused():
     ],
 )
 def test_an_inconsistent_argument_binder_is_refused(changes, message):
-    """Calls read the tuples of an `ArgumentBinder` without a length check."""
+    """Regression: calls read the tuples of an `ArgumentBinder` without a length check."""
     parts = {
         "signature": None, "names": ("x",), "defaults": (1,), "converters": (None,),
         "directions": b"\0", "num_positional_only": 0, "num_positional": 1, "is_variadic": False,

@@ -67,7 +67,7 @@ def test_a_function_emptied_by_its_argument_is_still_called():
 
 @pytest.mark.parametrize("watch", ["array", "function"])
 def test_a_wrapper_emptied_and_refilled_by_an_argument_keeps_the_callees_object(kernels, watch):
-    """The call's reference was released when the wrapper got another object during the call."""
+    """Regression: a wrapper that got another object during the call released the call's object."""
     wrapper, target = watched_array() if watch == "array" else watched_function()
     other = tvm_ffi.Array([1]) if watch == "array" else tvm_ffi.convert_func(len)
     alive = []
@@ -106,7 +106,7 @@ def test_the_result_of_asobject_stays_alive_when_it_is_emptied(kernels):
 
 
 class ReturnsReadOnly(core.ObjectConvertible):
-    """An object whose conversion returns a read-only argument."""
+    """An object whose conversion returns a tensor that is promised to be read-only."""
 
     def __init__(self, tensor):
         self.tensor = tensor
@@ -118,7 +118,7 @@ class ReturnsReadOnly(core.ObjectConvertible):
 @pytest.mark.parametrize("wrap", [tvm_ffi.readonly, ReturnsReadOnly])
 @pytest.mark.parametrize("build", ["call", "array", "map", "list as argument"])
 def test_a_readonly_tensor_stays_alive_when_it_is_emptied(kernels, wrap, build):
-    """The converted argument was borrowed from a wrapper that the call did not record."""
+    """Regression: the call did not record the wrapper that owned a converted argument."""
     tensor, owner = watched_tensor()
     alive = []
 
@@ -149,11 +149,11 @@ def test_readonly_arguments_are_released(kernels):
 
 
 def test_an_object_passed_moved_and_then_borrowed_stays_alive(kernels):
-    """The list of borrowed wrappers began with the second argument, after the first was packed."""
+    """Regression: wrappers were recorded as borrowed only from the second argument on."""
     array, target = watched_array()
     assert kernels.take_then_count_owners(array._move(), array) == 1
     assert array.__chandle__() == 0
-    assert target() is not None  # the wrapper stores the reference of the call
+    assert target() is not None  # the wrapper stores the reference that the call borrows
     array.__init__([1])
     empty(array)
     assert target() is None
@@ -171,7 +171,7 @@ def test_an_object_moved_by_asobject_and_then_borrowed_stays_alive(kernels):
 
 @pytest.mark.parametrize("num_before", range(9))
 def test_references_stored_by_a_garbage_collection_are_kept(kernels, num_before):
-    """One wrapper got two entries, and the second one overwrote the first."""
+    """Regression: one wrapper got two entries, and the second one overwrote the first."""
     wrapper, _ = watched_array()
     other, target = watched_array()
     alive, turns = [], []
@@ -196,7 +196,7 @@ def test_references_stored_by_a_garbage_collection_are_kept(kernels, num_before)
             gc.set_threshold(*thresholds)
             gc.callbacks.remove(refill)
         gc.collect()
-        del filling  # its allocations counted towards the threshold of the collection
+        del filling  # the wrapper's allocations counted towards the threshold of the collection
         alive.append(target() is not None)
 
     kernels.count(wrapper, Doing(act))
@@ -205,7 +205,7 @@ def test_references_stored_by_a_garbage_collection_are_kept(kernels, num_before)
 
 @pytest.mark.parametrize("others", [(), (1, "text", 2.5, None)])
 def test_a_moved_argument_is_the_only_reference(kernels, others):
-    """The moved reference does not count as another owner."""
+    """The moved reference does not count as an additional owner of the object."""
     array, target = watched_array()
     kernels.take(array._move(), *others)
     assert target() is None
@@ -231,7 +231,7 @@ def test_argument_moved_by_a_callback_stays_alive_for_the_callee(kernels):
     alive = []
 
     def act():
-        kernels.take(array._move())  # the result is released
+        kernels.take(array._move())  # the result of the call is released
         alive.append((array.__chandle__(), target() is not None))
 
     kernels.call_alone(act, array)
@@ -255,7 +255,7 @@ def test_item_emptied_while_a_container_is_built_stays_alive(kernels):
 def test_an_rvalue_reference_cannot_be_reinitialized():
     function, _ = watched_function()
     reference = core.ObjectRValueRef(function)
-    reference.__init__(tvm_ffi.convert_func(len))  # has no effect
+    reference.__init__(tvm_ffi.convert_func(len))  # the call has no effect
     assert reference.obj is function
 
 
@@ -309,7 +309,7 @@ def test_a_numpy_array_keeps_the_memory_of_a_borrowed_tensor(kernels):
         seen, drained, borrowed = [], [], []
 
         def act(phase, _):
-            if phase == "stop":  # these allocations start the next collection
+            if phase == "stop":  # these allocations cause the next collection
                 drained.extend([{} for _ in range(100)] + [(i,) for i in range(50)])
                 return
             seen.append(phase)
@@ -367,7 +367,7 @@ def test_an_unpickled_tensor_keeps_its_buffer():
     tensor = pickle.loads(data, buffers=[content])
     for view in gc.get_objects():
         if type(view) is memoryview:
-            with contextlib.suppress(BufferError):  # a view with exports
+            with contextlib.suppress(BufferError):  # a memoryview that is exported
                 view.release()
     if tensor.data_ptr() == np.frombuffer(content, np.uint8).ctypes.data:  # not copied
         with pytest.raises(BufferError):

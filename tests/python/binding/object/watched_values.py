@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watched values: wrappers with a weak reference to the Python object that the native object owns.
+"""Watched values: wrappers, each with a weak reference to the Python object that it keeps alive.
 
 The weak reference shows if the native object is alive. Reading freed memory would not.
 """
@@ -16,7 +16,7 @@ from tvm_ffi.core import CObject
 
 
 def empty(wrapper):
-    """Empty a wrapper and release its object."""
+    """Empty a wrapper, which releases its native object."""
     CObject().__move_handle_from__(wrapper)
 
 
@@ -46,7 +46,7 @@ class Target:
 
 
 def watched_function():
-    """Return a function and a weak reference to its callable, which has no other owner."""
+    """Return a function, and a weak reference to its callable, which only the function owns."""
     target = Target()
     return tvm_ffi.convert_func(target), weakref.ref(target)
 
@@ -57,7 +57,7 @@ def watched_tensor():
 
 
 def watched_array():
-    """Return an array and a weak reference to the callable of its only element."""
+    """Return an array, and a weak reference to the callable that is its only element."""
     function, target = watched_function()
     return tvm_ffi.Array([function]), target
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays with only ``__cuda_array_interface__``, as Numba's; the tests fake them in host memory."""
+"""Arrays with only ``__cuda_array_interface__``, as in Numba; the tests use host memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ cuda_3 = tvm_ffi.device("cuda", 3)
 
 
 class DeviceArray:
-    """A fake device array: the interface of Numba's device arrays over a NumPy array."""
+    """A fake device array: a NumPy array with the interface of Numba's device arrays."""
 
     def __init__(self, array, **changes):
         self.array = array
@@ -58,7 +58,7 @@ class Driver:
 
 @pytest.fixture
 def driver(monkeypatch):
-    """Replace the CUDA driver of the machine with a fake one, and return it."""
+    """Replace the machine's CUDA driver with a fake driver, and return the fake."""
     made = Driver()
     monkeypatch.setattr(cuda_array_interface, "_driver", lambda: made)
     return made
@@ -137,7 +137,7 @@ def test_call_runs_on_the_stream_of_the_array(kernels, driver):
         assert tvm_ffi.get_raw_stream(cuda_3) == 0xBEF0
         kernels.see_stream(
             False, DeviceArray(np.zeros(3))
-        )  # without a stream: the values are ready
+        )  # no stream: the values are ready already
         assert kernels.seen_stream().value == 0xBEF0
     assert driver.waited == []
 

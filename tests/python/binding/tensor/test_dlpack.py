@@ -183,7 +183,7 @@ def test_an_exporter_that_returns_a_capsule_twice_is_refused(echo):
 
 
 def test_an_object_that_is_not_a_tensor_is_released():
-    """The converted object was refused, and its reference leaked."""
+    """Regression: the converted object was refused, and its reference leaked."""
 
     class Exports(tvm_ffi.Array):
         def __dlpack__(self, **keywords):
@@ -204,7 +204,7 @@ def test_an_object_that_is_not_a_tensor_is_released():
 
 
 def test_capsule_is_consumed_by_one_of_many_threads():
-    """Without the GIL, two threads found the capsule unconsumed."""
+    """Regression: without the GIL, two threads found the capsule unconsumed."""
     for _ in range(50):
         shared = np.arange(64.0).__dlpack__()
         answers = run_together(functools.partial(_consume, shared), 4)
@@ -266,7 +266,7 @@ def test_an_instance_attribute_does_not_implement_the_protocol(echo):
 
 
 def refused(source, error, match):
-    """Check that exporter and capsule are refused and that the struct is not consumed."""
+    """Check that exporter and capsule are refused and that the struct remains unconsumed."""
     with pytest.raises(error, match=match):
         tvm_ffi.from_dlpack(source)
     bare = source.new_capsule()
@@ -427,7 +427,7 @@ def test_export_arguments_in_any_order(tensor, order):
 
 
 def test_export_argument_names_need_not_be_interned(tensor):
-    name = "".join(["max", "_", "version"])  # equal to the interned name, but another object
+    name = "".join(["max", "_", "version"])  # equal to the interned string, not identical
     assert capsule_name(tensor.__dlpack__(**{name: (1, 0)})) == b"dltensor_versioned"
 
 

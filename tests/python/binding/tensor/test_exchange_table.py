@@ -15,7 +15,8 @@ from tvm_ffi import core
 CUDA_3 = (2, 3)
 STREAM = 0x5EED
 
-# The borrowing function of the exchange API is optional; without it the owning one is used.
+# The exchange API's function that borrows is optional; without it, the function that returns an
+# owned tensor is used.
 OWNING = pytest.mark.parametrize("owning", [False, True], ids=["borrowing", "owning"])
 
 
@@ -26,7 +27,7 @@ def cuda_tensor(framework, device=CUDA_3):
 
 @pytest.fixture
 def cuda_stream():
-    """Set a stream for the device before the test, and check that the test restores it."""
+    """Set a device's stream before the test, and check that the test restores the stream."""
     with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 3), 0xBEF0):
         yield 0xBEF0
         assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == 0xBEF0
@@ -38,11 +39,11 @@ def test_a_tensor_is_read_through_the_exchange_api(kernels, owning):
     tensor = framework.tensor_class()
     assert kernels.data_address(tensor).value == tensor.address
     assert kernels.dtype_triple(tensor) == 2 * 65536 + 32 * 256 + 1
-    assert tensor.arguments is None  # __dlpack__ was not called
+    assert tensor.arguments is None  # __dlpack__ was not called for the tensor
 
 
 def lazy_tensor(framework, act, *, is_conj=False, is_neg=False):
-    """Return a tensor of a class with lazy views that calls `act` in `is_conj`."""
+    """Return a tensor whose class has lazy views and calls `act` in the method `is_conj`."""
 
     class Lazy(framework.tensor_class):
         def is_conj(self):
@@ -57,7 +58,7 @@ def lazy_tensor(framework, act, *, is_conj=False, is_neg=False):
 
 @OWNING
 def test_lazy_views_are_checked_before_the_memory_is_read(kernels, owning):
-    """The methods may free the memory that was read; the owning function did not call them."""
+    """Regression: the methods of the class freed the memory that the exchange API had returned."""
 
     def move(tensor):
         tensor.data = type(tensor.data)()
@@ -220,7 +221,7 @@ def test_tensors_inside_a_native_container_determine_the_stream(kernels, cuda_st
 def test_the_stream_of_a_container_of_cpu_tensors_is_not_queried(kernels, cuda_stream):
     framework = Framework()
     container = tvm_ffi.List([framework.tensor_class(), "text"])
-    container.append(container)  # the search must end in spite of the cycle
+    container.append(container)  # the search for the exchange API must end in spite of the cycle
     container.append(container)
     kernels.see_stream(False, container)
     assert framework.stream_queries == []
@@ -229,7 +230,7 @@ def test_the_stream_of_a_container_of_cpu_tensors_is_not_queried(kernels, cuda_s
 
 
 class Streaming(Source):
-    """A tensor that reports its stream through `__tvm_ffi_env_stream__`."""
+    """A tensor that reports its stream by the method `__tvm_ffi_env_stream__`."""
 
     def __tvm_ffi_env_stream__(self):
         return self.stream
@@ -256,7 +257,7 @@ def test_the_reported_stream_of_the_first_tensor_is_used(kernels, cuda_stream):
     assert kernels.seen_stream().value == STREAM
     kernels.see_stream(False, [streaming()])
     assert kernels.seen_stream().value == STREAM
-    kernels.see_stream(False, streaming(stream=None, device=(1, 0)))  # not queried: a CPU tensor
+    kernels.see_stream(False, streaming(stream=None, device=(1, 0)))  # no query: CPU tensor
     assert kernels.seen_stream().value == cuda_stream
     with pytest.raises(TypeError, match=r"argument #1 when calling `see_stream`"):
         kernels.see_stream(False, streaming(stream="5"))
@@ -375,7 +376,7 @@ def test_an_attribute_that_is_not_an_exchange_api_is_refused(kernels, attribute)
 
 
 def test_an_exchange_api_that_cannot_read_tensors_is_refused(kernels):
-    """Its NULL was called."""
+    """Regression: the NULL function pointer was called."""
     framework = Framework(owning=True)
     framework.table.from_python = type(framework.table.from_python)(0)
     with pytest.raises(ValueError, match="has no function that reads a tensor"):
@@ -383,7 +384,7 @@ def test_an_exchange_api_that_cannot_read_tensors_is_refused(kernels):
 
 
 def test_without_a_function_for_results_they_are_tvm_ffi_tensors(kernels):
-    """Its NULL was called."""
+    """Regression: the NULL function pointer was called."""
     framework = Framework()
     framework.table.to_python = type(framework.table.to_python)(0)
     tensor = framework.tensor_class()
@@ -391,7 +392,7 @@ def test_without_a_function_for_results_they_are_tvm_ffi_tensors(kernels):
 
 
 def test_an_export_of_null_is_a_buffer_error(kernels):
-    """The function returned success and NULL, which was dereferenced."""
+    """Regression: the function returned success and NULL, which was dereferenced."""
     framework = Framework(owning=True)
     framework.table.from_python = type(framework.table.from_python)(lambda value, out: 0)
     with pytest.raises(BufferError, match="exported as NULL"):

@@ -22,13 +22,13 @@ cuda_3 = tvm_ffi.device("cuda", 3)
 
 
 def export_arguments(kernels, array, *others):
-    """Pass an array to a function that reads the stream of cuda:3; return its export arguments."""
+    """Pass an array to a function that reads the stream of cuda:3; return the export arguments."""
     kernels.see_stream(False, *others, array)
     return array.arguments
 
 
 class Stream:
-    """A stream object like those of CUDA's Python packages."""
+    """A stream object like those of the Python packages for CUDA."""
 
     def __init__(self, address):
         self.address = address
@@ -130,7 +130,7 @@ def test_an_invalid_device_of_an_exporter_is_refused(echo, answer):
 
 
 def test_a_device_without_an_index_must_be_the_cpu(echo):
-    """Paddle returns None as the index, for arrays and for `Place` objects."""
+    """Paddle returns None as the device index, for arrays and for `Place` objects."""
 
     class Paddle(Source):
         def __dlpack_device__(self):
@@ -149,7 +149,7 @@ def test_a_device_without_an_index_must_be_the_cpu(echo):
 
 @pytest.fixture
 def fake_cupy(monkeypatch):
-    """Install a fake `cupy` module, as CuPy needs a GPU: the array class and current streams."""
+    """Install a fake `cupy` module (CuPy needs a GPU) with an array class and current streams."""
     cupy, cuda = ModuleType("cupy"), ModuleType("cupy.cuda")
     cupy.ndarray = type("ndarray", (Source,), {"__module__": "cupy"})
     cupy.cuda = cuda
@@ -257,7 +257,7 @@ def test_from_dlpack_with_a_stream_checks_requirements():
 def test_from_dlpack_refuses_an_invalid_stream():
     with pytest.raises(TypeError, match="str"):
         tvm_ffi.from_dlpack(Source(device=CUDA_3), stream="default")
-    framework = Framework()  # owns the table
+    framework = Framework()  # the object that owns the exchange API
     table = framework.tensor_class.__dlpack_c_exchange_api__
     only_table = type("OnlyTable", (), {"__dlpack_c_exchange_api__": table, "framework": framework})
     with pytest.raises(TypeError, match="expected an array with __dlpack__, got OnlyTable"):
@@ -278,7 +278,7 @@ def test_stream_objects_are_made_current():
     ids=["TensorFlow", "Arrow"],
 )
 def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
-    """Their capsules lack the read-only flag."""
+    """The capsules of these immutable arrays lack the read-only flag."""
 
     class Dtype:
         name = "float32"
@@ -287,7 +287,7 @@ def test_arrays_of_immutable_classes_are_read_only(kernels, module, name):
 
     cls = type(name, (Source,), {"__module__": module, "dtype": Dtype})
     assert kernels.echo(cls()).shape == (3, 4)
-    if "tensorflow" in module:  # its `__dlpack__` refuses a stream
+    if "tensorflow" in module:  # the array's `__dlpack__` refuses a stream
         assert export_arguments(kernels, cls(device=CUDA_3)) == {"max_version": VERSION}
     assert len(kernels.reading(cls(), np.zeros(1), cls())) == 3
     with pytest.raises(BufferError, match="argument 'y' .*read-only, and the function writes"):

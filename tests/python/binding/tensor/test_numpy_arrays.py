@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import tvm_ffi
 
-# NumPy name: DLPack type code, bits
+# NumPy dtype name: DLPack type code and bits
 DTYPES = {
     "bool": (6, 8),
     "int8": (0, 8),
@@ -190,7 +190,7 @@ def test_dtype_of_ml_dtypes_arrives(kernels, echo, name, code_and_bits):
 
 @pytest.mark.parametrize("name", ["int4", "uint4", "int2", "float4_e2m1fn", "float6_e2m3fn"])
 def test_small_dtype_of_ml_dtypes_is_refused(echo, name):
-    """NumPy uses a byte per element; DLPack packs the elements without gaps."""
+    """NumPy uses one byte per element of these types; DLPack packs the elements without gaps."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
     array = np.zeros(3, getattr(ml_dtypes, name))
     with pytest.raises(TypeError, match=rf"argument #0 when calling `echo`.*{name}"):
@@ -198,7 +198,7 @@ def test_small_dtype_of_ml_dtypes_is_refused(echo, name):
 
 
 def test_a_class_named_numpy_ndarray_is_not_an_array(echo):
-    """The check used the class name only, and the memory of other objects was read as an array."""
+    """Regression: any object of a class named like an array was read as an array."""
     cls = type("ndarray", (), {"__module__": "numpy"})
     assert type(echo(cls())) is cls
 

@@ -43,7 +43,7 @@ def with_torch(tensor):
     return pytest.importorskip("torch").from_dlpack(tensor)
 
 
-# Views of a borrowed tensor in other libraries.
+# Views of a borrowed tensor that other libraries create.
 VIEWS = {
     "legacy": lambda t: t.__dlpack__(),
     "versioned": lambda t: t.__dlpack__(max_version=(1, 3)),
@@ -126,7 +126,7 @@ def test_an_exception_of_a_callback_has_a_note_about_remaining_views(kernels):
 
 
 def test_an_exception_that_refuses_notes_is_raised_unchanged(kernels):
-    """The exception of `add_note` replaced the original one; arguments were never released."""
+    """Regression: an exception in `add_note` replaced the original; arguments leaked."""
 
     class Refusing(Exception):
         def add_note(self, note):
@@ -216,7 +216,7 @@ def _store(tensor):
     holder.value = tensor
 
 
-# Operations that store a value for longer than the call.
+# Operations that store a value for longer than the duration of a call.
 KEEPERS = {
     "array": lambda t: tvm_ffi.Array([t]),
     "list": lambda t: tvm_ffi.List([1, [t]]),
@@ -245,7 +245,7 @@ KEEPERS = {
 
 @pytest.mark.parametrize("name", KEEPERS)
 def test_a_borrowed_tensor_cannot_be_stored(kernels, name):
-    """The DLTensor pointer was copied and dereferenced after the call."""
+    """Regression: the DLTensor pointer was copied and dereferenced after the call."""
     refused = []
 
     def callback(tensor):

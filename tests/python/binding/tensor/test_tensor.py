@@ -140,25 +140,25 @@ def test_numpy_of_another_device_is_an_error(echo):
 )
 @pytest.mark.parametrize("shape", [(3,), (0,)], ids=["elements", "empty"])
 def test_numpy_of_a_dtype_that_numpy_lacks_is_a_type_error(echo, dtype, name, shape):
-    """NumPy uses a byte for each small element, so the array extended beyond the memory."""
+    """Regression: NumPy uses a byte per small element, so the array ended after the memory."""
     from forged import Source
 
     source = Source(shape, (1,), dtype=dtype)
     tensor = echo(source)
     with pytest.raises(TypeError, match=f"NumPy has no dtype for elements of dtype {name}:"):
         tensor.numpy()
-    del tensor  # before the memory of `source`
+    del tensor  # an address before the memory of `source`
 
 
 def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
-    """Handles are addresses; the lookup in ml_dtypes raised AttributeError."""
+    """A data address may be a handle. Regression: ml_dtypes raised AttributeError."""
     from forged import Source
 
     source = Source((3,), (1,), dtype=(3, 64, 1))
     tensor = echo(source)
     with pytest.raises(TypeError, match="handle"):
         tensor.numpy()
-    del tensor  # before the memory of `source`
+    del tensor  # an address before the memory of `source`
 
 
 @pytest.mark.parametrize("use", [iter, lambda t: t[0], lambda t: t + t], ids=["iter", "[]", "+"])
@@ -268,7 +268,7 @@ def views(draw):
     """Return a view of an array with sliced, permuted and broadcast dimensions."""
     shape = tuple(draw(st.lists(st.integers(0, 5), max_size=5)))
     array = np.arange(int(np.prod(shape))).reshape(shape).astype(draw(st.sampled_from(NAMES)))
-    view = np.asarray(array[tuple(draw(SLICES) for _ in shape)])  # an array even for ndim 0
+    view = np.asarray(array[tuple(draw(SLICES) for _ in shape)])  # an array even if ndim is 0
     view = view.transpose(draw(st.permutations(range(view.ndim))))
     if draw(st.booleans()):
         view = np.broadcast_to(view, (draw(st.integers(1, 3)), *view.shape))
@@ -276,7 +276,7 @@ def views(draw):
 
 
 def passed(view):
-    """Return the argument to pass for an array: broadcast arrays are read-only."""
+    """Return the argument to pass for an array: broadcast arrays are passed as read-only."""
     return view if view.flags.writeable else tvm_ffi.readonly(view)
 
 

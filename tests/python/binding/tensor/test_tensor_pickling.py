@@ -25,7 +25,7 @@ def round_trip(value, protocol=pickle.HIGHEST_PROTOCOL):
 
 
 def tensor_of(array):
-    """Return a tensor over the array's memory, also for types that DLPack exports refuse."""
+    """Return a tensor over an array's memory, also of types that DLPack exports refuse."""
     return tvm_ffi.convert_func(lambda x: x)(array)
 
 
@@ -99,7 +99,7 @@ def test_buffers_can_be_passed_out_of_band():
     text = pickle.dumps(from_dlpack(array), 5, buffer_callback=buffers.append)
     assert len(text) < 300
     (buffer,) = buffers
-    # The buffer is the memory of the array: nothing was copied.
+    # The pickle's buffer is the memory of the array: nothing was copied.
     assert np.frombuffer(buffer, np.float64).ctypes.data == array.ctypes.data
     received = bytearray(buffer)
     made = pickle.loads(text, buffers=[received])
@@ -189,7 +189,7 @@ def test_absurd_extents_in_a_pickle_are_refused():
 
 
 def test_a_large_tensor_costs_two_copies_at_most():
-    """NumPy arrays need one or two copies; a loop over the elements would cost as much as forty."""
+    """NumPy pickles arrays with one or two copies; a loop over elements would cost like forty."""
     array = np.zeros(1 << 20, np.uint8)
     tensor = from_dlpack(array)
     times = {"array": [], "tensor": []}
@@ -256,7 +256,7 @@ def test_empty_wrapper_is_a_value_error(use):
 
 
 def test_a_borrowed_tensor_is_pickled_by_copy(kernels):
-    """The memory belongs to the caller, so the pickle must not refer to it."""
+    """The caller owns the memory, so the pickle must not refer to it."""
     array = np.arange(4.0)
     buffers = []
     texts = []

@@ -47,7 +47,7 @@ def test_numbers_of_numpys_types(dtype, numbers):
     assert [tensor_of(np.array(number, dtype)).item() for number in numbers] == numbers
 
 
-# Value of each byte, from the tables of the standards.
+# Value of each byte of small floating-point types, from the tables of the standards.
 SMALL_FLOATS = {
     (7, 8): {0x00: 0.0, 0x30: 1.0, 0x6F: 15.5, 0x70: math.inf, 0x01: 2.0**-6, 0x71: math.nan},
     (8, 8): {0x38: 1.0, 0x77: 240.0, 0x78: math.inf, 0xF8: -math.inf, 0x01: 2.0**-9},
@@ -84,7 +84,7 @@ def test_small_floats_match_ml_dtypes(name):
 
 
 def test_bfloat16():
-    halves = [0x3F80, 0xC000, 0x7F80, 0x0001]  # the upper halves of float32
+    halves = [0x3F80, 0xC000, 0x7F80, 0x0001]  # upper halves of float32 values
     tensor = of_bytes(struct.pack("=4H", *halves), (4, 16, 1), (2, 2))
     assert tensor.tolist() == [[1.0, -2.0], [math.inf, 2.0**-133]]
 
@@ -248,7 +248,7 @@ def test_tensors_on_another_device_are_not_shown_as_tables(echo):
 
 
 def test_a_huge_list_of_empty_lists_is_a_memory_error():
-    """The lists were created one by one until the memory was exhausted."""
+    """Regression: the lists were created one by one until no memory was left."""
     tensor = tvm_ffi.from_dlpack(Source((2**62, 0), None))
     with pytest.raises(MemoryError):
         tensor.tolist()

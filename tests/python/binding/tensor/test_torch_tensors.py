@@ -14,7 +14,7 @@ import tvm_ffi
 
 torch = pytest.importorskip("torch")
 
-# torch name: DLPack type code, bits, our name
+# torch dtype name: DLPack type code, bits, our name
 DTYPES = {
     "bool": (6, 8, "bool"),
     "int8": (0, 8, "int8"),
@@ -243,7 +243,7 @@ def table_allocator():
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
     table = pointer(torch.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
-    return ctypes.c_void_p.from_address(table + 16).value  # after the header
+    return ctypes.c_void_p.from_address(table + 16).value  # the address after the object header
 
 
 def test_the_allocator_is_torchs_during_the_call_and_restored_after(kernels):
@@ -262,7 +262,7 @@ def test_allocator_is_restored_after_a_failure(kernels):
 def test_allocator_is_restored_after_a_nested_call(kernels):
     def nested(_):
         inner = kernels.allocator(torch.zeros(1)).value
-        return inner == kernels.allocator().value  # still the allocator of the outer call
+        return inner == kernels.allocator().value  # the allocator is still that of the outer call
 
     assert kernels.call(nested, torch.zeros(1)) is True
 
@@ -288,7 +288,7 @@ def test_fake_tensor_is_refused(kernels):
     assert kernels.count(torch.zeros(3)) == 1
 
 
-# A function that creates a tensor without accessible memory, and the remedy in the error.
+# Name of a function that creates a tensor without accessible memory, and the remedy in the error.
 @pytest.mark.parametrize(
     ("make", "remedy"),
     [
@@ -309,7 +309,7 @@ def test_tensor_without_memory_is_refused_in_one_sentence(kernels, make, remedy)
     assert kernels.count(torch.zeros(3)) == 1
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # torch's own use
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # used by torch
 @pytest.mark.parametrize(
     ("transform", "remedy"),
     [
@@ -331,7 +331,7 @@ def test_tensor_inside_a_transform_is_refused_in_one_sentence(kernels, transform
 
 
 def test_other_torch_errors_have_no_native_stack():
-    """Torch writes its C++ backtrace into the message."""
+    """Torch writes its C++ backtrace into the error message."""
     from tvm_ffi._binding.tensor.torch_errors import without_native_stack
 
     text = "Cannot do it\nException raised from F at f.cpp:1 (most recent call first):\nframe #0: g"
@@ -370,7 +370,7 @@ def test_conjugated_views_of_a_subclass_are_refused(kernels):
 
 
 def test_an_overridden_cdata_of_a_subclass_is_ignored(kernels):
-    """The overridden attribute was used as the address of the tensor: the process crashed."""
+    """Regression: the overridden attribute was used as a tensor address; the process crashed."""
 
     class Lies(torch.Tensor):
         _cdata = 0
@@ -386,7 +386,7 @@ def test_an_overridden_cdata_of_a_subclass_is_ignored(kernels):
 
 
 def test_negated_view_of_a_class_that_denies_it_is_refused(kernels):
-    """Torch found a lazy view, but the methods that name its kind are overridden by the class."""
+    """Regression: a class overrides the methods that name the kind of lazy view torch found."""
 
     class Denies(torch.Tensor):
         def is_conj(self):
@@ -426,7 +426,7 @@ for view in (torch.tensor([1j]).conj(), torch.tensor([1j]).conj().imag):
     except TypeError as error:
         assert "resolve_" in str(error)
     else:
-        raise AssertionError("a view that hides its values was passed")
+        raise AssertionError("native code accepted a torch view whose memory has other values")
 from torch._subclasses.fake_tensor import FakeTensorMode
 with FakeTensorMode():
     fake = torch.empty(2)
@@ -435,7 +435,7 @@ try:
 except TypeError as error:
     assert "FakeTensor holds no data" in str(error)
 else:
-    raise AssertionError("a tensor without data was passed")
+    raise AssertionError("native code accepted a torch tensor without memory")
 """
 
 

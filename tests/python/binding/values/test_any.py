@@ -82,7 +82,7 @@ def test_value_that_cannot_be_passed_is_an_error():
 
 
 def test_borrowed_values_are_copied_or_refused(kernels):
-    """Values were packed like arguments, which may refer to memory that is released earlier."""
+    """Regression: values were packed like arguments, which may refer to freed memory."""
     held = CAny(core.ByteArrayArg(b"bytes of a dead object"))
     assert core._to_py_class_value(held) == b"bytes of a dead object"
     array = tvm_ffi.Array([1, 2])

@@ -31,7 +31,7 @@ FLOAT8_FORMATS = (
 FLOAT8 = [f"float8_{form}" for form in FLOAT8_FORMATS]
 FLOAT6 = ["float6_e2m3fn", "float6_e3m2fn"]
 
-# string: canonical string, code, bits, lanes
+# dtype text: canonical text, code, bits, lanes
 TEXTS = {
     "int32": ("int32", 0, 32, 1),
     "int": ("int32", 0, 32, 1),
@@ -182,7 +182,7 @@ def test_type_codes_match_dlpack():
 
 
 def test_codes_used_by_properties_match_the_enumeration():
-    """The codes are defined twice, because few programs import the enumeration."""
+    """The dtype codes are defined twice, because few programs import the enumeration."""
     names = ("INT", "UINT", "FLOAT", "HANDLE", "BFLOAT", "BOOL", "Float8E3M4")
     codes = (_dtype._INT, _dtype._UINT, _dtype._FLOAT, _dtype._HANDLE, _dtype._BFLOAT, _dtype._BOOL)
     assert (*codes, _dtype._FIRST_OF_FEW_BITS) == tuple(DataTypeCode[name] for name in names)
@@ -201,7 +201,7 @@ def test_data_type_compares_and_hashes_by_value():
 
 
 def test_reinitializing_a_data_type_raises():
-    """The object shared by all float32 tensors of the process could be changed to another dtype."""
+    """Regression: code could change the dtype object that all float32 tensors share."""
     shown = tvm_ffi.from_dlpack(np.zeros(4, np.float32)).dtype
     for value in (shown._tvm_ffi_dtype, core.DataType("int8"), copy.copy(core.DataType("int8"))):
         before = str(value)
@@ -321,7 +321,7 @@ def test_torch_and_numpy_dtypes_get_canonical_names():
     assert str(tvm_ffi.dtype(torch.float4_e2m1fn_x2)) == "float4_e2m1fnx2"
     assert str(tvm_ffi.dtype(np.dtype("<i4"))) == "int32"
     assert str(tvm_ffi.dtype(np.dtype(bool))) == "bool"
-    assert str(tvm_ffi.dtype("i4")) == "i4"  # a string is kept as given
+    assert str(tvm_ffi.dtype("i4")) == "i4"  # a string is kept as it was given
 
 
 def test_table_of_numpy_dtypes():
@@ -338,7 +338,7 @@ def test_table_of_numpy_dtypes_has_those_of_ml_dtypes():
 
 
 def test_the_dtype_cache_is_bounded(echo):
-    """Each of the 2^32 possible dtypes stayed in the cache after its first use."""
+    """Regression: each of the 2^32 possible dtypes stayed in the cache after its first use."""
     first = echo(tvm_ffi.dtype("int32x17"))
     assert echo(tvm_ffi.dtype("int32x17")) is first
     for lanes in range(2, 1200):

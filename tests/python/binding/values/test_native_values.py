@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python values with a native object: String, Bytes, Shape and subclasses of PyNativeObject."""
+"""Python values that own a native object: String, Bytes, Shape, subclasses of PyNativeObject."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_string_takes_no_attributes():
 
 
 def held_object(kernels, value):
-    """Return a wrapper of the native object made from a value."""
+    """Return a wrapper of the native object that is made from a value."""
     holder = core.PyNativeObject.__new__(type("Holder", (core.PyNativeObject,), {}))
     holder.__init_cached_object_by_constructor__(kernels.copy_text, value)
     return holder._tvm_ffi_cached_object

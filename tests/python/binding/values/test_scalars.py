@@ -39,7 +39,7 @@ class FloatSubclass(float):
 
 
 class Indexed:
-    """A class with ``__index__`` only, which is not converted to an int."""
+    """A class that has only ``__index__``; its instances are not converted to an int."""
 
     def __index__(self):
         return 5
@@ -285,7 +285,7 @@ def test_native_code_keeps_an_opaque_object_alive(kernels):
 
 
 class Plain(tvm_ffi.Object):
-    """An object of the base class."""
+    """A subclass of Object without fields, for objects that are moved."""
 
 
 def test_object_passed_by_move_is_taken_by_the_callee(kernels):

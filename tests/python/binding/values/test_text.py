@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""str and bytes as arguments: short ones are stored in the value, long ones are not copied."""
+"""str and bytes as arguments: short ones are stored inline, long ones are borrowed, not copied."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_str_is_passed_as_utf8(kernels, echo, text, size, index):
     assert kernels.type_index(text) == index
     assert kernels.text_size(text) == size
     assert echo(text) == text
-    assert kernels.copy_text(text) == text  # a native copy, not our object
+    assert kernels.copy_text(text) == text  # the result is a native copy of the text
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_byte_array_arguments_require_bytes(wrong):
 
 
 class Name(str, enum.Enum):
-    """A user enum of names."""
+    """An enum of a user whose members are strings."""
 
     ECHO = "echo"
     GLOBAL = "test.text.named"
@@ -217,7 +217,7 @@ class Name(str, enum.Enum):
 
 
 def test_names_may_be_members_of_an_enum(kernels):
-    """Arguments that Cython declares as str refuse instances of derived classes."""
+    """Parameters that Cython declares as str refuse instances of subclasses."""
     assert kernels.get_function(Name.ECHO)(1) == 1
     assert kernels[Name.ECHO](1) == 1
     function = tvm_ffi.register_global_func(Name.GLOBAL, lambda: 3)
