@@ -274,5 +274,5 @@ TEST_CASE("sources are shown and written") {
   CHECK_EQ(Thrown([&] { cubin->WriteToFile(path, "ptx"); }),
            "ValueError: cannot write a CUDA module to a file: expected format cubin, got ptx");
   CHECK_EQ(Thrown([&] { cubin->WriteToFile("/nowhere/at/all", ""); }),
-           "OSError: cannot write /nowhere/at/all");
+           "OSError: cannot write a CUDA module to the file /nowhere/at/all");
 }

@@ -58,7 +58,8 @@ std::set<std::string> Names() {
   }
   CHECK_EQ(names.size(), count.v_int64);
   TVMFFIAny index = count, name = None();
-  CHECK_RAISES(TVMFFIFunctionCall(lister.v_obj, &index, 1, &name), "IndexError", "out of bounds");
+  CHECK_RAISES(TVMFFIFunctionCall(lister.v_obj, &index, 1, &name), "IndexError",
+               ", the number of names, got ");
   Release(lister);
   return names;
 }
