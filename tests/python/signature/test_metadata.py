@@ -436,9 +436,9 @@ def test_errors_list_all_problems_of_a_description(module):
     expected = [
         "'f': character 8 of 'f(n: int': expected ')', got the end of the text",
         "'g': the signature belongs to function 'f', not to function 'g'",
-        "'h': the module has no such function",
-        "'f ': the module has no such function",
-        "4: expected a str as function name, got int",
+        "'h': the module has no function 'h'",
+        "'f ': the module has no function 'f '",
+        "4: expected a str as the name of a function, got int",
     ]
     assert [line.strip() for line in lines] == expected
     assert module.get_function_signature("f") is None

@@ -100,7 +100,7 @@ def test_borrowed_tensors_cannot_be_bound(kernels):
 
     kernels.call_with_borrowed(callback, np.zeros(3))
     assert refused
-    assert "borrowed for this call" in refused[0]
+    assert "cannot store a tensor whose memory is borrowed until the call returns" in refused[0]
 
 
 def test_calling_an_unbound_call_raises():
