@@ -53,6 +53,7 @@
 pub mod abi;
 mod any;
 pub mod arguments;
+mod borrows;
 mod boundary;
 mod bytes;
 mod container;
@@ -83,4 +84,4 @@ pub use module::Module;
 pub use object::ObjectRef;
 pub use tensor::Tensor;
 pub use tensor_description::TensorDescription;
-pub use tensor_view::{TensorCells, TensorMut, TensorView};
+pub use tensor_view::{TensorMut, TensorView};

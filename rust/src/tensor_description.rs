@@ -45,6 +45,12 @@ pub(crate) fn tensor_in<'a>(argument: &AnyView<'a>) -> Option<&'a DLTensor> {
     }
 }
 
+/// Return the description of an argument; None if the argument is not a valid tensor.
+pub(crate) fn description_of<'a>(argument: &AnyView<'a>) -> Option<TensorDescription<'a>> {
+    // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
+    unsafe { TensorDescription::from_raw(tensor_in(argument)?) }.ok()
+}
+
 /// Return an array of extents or strides; None if its address is NULL.
 ///
 /// # Safety
@@ -236,6 +242,20 @@ impl<'a> TensorDescription<'a> {
         Err(Mismatch::value(format!("expected a compact tensor, got strides {strides}")))
     }
 
+    /// Return Ok if no stride is 0 in a dimension with several elements, otherwise an error.
+    pub(crate) fn check_repeats(&self) -> Result<(), Mismatch> {
+        let Some(strides) = self.strides() else { return Ok(()) };
+        let mut dimensions = self.shape().iter().zip(strides);
+        if dimensions.all(|(extent, stride)| *stride != 0 || *extent <= 1) || self.is_empty() {
+            return Ok(());
+        }
+        let strides = strides_text(strides);
+        Err(Mismatch::value(format!(
+            "expected an array without repeated elements, because the function writes into it, \
+             got strides {strides}"
+        )))
+    }
+
     /// Return Ok if the address is aligned and not NULL or the tensor has no elements, otherwise an
     /// error.
     pub(crate) fn check_address(&self, alignment: usize) -> Result<(), Mismatch> {
@@ -280,27 +300,62 @@ impl<'a> TensorDescription<'a> {
         Ok(self.address().cast::<T>().wrapping_offset(offset))
     }
 
+    /// Return the size of the elements in bytes if the tensor is compact.
+    fn compact_size(&self) -> usize {
+        let dtype = self.dtype();
+        let bits = u64::from(dtype.bits) * u64::from(dtype.lanes);
+        bits.saturating_mul(self.len() as u64).div_ceil(8) as usize
+    }
+
+    /// Return true if two tensors certainly share memory: both have the same first element, or both
+    /// are compact and their elements overlap. Other tensors with gaps may be interleaved.
+    pub(crate) fn shares_memory(&self, other: &Self) -> bool {
+        let addresses = (self.address() as usize, other.address() as usize);
+        let lower = if addresses.0 < addresses.1 { self } else { other };
+        let distance = addresses.0.abs_diff(addresses.1);
+        if distance != 0 && distance >= lower.compact_size() {
+            return false;
+        }
+        let have_elements = |tensor: &Self| !tensor.tensor.data.is_null() && !tensor.is_empty();
+        self.device() == other.device()
+            && have_elements(self)
+            && have_elements(other)
+            && (distance == 0 || (self.is_compact() && other.is_compact()))
+    }
+
+    /// Return true if a slice of one tensor may contain elements of the other tensor. Only compact
+    /// tensors in host memory have slices.
+    pub(crate) fn may_alias_slice(&self, other: &Self) -> bool {
+        match (self.address_range(), other.address_range()) {
+            (Some((begin, end)), Some((low, high))) => {
+                low < end && begin < high && (self.is_compact() || other.is_compact())
+            }
+            _ => false,
+        }
+    }
+
     /// Return the first and the past-the-end address of the elements; None if the tensor has no
     /// elements or is not in host memory.
     pub(crate) fn address_range(&self) -> Option<(usize, usize)> {
         if self.is_empty() || !self.device().is_host() {
             return None;
         }
-        let shape = self.shape();
-        let (mut low, mut high, mut step) = (0i64, 0i64, 1i64);
-        for axis in (0..shape.len()).rev() {
-            let stride = self.strides().map_or(step, |strides| strides[axis]);
-            let reach = stride.saturating_mul(shape[axis] - 1);
+        let address = self.as_ptr() as usize;
+        if self.is_compact() {
+            return Some((address, address.saturating_add(self.compact_size())));
+        }
+        let (mut low, mut high) = (0i64, 1i64);
+        for (extent, stride) in self.shape().iter().zip(self.strides().unwrap_or_default()) {
+            let reach = stride.saturating_mul(extent - 1);
             low = low.saturating_add(reach.min(0));
             high = high.saturating_add(reach.max(0));
-            step = step.saturating_mul(shape[axis]);
         }
         let bits = i128::from(self.dtype().element_bits());
-        let address = |elements: i64, rounding: i128| {
+        let offset = |elements: i64, rounding: i128| {
             let bytes = (i128::from(elements) * bits + rounding).div_euclid(8);
-            (self.as_ptr() as usize).saturating_add_signed(bytes as isize)
+            address.saturating_add_signed(bytes as isize)
         };
-        Some((address(low, 0), address(high.saturating_add(1), 7)))
+        Some((offset(low, 0), offset(high, 7)))
     }
 }
 

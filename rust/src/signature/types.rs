@@ -200,6 +200,11 @@ impl Signature {
 }
 
 impl Parameter {
+    /// Return true if the parameter is a tensor that the function writes.
+    pub fn is_written_tensor(&self) -> bool {
+        matches!((&self.kind, self.direction), (Kind::Tensor(_), Direction::Written))
+    }
+
     /// Return true if calls must pass the argument.
     pub fn is_required(&self) -> bool {
         matches!(self.default, Default::Required)
