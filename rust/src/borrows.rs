@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use crate::any::AnyView;
 use crate::convert::Mismatch;
 use crate::parameter_type::{Access, ParameterType};
-use crate::tensor_description::{description_of, TensorDescription};
+use crate::tensor_description::{checked_description_of, description_of, TensorDescription};
 
 /// One row of the records: an address range in host memory, and the access to it.
 struct Borrow {
@@ -52,34 +52,49 @@ fn with_records<R>(body: impl FnOnce(&mut Records) -> R) -> Option<R> {
 /// Dropping a scope ends its borrows.
 pub(crate) struct Scope {
     number: u64,
+    num_borrows: usize,
 }
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // Scopes may end in any order, because coroutines can switch between calls.
-        with_records(|records| records.borrows.retain(|borrow| borrow.scope != self.number));
+        with_records(|records| {
+            let borrows = &mut records.borrows;
+            let least = borrows.len().saturating_sub(self.num_borrows);
+            if borrows[least..].iter().all(|borrow| borrow.scope == self.number) {
+                borrows.truncate(least);
+            } else {
+                // A coroutine switched between calls, so that they end in another order.
+                borrows.retain(|borrow| borrow.scope != self.number);
+            }
+        });
     }
 }
 
-impl Scope {
-    fn begin() -> Self {
-        let begun = with_records(|records| {
-            records.num_scopes += 1;
-            records.num_scopes
-        });
-        Self { number: begun.unwrap_or_default() }
-    }
+/// Begin a scope, and let `add` add its borrows; `add` also receives the number of earlier borrows.
+/// If it fails, the records are unchanged.
+fn scope<E>(add: impl FnOnce(&mut Records, usize) -> Result<(), E>) -> Option<Result<Scope, E>> {
+    with_records(|records| {
+        records.num_scopes += 1;
+        let (number, earlier) = (records.num_scopes, records.borrows.len());
+        let result = add(records, earlier);
+        let num_borrows = records.borrows.len() - earlier;
+        if result.is_err() {
+            records.borrows.truncate(earlier);
+        }
+        result.map(|()| Scope { number, num_borrows })
+    })
+}
 
-    fn add(&self, tensor: &TensorDescription<'_>, access: Access, owner: Option<Owner>) {
+impl Records {
+    fn add(&mut self, tensor: &TensorDescription<'_>, access: Access, owner: Option<Owner>) {
         if let Some((begin, end)) = tensor.address_range() {
-            let borrow = Borrow { begin, end, scope: self.number, access, owner };
-            with_records(|records| records.borrows.push(borrow));
+            self.borrows.push(Borrow { begin, end, scope: self.num_scopes, access, owner });
         }
     }
 }
 
 /// Record the memory that the parameters of a function borrow, until the scope is dropped; None if
-/// they borrow no memory.
+/// they borrow no memory. The arguments have been checked.
 ///
 /// # Errors
 /// The index of an argument that shares memory with an argument of another running function, and a
@@ -93,21 +108,22 @@ pub(crate) fn borrow_arguments(
     if types.iter().all(|type_| type_.access == Access::None) {
         return Ok(None);
     }
-    let has_others = is_active();
-    let scope = Scope::begin();
-    for (index, (type_, argument)) in types.iter().zip(arguments).enumerate() {
-        if type_.access == Access::None {
-            continue;
+    scope(|records, earlier| {
+        for (index, (type_, argument)) in types.iter().zip(arguments).enumerate() {
+            if type_.access == Access::None {
+                continue;
+            }
+            let Some(tensor) = checked_description_of(argument) else { continue };
+            if earlier != 0 {
+                check(&records.borrows[..earlier], &tensor, type_.access)
+                    .map_err(|mismatch| (index, mismatch))?;
+            }
+            let owner = Owner { function, parameter: name_of(index) };
+            records.add(&tensor, type_.access, Some(owner));
         }
-        let Some(tensor) = description_of(argument) else { continue };
-        let owner = Owner { function, parameter: name_of(index) };
-        if has_others {
-            let result = check(&tensor, type_.access, scope.number);
-            result.map_err(|mismatch| (index, mismatch))?;
-        }
-        scope.add(&tensor, type_.access, Some(owner));
-    }
-    Ok(Some(scope))
+        Ok(())
+    })
+    .transpose()
 }
 
 /// Check the tensors that a call from Rust passes. Record the memory to which the caller passes its
@@ -123,23 +139,24 @@ pub(crate) fn pass_arguments(
     if !is_active() {
         return Ok(None);
     }
-    let scope = Scope::begin();
-    for (index, argument) in arguments.iter().enumerate() {
-        let Some(tensor) = description_of(argument) else { continue };
-        match passed.get(index) {
-            None | Some(Access::None) => check(&tensor, Access::Exclusive, scope.number)?,
-            Some(access) => scope.add(&tensor, *access, None),
+    scope(|records, earlier| {
+        for (index, argument) in arguments.iter().enumerate() {
+            let Some(tensor) = description_of(argument) else { continue };
+            match passed.get(index) {
+                None | Some(Access::None) => {
+                    check(&records.borrows[..earlier], &tensor, Access::Exclusive)?;
+                }
+                Some(access) => records.add(&tensor, *access, None),
+            }
         }
-    }
-    Ok(Some(scope))
+        Ok(())
+    })
+    .transpose()
 }
 
 /// Return Ok if the elements of a tensor may be read, otherwise a ValueError.
 pub(crate) fn check_read(tensor: &TensorDescription<'_>) -> Result<(), Mismatch> {
-    if is_active() {
-        check(tensor, Access::Shared, u64::MAX)?;
-    }
-    Ok(())
+    with_records(|records| check(&records.borrows, tensor, Access::Shared)).unwrap_or(Ok(()))
 }
 
 /// Return true if the thread has records.
@@ -147,37 +164,39 @@ fn is_active() -> bool {
     with_records(|records| !records.borrows.is_empty()) == Some(true)
 }
 
-/// Return Ok if `access` to a tensor agrees with the borrows before the scope with the number
-/// `scope`, otherwise a ValueError.
-#[cold]
-fn check(tensor: &TensorDescription<'_>, access: Access, scope: u64) -> Result<(), Mismatch> {
+/// Return Ok if `access` to a tensor agrees with the borrows, otherwise a ValueError.
+fn check(
+    borrows: &[Borrow],
+    tensor: &TensorDescription<'_>,
+    access: Access,
+) -> Result<(), Mismatch> {
     let Some((low, high)) = tensor.address_range() else { return Ok(()) };
-    let found = with_records(|records| {
-        let others = records.borrows.iter().rev().filter(|borrow| borrow.scope < scope);
-        for borrow in others {
-            match borrow.owner {
-                None => {
-                    let is_passed = borrow.access == Access::Exclusive || access == borrow.access;
-                    if is_passed && borrow.begin <= low && high <= borrow.end {
-                        return None;
-                    }
-                }
-                Some(owner) => {
-                    let conflicts =
-                        access == Access::Exclusive || borrow.access == Access::Exclusive;
-                    if conflicts && borrow.begin < high && low < borrow.end {
-                        return Some((owner, borrow.access));
-                    }
+    for borrow in borrows.iter().rev() {
+        let is_exclusive = access == Access::Exclusive || borrow.access == Access::Exclusive;
+        match &borrow.owner {
+            None => {
+                let is_passed = borrow.access == Access::Exclusive || access == borrow.access;
+                if is_passed && borrow.begin <= low && high <= borrow.end {
+                    return Ok(());
                 }
             }
+            Some(owner) if is_exclusive && borrow.begin < high && low < borrow.end => {
+                return Err(owner.refusal(borrow.access));
+            }
+            Some(_) => {}
         }
-        None
-    });
-    let Some((owner, held)) = found.flatten() else { return Ok(()) };
-    let verb = if held == Access::Exclusive { "writes into" } else { "reads" };
-    let Owner { function, parameter } = owner;
-    Err(Mismatch::value(format!(
-        "the array shares memory with argument '{parameter}' of {function}(), which {verb} it \
-         until it returns; pass a copy"
-    )))
+    }
+    Ok(())
+}
+
+impl Owner {
+    #[cold]
+    fn refusal(&self, access: Access) -> Mismatch {
+        let Self { function, parameter } = self;
+        let verb = if access == Access::Exclusive { "writes into" } else { "reads" };
+        Mismatch::value(format!(
+            "the array shares memory with argument '{parameter}' of {function}(), which {verb} it \
+             until it returns; pass a copy"
+        ))
+    }
 }

@@ -51,6 +51,12 @@ pub(crate) fn description_of<'a>(argument: &AnyView<'a>) -> Option<TensorDescrip
     unsafe { TensorDescription::from_raw(tensor_in(argument)?) }.ok()
 }
 
+/// Return the description of an argument for which [`TensorDescription::from_raw`] has succeeded;
+/// None if the argument is not a tensor.
+pub(crate) fn checked_description_of<'a>(argument: &AnyView<'a>) -> Option<TensorDescription<'a>> {
+    tensor_in(argument).map(|tensor| TensorDescription { tensor: *tensor, lifetime: PhantomData })
+}
+
 /// Return an array of extents or strides; None if its address is NULL.
 ///
 /// # Safety

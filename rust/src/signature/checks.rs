@@ -13,7 +13,7 @@ use crate::convert::{integer_in, unsigned_in, Mismatch};
 use crate::dtype::DataType;
 use crate::error::{Error, Result};
 use crate::parameter_type::{Access, ParameterType};
-use crate::tensor_description::{description_of, tensor_in, TensorDescription};
+use crate::tensor_description::{checked_description_of, tensor_in, TensorDescription};
 
 /// Convert a mismatch (the error of a failed argument conversion) to an error whose message names
 /// the function and the parameter.
@@ -212,8 +212,10 @@ fn check_tensor(
     let is_on_device = (device_type < 0 || device_type == tensor.device.device_type)
         && (device_id < 0 || device_id == tensor.device.device_id);
     if !is_on_device {
-        let (expected, got) = (kind.device_text, tensor.device);
-        return Err(Mismatch::value(format!("expected device {expected}, got {got}")));
+        let ((name, id), got) = (kind.device_text, tensor.device);
+        let separator = if id.is_empty() { "" } else { ":" };
+        let text = format!("expected device {name}{separator}{id}, got {got}");
+        return Err(Mismatch::value(text));
     }
     // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
     let description = unsafe { TensorDescription::from_raw(tensor) }?;
@@ -298,14 +300,16 @@ pub fn check_sharing(
         if !parameter.is_written_tensor() {
             continue;
         }
-        let Some(tensor) = description_of(&arguments[index]) else { continue };
+        let Some(tensor) = checked_description_of(&arguments[index]) else { continue };
         for (other_index, other) in signature.parameters().iter().enumerate() {
             // For two written tensors, the later one is compared with the earlier one.
             let is_later = other_index > index && other.is_written_tensor();
             if other_index == index || is_later || !matches!(other.kind, Kind::Tensor(_)) {
                 continue;
             }
-            let Some(other_tensor) = description_of(&arguments[other_index]) else { continue };
+            let Some(other_tensor) = checked_description_of(&arguments[other_index]) else {
+                continue;
+            };
             let are_borrowed = types[index].access != Access::None
                 && types[other_index].access != Access::None
                 && tensor.may_alias_slice(&other_tensor);
