@@ -189,15 +189,7 @@ impl<'a> TensorDescription<'a> {
 
     /// Return true if the tensor is compact; strides of dimensions with extent 1 are ignored.
     pub fn is_compact(&self) -> bool {
-        let Some(strides) = self.strides() else { return true };
-        let mut step = 1i64;
-        for (extent, stride) in self.shape().iter().zip(strides).rev() {
-            if *extent != 1 && *stride != step {
-                return self.is_empty();
-            }
-            step = step.wrapping_mul(*extent);
-        }
-        true
+        self.tensor.strides.is_null() || self.count_and_layout().1
     }
 
     /// Return the address of the first element (`data` plus `byte_offset`), for kernels in C or on
@@ -306,11 +298,22 @@ impl<'a> TensorDescription<'a> {
         Ok(self.address().cast::<T>().wrapping_offset(offset))
     }
 
-    /// Return the size of the elements in bytes if the tensor is compact.
-    fn compact_size(&self) -> usize {
-        let dtype = self.dtype();
-        let bits = u64::from(dtype.bits) * u64::from(dtype.lanes);
-        bits.saturating_mul(self.len() as u64).div_ceil(8) as usize
+    /// Return the number of elements, and true if the tensor is compact.
+    fn count_and_layout(&self) -> (u64, bool) {
+        let shape = self.shape();
+        let strides = self.strides().unwrap_or_default();
+        let (mut count, mut is_compact) = (1i64, true);
+        for axis in (0..shape.len()).rev() {
+            is_compact &= shape[axis] == 1 || strides.get(axis).is_none_or(|step| *step == count);
+            count = count.wrapping_mul(shape[axis]);
+        }
+        (count as u64, is_compact || count == 0)
+    }
+
+    /// Return the size in bytes of this number of elements.
+    fn size_of(&self, count: u64) -> usize {
+        let bits = u64::from(self.dtype().bits) * u64::from(self.dtype().lanes);
+        bits.saturating_mul(count).div_ceil(8) as usize
     }
 
     /// Return true if two tensors certainly share memory: both have the same first element, or both
@@ -319,7 +322,7 @@ impl<'a> TensorDescription<'a> {
         let addresses = (self.address() as usize, other.address() as usize);
         let lower = if addresses.0 < addresses.1 { self } else { other };
         let distance = addresses.0.abs_diff(addresses.1);
-        if distance != 0 && distance >= lower.compact_size() {
+        if distance != 0 && distance >= lower.size_of(lower.count_and_layout().0) {
             return false;
         }
         let have_elements = |tensor: &Self| !tensor.tensor.data.is_null() && !tensor.is_empty();
@@ -329,13 +332,17 @@ impl<'a> TensorDescription<'a> {
             && (distance == 0 || (self.is_compact() && other.is_compact()))
     }
 
-    /// Return true if a slice of one tensor may contain elements of the other tensor. Only compact
-    /// tensors in host memory have slices.
+    /// Return true if a slice of one tensor may contain elements of the other tensor, although
+    /// [`shares_memory`](Self::shares_memory) is false: one tensor has gaps, or the tensors are on
+    /// different devices with host memory. Only compact tensors have slices.
     pub(crate) fn may_alias_slice(&self, other: &Self) -> bool {
+        let is_compact = (self.is_compact(), other.is_compact());
+        let is_exact = is_compact == (true, true) && self.device() == other.device();
+        if is_exact || is_compact == (false, false) {
+            return false;
+        }
         match (self.address_range(), other.address_range()) {
-            (Some((begin, end)), Some((low, high))) => {
-                low < end && begin < high && (self.is_compact() || other.is_compact())
-            }
+            (Some((begin, end)), Some((low, high))) => low < end && begin < high,
             _ => false,
         }
     }
@@ -343,13 +350,18 @@ impl<'a> TensorDescription<'a> {
     /// Return the first and the past-the-end address of the elements; None if the tensor has no
     /// elements or is not in host memory.
     pub(crate) fn address_range(&self) -> Option<(usize, usize)> {
-        if self.is_empty() || !self.device().is_host() {
+        let (count, is_compact) = self.count_and_layout();
+        if count == 0 || !self.device().is_host() {
             return None;
         }
-        let address = self.as_ptr() as usize;
-        if self.is_compact() {
-            return Some((address, address.saturating_add(self.compact_size())));
+        if !is_compact {
+            return Some(self.strided_range());
         }
+        let address = self.as_ptr() as usize;
+        Some((address, address.saturating_add(self.size_of(count))))
+    }
+
+    fn strided_range(&self) -> (usize, usize) {
         let (mut low, mut high) = (0i64, 1i64);
         for (extent, stride) in self.shape().iter().zip(self.strides().unwrap_or_default()) {
             let reach = stride.saturating_mul(extent - 1);
@@ -359,9 +371,9 @@ impl<'a> TensorDescription<'a> {
         let bits = i128::from(self.dtype().element_bits());
         let offset = |elements: i64, rounding: i128| {
             let bytes = (i128::from(elements) * bits + rounding).div_euclid(8);
-            address.saturating_add_signed(bytes as isize)
+            (self.as_ptr() as usize).saturating_add_signed(bytes as isize)
         };
-        Some((offset(low, 0), offset(high, 7)))
+        (offset(low, 0), offset(high, 7))
     }
 }
 

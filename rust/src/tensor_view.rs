@@ -16,9 +16,10 @@ use crate::tensor_description::{check_element_count, tensor_in, TensorDescriptio
 
 /// A tensor borrowed for `'a` with read access.
 ///
-/// No code writes the elements while the view lives. For a parameter of an exported function, two
+/// No code writes the elements while the view lives. For a parameter of an exported function, three
 /// rules ensure this. A call fails if the argument shares memory with an argument that the function
-/// writes. Callers must not access the memory of arguments during the call.
+/// writes. Until the function returns, calls from Rust do not pass a [`Tensor`](crate::Tensor) that
+/// shares the memory. Callers must not access the memory of arguments during the call.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     description: TensorDescription<'a>,

@@ -310,10 +310,11 @@ pub fn check_sharing(
             let Some(other_tensor) = checked_description_of(&arguments[other_index]) else {
                 continue;
             };
-            let are_borrowed = types[index].access != Access::None
-                && types[other_index].access != Access::None
-                && tensor.may_alias_slice(&other_tensor);
-            if are_borrowed || tensor.shares_memory(&other_tensor) {
+            let are_borrowed =
+                types[index].access != Access::None && types[other_index].access != Access::None;
+            if tensor.shares_memory(&other_tensor)
+                || (are_borrowed && tensor.may_alias_slice(&other_tensor))
+            {
                 return Err(shared(signature, index, other.name));
             }
         }
