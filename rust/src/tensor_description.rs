@@ -298,14 +298,16 @@ impl<'a> TensorDescription<'a> {
         Ok(self.address().cast::<T>().wrapping_offset(offset))
     }
 
-    /// Return the number of elements, and true if the tensor is compact.
+    /// Return the number of elements, which `from_raw` has checked to fit, and true if the tensor is
+    /// compact.
     fn count_and_layout(&self) -> (u64, bool) {
-        let shape = self.shape();
-        let strides = self.strides().unwrap_or_default();
         let (mut count, mut is_compact) = (1i64, true);
-        for axis in (0..shape.len()).rev() {
-            is_compact &= shape[axis] == 1 || strides.get(axis).is_none_or(|step| *step == count);
-            count = count.wrapping_mul(shape[axis]);
+        let Some(strides) = self.strides() else {
+            return (self.shape().iter().product::<i64>() as u64, true);
+        };
+        for (extent, stride) in self.shape().iter().zip(strides).rev() {
+            is_compact &= *extent == 1 || *stride == count;
+            count = count.wrapping_mul(*extent);
         }
         (count as u64, is_compact || count == 0)
     }
