@@ -166,6 +166,25 @@ def test_a_function_does_not_read_memory_that_its_caller_writes(library):
     assert library.call_while_writing(x[2:], lambda: library.size(x[:2])) == 2
 
 
+def test_calls_of_coroutines_end_in_any_order(library):
+    """A coroutine can switch stacks while a Rust function runs, so that calls are not nested."""
+    greenlet = pytest.importorskip("greenlet")
+    x, y = np.zeros(4, F32), np.zeros(4, F32)
+    outcomes = []
+
+    def second():
+        library.call_while_writing(y, first_stack.switch)
+        outcomes.append(library.size(y))
+
+    first_stack, second_stack = greenlet.getcurrent(), greenlet.greenlet(second)
+    library.call_while_writing(x, second_stack.switch)
+    assert library.size(x) == 4
+    text = "size() argument 'x': " + shared("y", "call_while_writing", "writes into")
+    assert refusal(library.size, y) == text
+    second_stack.switch()
+    assert outcomes == [4]
+
+
 # ---- Arguments of one call -----------------------------------------------------------------------
 
 OVERLAP = (
