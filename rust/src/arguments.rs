@@ -5,26 +5,36 @@
 use crate::any::{Any, AnyView};
 use crate::convert::{Argument, FromArgument, IntoArgument, IntoResult, Mismatch};
 use crate::error::{Error, Result};
-use crate::parameter_type::ParameterType;
+use crate::parameter_type::{Access, ParameterType};
 
 /// The arguments of a call: a tuple of [`IntoArgument`] values, or a slice of values.
 pub trait ArgumentList<'a> {
     /// Convert the arguments, run `call` with the converted arguments and return its result.
     ///
+    /// The second argument of `call` contains for each value the access to a borrowed tensor that
+    /// the caller passes on to the callee. It is empty if there is no such access.
+    ///
     /// # Errors
     /// The error of a conversion or of `call`.
-    fn with_values<R>(self, call: impl FnOnce(&[AnyView<'_>]) -> Result<R>) -> Result<R>;
+    fn with_values<R>(self, call: impl FnOnce(&[AnyView<'_>], &[Access]) -> Result<R>)
+        -> Result<R>;
 }
 
 impl<'a> ArgumentList<'a> for &'a [AnyView<'a>] {
-    fn with_values<R>(self, call: impl FnOnce(&[AnyView<'_>]) -> Result<R>) -> Result<R> {
-        call(self)
+    fn with_values<R>(
+        self,
+        call: impl FnOnce(&[AnyView<'_>], &[Access]) -> Result<R>,
+    ) -> Result<R> {
+        call(self, &[])
     }
 }
 
 impl<'a> ArgumentList<'a> for &'a [Any] {
-    fn with_values<R>(self, call: impl FnOnce(&[AnyView<'_>]) -> Result<R>) -> Result<R> {
-        call(&self.iter().map(Any::view).collect::<Vec<_>>())
+    fn with_values<R>(
+        self,
+        call: impl FnOnce(&[AnyView<'_>], &[Access]) -> Result<R>,
+    ) -> Result<R> {
+        call(&self.iter().map(Any::view).collect::<Vec<_>>(), &[])
     }
 }
 
@@ -64,10 +74,10 @@ macro_rules! tuples {
         impl<'a, $($type: IntoArgument<'a>),*> ArgumentList<'a> for ($($type,)*) {
             fn with_values<R_>(
                 self,
-                call: impl FnOnce(&[AnyView<'_>]) -> Result<R_>,
+                call: impl FnOnce(&[AnyView<'_>], &[Access]) -> Result<R_>,
             ) -> Result<R_> {
                 $(let $name: Argument<'a> = self.$index.into_argument()?;)*
-                call(&[$($name.view()),*])
+                call(&[$($name.view()),*], &[$($name.passed_access()),*])
             }
         }
 

@@ -37,7 +37,8 @@ impl Array {
     /// If memory is exhausted.
     pub fn new(values: impl IntoIterator<Item = Any>) -> Result<Self> {
         let values: Vec<Any> = values.into_iter().collect();
-        Function::global("ffi.Array")?.call(&values[..])
+        let views: Vec<AnyView<'_>> = values.iter().map(Any::view).collect();
+        Function::global("ffi.Array")?.call_unchecked(&views)?.get()
     }
 
     /// Return the values of the array.
@@ -182,7 +183,8 @@ impl Map {
     /// If memory is exhausted.
     pub fn new(pairs: impl IntoIterator<Item = (Any, Any)>) -> Result<Self> {
         let values: Vec<Any> = pairs.into_iter().flat_map(|(key, value)| [key, value]).collect();
-        Function::global("ffi.Map")?.call(&values[..])
+        let views: Vec<AnyView<'_>> = values.iter().map(Any::view).collect();
+        Function::global("ffi.Map")?.call_unchecked(&views)?.get()
     }
 
     /// Return the number of pairs.

@@ -16,7 +16,7 @@ use crate::abi;
 use crate::any::{integer, plain, Any, AnyView, NONE};
 use crate::bytes::{byte_array, bytes_of};
 use crate::error::{check, Error, Result};
-use crate::parameter_type::{ParameterType, Sort};
+use crate::parameter_type::{Access, ParameterType, Sort};
 
 /// The error of a failed conversion. The caller adds the names of the function and the argument
 /// when it converts the mismatch to an [`Error`].
@@ -82,6 +82,8 @@ pub trait IntoAny {
 /// call.
 pub struct Argument<'a> {
     view: AnyView<'a>,
+    /// The access to a borrowed tensor that the caller passes on to the callee.
+    passed_access: Access,
     /// The owner of the temporary from which `view` borrows; the value None if `view` borrows from
     /// the caller.
     _owner: Any,
@@ -90,18 +92,32 @@ pub struct Argument<'a> {
 impl<'a> Argument<'a> {
     /// Create an argument that borrows a value.
     pub fn lent(view: AnyView<'a>) -> Self {
-        Self { view, _owner: Any::none() }
+        Self { view, passed_access: Access::None, _owner: Any::none() }
+    }
+
+    /// Create an argument that passes the access to a borrowed tensor on to the callee.
+    ///
+    /// # Safety
+    /// The caller has this access until the call returns.
+    pub(crate) unsafe fn reborrowed(view: AnyView<'a>, passed_access: Access) -> Self {
+        Self { passed_access, ..Self::lent(view) }
     }
 
     /// Create an argument that owns a temporary, which is released after the call.
     pub fn made(owner: Any) -> Self {
         // SAFETY: the struct contains the owner, and drops it together with the view.
-        Self { view: unsafe { AnyView::from_raw(owner.view().raw()) }, _owner: owner }
+        let view = unsafe { AnyView::from_raw(owner.view().raw()) };
+        Self { view, passed_access: Access::None, _owner: owner }
     }
 
     /// Return the value, borrowed from the argument.
     pub fn view(&self) -> AnyView<'_> {
         self.view
+    }
+
+    /// Return the access to a borrowed tensor that the caller passes on to the callee.
+    pub(crate) fn passed_access(&self) -> Access {
+        self.passed_access
     }
 }
 

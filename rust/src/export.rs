@@ -9,6 +9,7 @@ use std::ffi::{c_char, c_int, CStr};
 
 use crate::abi::TVMFFIAny;
 use crate::any::{Any, AnyView};
+use crate::borrows::borrow_arguments;
 use crate::boundary::{arguments_of, guard};
 use crate::convert::Mismatch;
 use crate::error::{Error, Result};
@@ -50,7 +51,6 @@ use crate::signature::{check, check_sharing, full_arguments, located, Signature}
 /// | [`DataType`](crate::DataType), [`Device`](crate::Device) | a value of this type |
 /// | [`TensorView`](crate::TensorView), `&[T]` | a tensor that the function reads |
 /// | [`TensorMut`](crate::TensorMut), `&mut [T]` | a tensor that the function writes (`out`, `inout`) |
-/// | [`TensorCells`](crate::TensorCells), `&[Cell<T>]` | a tensor that may share memory with other arguments |
 /// | [`Tensor`](crate::Tensor), [`Function`](crate::Function), [`Array`](crate::Array), ... | an object; the function receives a new reference |
 /// | `Option<T>` | an argument for `T`, or None |
 /// | [`AnyView`](crate::AnyView), [`Any`](crate::Any) | every value |
@@ -80,8 +80,9 @@ macro_rules! export {
                 result: *mut $crate::abi::TVMFFIAny,
             ) -> ::std::ffi::c_int {
                 // SAFETY: the arguments are valid until the call returns.  Before the body runs,
-                // the arguments are checked: they fit the signature, and they do not share memory
-                // in a way that a parameter type forbids.
+                // the arguments are checked: they fit the signature, and no written tensor shares
+                // memory with another one.  Their memory is recorded as borrowed until the body
+                // returns.
                 unsafe {
                     $crate::export::call(
                         SIGNATURE,
@@ -242,6 +243,9 @@ pub unsafe fn call(
     let run = |arguments: &[AnyView<'_>]| {
         check(signature, arguments)?;
         check_sharing(signature, types, arguments)?;
+        let name_of = |index: usize| signature.parameters[index].name;
+        let _scope = borrow_arguments(signature.name, types, arguments, name_of)
+            .map_err(|(index, mismatch)| located(signature, index, mismatch))?;
         body(arguments, &|index, mismatch| located(signature, index, mismatch))
     };
     guard(result, format_args!("{}()", signature.name), || {

@@ -7,6 +7,7 @@ use std::fmt;
 use crate::abi::{self, TVMFFIAny};
 use crate::any::{Any, AnyView, NONE};
 use crate::arguments::{ArgumentList, Callable};
+use crate::borrows::pass_arguments;
 use crate::boundary::{arguments_of, guard, guard_drop};
 use crate::bytes::byte_array;
 use crate::convert::{FromAny, Mismatch};
@@ -140,16 +141,29 @@ impl Function {
     /// Call the function, with a tuple of up to twelve arguments or a slice of values.
     ///
     /// # Errors
-    /// The error that the function raises; TypeError if the result does not convert to `R`.
+    /// The error that the function raises; TypeError if the result does not convert to `R`;
+    /// ValueError for a tensor whose memory a running exported function borrows.
     pub fn call<'a, R: FromAny>(&self, arguments: impl ArgumentList<'a>) -> Result<R> {
-        arguments.with_values(|values| self.call_packed(values))?.get()
+        arguments
+            .with_values(|values, passed| {
+                let _scope = pass_arguments(values, passed)?;
+                self.call_unchecked(values)
+            })?
+            .get()
     }
 
     /// Call the function with ABI values; return its result without conversion.
     ///
     /// # Errors
-    /// The error that the function raises.
+    /// The error that the function raises; ValueError for a tensor whose memory a running exported
+    /// function borrows.
     pub fn call_packed(&self, arguments: &[AnyView<'_>]) -> Result<Any> {
+        let _scope = pass_arguments(arguments, &[])?;
+        self.call_unchecked(arguments)
+    }
+
+    /// Call the function, which must not access the elements of tensors, with ABI values.
+    pub(crate) fn call_unchecked(&self, arguments: &[AnyView<'_>]) -> Result<Any> {
         let mut result = NONE;
         let count = i32::try_from(arguments.len())?;
         // SAFETY: AnyView is a transparent TVMFFIAny; the callee only reads the arguments, and on

@@ -32,18 +32,23 @@
 //! Rust cannot check how other languages access the memory of their arguments. Safe code is sound
 //! under these rules:
 //!
-//! - *Callers do not access the memory of an argument during the call.* A call is refused if two
-//!   arguments share memory and a parameter type forbids it: `&mut [T]` and [`TensorMut`] must not
-//!   share memory with any other argument; `&[T]` and [`TensorView`] must not share memory with a
-//!   written one; [`TensorCells`] and `&[Cell<T>]` may share memory. Tensors inside containers are
-//!   not checked.
+//! - *Only parameters that the signature declares `out` or `inout` write.* Their types are
+//!   `&mut [T]` and [`TensorMut`]; another type for such a parameter, or these types for another
+//!   parameter, are compile errors. A call is refused if a written tensor shares memory with
+//!   another tensor argument.
+//! - *Other code does not access the memory of a tensor argument during the call*, except as the
+//!   argument of a call from Rust. This rule concerns callers, other threads, other libraries, and
+//!   functions that receive a tensor in a container. Within a library and a thread, it is checked
+//!   for safe code: [`Tensor::to_vec`] fails for memory that a running function writes, and a
+//!   [`Tensor`] is not passed to a function if a running function borrows its memory. It does not
+//!   matter whether the [`Tensor`] was kept from an earlier call or comes from a container.
 //! - *A callee may write every tensor argument*: a call does not say which tensors are read-only.
 //!   Therefore [`TensorView::read_only`], which passes a [`TensorView`], is `unsafe`: the caller
 //!   must know that the callee only reads. A [`TensorMut`] and a [`Tensor`] are passed without
 //!   `unsafe`.
-//! - Clones of a [`Tensor`] share their elements. Safe methods therefore copy elements; borrowing
-//!   them is `unsafe`. Tensors, and values that may contain one, are not `Send`; functions, modules
-//!   and errors are `Send` and `Sync`.
+//! - Clones of a [`Tensor`] share their elements. Safe methods therefore copy elements, and write
+//!   only elements of new tensors; borrowing them is `unsafe`. Tensors, and values that may contain
+//!   one, are not `Send`; functions, modules and errors are `Send` and `Sync`.
 //! - Foreign data is checked before it is used: type indices, ranks, negative extents, sizes above
 //!   the address space, NULL and unaligned addresses, invalid UTF-8. Addresses cannot be checked
 //!   further and are trusted.
@@ -53,6 +58,7 @@
 pub mod abi;
 mod any;
 pub mod arguments;
+mod borrows;
 mod boundary;
 mod bytes;
 mod container;
@@ -83,4 +89,4 @@ pub use module::Module;
 pub use object::ObjectRef;
 pub use tensor::Tensor;
 pub use tensor_description::TensorDescription;
-pub use tensor_view::{TensorCells, TensorMut, TensorView};
+pub use tensor_view::{TensorMut, TensorView};

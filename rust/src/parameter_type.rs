@@ -39,13 +39,11 @@ pub enum Sort {
 /// The access that a parameter type gives to the elements of a tensor argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// The parameter is not a tensor.
+    /// No access: the type is not a tensor, or a reference to a tensor whose elements only its own
+    /// methods can access.
     None,
     /// Read access; no other code may write the elements during the call.
     Shared,
-    /// Read and write access to single elements; other code of the thread may also write the
-    /// elements.
-    Cells,
     /// Read and write access; no other code may access the elements during the call.
     Exclusive,
 }
@@ -77,10 +75,9 @@ impl ParameterType {
         Self::new(Sort::Other, name)
     }
 
-    /// Return the description of the type that accepts every value. The access is `Cells`, because
-    /// the function may pass a tensor argument to code that writes the elements.
+    /// Return the description of the type that accepts every value.
     pub const fn any() -> Self {
-        Self { access: Access::Cells, ..Self::new(Sort::Any, "Any") }
+        Self::new(Sort::Any, "Any")
     }
 
     /// Return the description of a tensor type.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::abi::{self, DLManagedTensorVersioned, DLPackVersion, DLTensor};
 use crate::any::{Any, AnyView};
+use crate::borrows::check_read;
 use crate::convert::{pass_by_value, Argument, FromArgument, IntoAny, IntoArgument, Mismatch};
 use crate::dtype::{DataType, Device, Element};
 use crate::error::{check, Result};
@@ -16,9 +17,11 @@ use crate::tensor_view::{TensorMut, TensorView};
 
 /// A reference to a tensor object.
 ///
-/// Clones, and references in other languages, share the elements. Safe methods therefore copy
-/// elements ([`to_vec`](Tensor::to_vec), [`copy_from_slice`](Tensor::copy_from_slice)); borrowing
-/// them ([`view`](Tensor::view)) is `unsafe`. For the same reason the type is not `Send`.
+/// Clones, and references in other languages, share the elements. Safe methods therefore write only
+/// the elements of a new tensor ([`with_elements`](Tensor::with_elements)), and read them as a copy
+/// ([`to_vec`](Tensor::to_vec)). Borrowing them ([`view`](Tensor::view),
+/// [`view_mut`](Tensor::view_mut)) is `unsafe`. For the same reason the type is not `Send`. An
+/// exported function writes elements of its arguments through [`TensorMut`] and `&mut [T]`.
 ///
 /// ```
 /// use pytvmffi::Tensor;
@@ -128,15 +131,39 @@ impl Tensor {
     /// # Errors
     /// The error of the allocator; ValueError for an invalid shape.
     pub fn zeros<T: Element>(shape: &[i64]) -> Result<Self> {
+        Self::with_elements(shape, |_: &mut [T]| ())
+    }
+
+    /// Allocate a tensor like [`zeros`](Tensor::zeros), and run `fill` to write its elements, which
+    /// are in row-major order.
+    ///
+    /// ```
+    /// use pytvmffi::Tensor;
+    /// let squares = Tensor::with_elements(&[2, 2], |elements: &mut [f32]| {
+    ///     elements.iter_mut().enumerate().for_each(|(i, square)| *square = (i * i) as f32);
+    /// })?;
+    /// assert_eq!(squares.to_vec::<f32>()?, [0.0, 1.0, 4.0, 9.0]);
+    /// # Ok::<(), pytvmffi::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the allocator; ValueError for an invalid shape.
+    pub fn with_elements<T: Element>(shape: &[i64], fill: impl FnOnce(&mut [T])) -> Result<Self> {
         // SAFETY: all elements are written below.
         let tensor = unsafe { Self::empty(shape, T::DTYPE, Device::CPU) }?;
         let description = tensor.description();
         description.check_slice::<T>()?;
-        if !description.is_empty() {
-            // SAFETY: the new memory has `len` elements, and a value with all bits 0 is valid for
-            // every Element.
-            unsafe { description.address().cast::<T>().write_bytes(0, description.len()) };
+        if description.is_empty() {
+            fill(&mut []);
+            return Ok(tensor);
         }
+        let (elements, count) = (description.address().cast::<T>(), description.len());
+        // SAFETY: the new memory has `count` elements, which no other code accesses, and a value
+        // with all bits 0 is valid for every Element.
+        fill(unsafe {
+            elements.write_bytes(0, count);
+            std::slice::from_raw_parts_mut(elements, count)
+        });
         Ok(tensor)
     }
 
@@ -168,28 +195,13 @@ impl Tensor {
     /// Return a copy of the elements in row-major order.
     ///
     /// # Errors
-    /// ValueError unless the elements have dtype `T` and are compact, aligned and in host memory.
+    /// ValueError unless the elements have dtype `T` and are compact, aligned and in host memory;
+    /// ValueError if an exported function that has not returned borrows them for writing.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        // SAFETY: no other code of this thread runs during the copy, and a Tensor is not `Send`.
+        check_read(&self.description())?;
+        // SAFETY: no running function of this thread borrows the elements for writing, no other
+        // code of this thread runs during the copy, and a Tensor is not `Send`.
         Ok(unsafe { self.view() }.as_slice::<T>()?.to_vec())
-    }
-
-    /// Overwrite the elements from a slice, in row-major order.
-    ///
-    /// # Errors
-    /// ValueError unless the elements have dtype `T`, are compact, aligned and in host memory, and
-    /// the slice has the same number of elements.
-    pub fn copy_from_slice<T: Element>(&self, elements: &[T]) -> Result<()> {
-        let description = self.description();
-        description.check_slice::<T>()?;
-        check_element_count(elements.len(), description.shape())?;
-        if !description.is_empty() {
-            let destination = description.address().cast::<T>();
-            // SAFETY: source and destination have `elements.len()` elements of type T; they may
-            // overlap.
-            unsafe { std::ptr::copy(elements.as_ptr(), destination, elements.len()) };
-        }
-        Ok(())
     }
 
     /// Borrow the elements for reading.
@@ -231,7 +243,7 @@ impl IntoAny for Tensor {
 }
 
 impl<'a> FromArgument<'a> for Tensor {
-    const TYPE: ParameterType = ParameterType::tensor(Access::Cells);
+    const TYPE: ParameterType = ParameterType::tensor(Access::None);
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
         let object = argument.object().filter(|object| object.type_index() == abi::kTVMFFITensor);

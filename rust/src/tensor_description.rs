@@ -45,6 +45,18 @@ pub(crate) fn tensor_in<'a>(argument: &AnyView<'a>) -> Option<&'a DLTensor> {
     }
 }
 
+/// Return the description of an argument; None if the argument is not a valid tensor.
+pub(crate) fn description_of<'a>(argument: &AnyView<'a>) -> Option<TensorDescription<'a>> {
+    // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
+    unsafe { TensorDescription::from_raw(tensor_in(argument)?) }.ok()
+}
+
+/// Return the description of an argument for which [`TensorDescription::from_raw`] has succeeded;
+/// None if the argument is not a tensor.
+pub(crate) fn checked_description_of<'a>(argument: &AnyView<'a>) -> Option<TensorDescription<'a>> {
+    tensor_in(argument).map(|tensor| TensorDescription { tensor: *tensor, lifetime: PhantomData })
+}
+
 /// Return an array of extents or strides; None if its address is NULL.
 ///
 /// # Safety
@@ -177,15 +189,7 @@ impl<'a> TensorDescription<'a> {
 
     /// Return true if the tensor is compact; strides of dimensions with extent 1 are ignored.
     pub fn is_compact(&self) -> bool {
-        let Some(strides) = self.strides() else { return true };
-        let mut step = 1i64;
-        for (extent, stride) in self.shape().iter().zip(strides).rev() {
-            if *extent != 1 && *stride != step {
-                return self.is_empty();
-            }
-            step = step.wrapping_mul(*extent);
-        }
-        true
+        self.tensor.strides.is_null() || self.count_and_layout().1
     }
 
     /// Return the address of the first element (`data` plus `byte_offset`), for kernels in C or on
@@ -236,6 +240,20 @@ impl<'a> TensorDescription<'a> {
         Err(Mismatch::value(format!("expected a compact tensor, got strides {strides}")))
     }
 
+    /// Return Ok if no stride is 0 in a dimension with several elements, otherwise an error.
+    pub(crate) fn check_repeats(&self) -> Result<(), Mismatch> {
+        let Some(strides) = self.strides() else { return Ok(()) };
+        let mut dimensions = self.shape().iter().zip(strides);
+        if dimensions.all(|(extent, stride)| *stride != 0 || *extent <= 1) || self.is_empty() {
+            return Ok(());
+        }
+        let strides = strides_text(strides);
+        Err(Mismatch::value(format!(
+            "expected an array without repeated elements, because the function writes into it, \
+             got strides {strides}"
+        )))
+    }
+
     /// Return Ok if the address is aligned and not NULL or the tensor has no elements, otherwise an
     /// error.
     pub(crate) fn check_address(&self, alignment: usize) -> Result<(), Mismatch> {
@@ -280,27 +298,84 @@ impl<'a> TensorDescription<'a> {
         Ok(self.address().cast::<T>().wrapping_offset(offset))
     }
 
+    /// Return the number of elements, which `from_raw` has checked to fit, and true if the tensor is
+    /// compact.
+    fn count_and_layout(&self) -> (u64, bool) {
+        let (mut count, mut is_compact) = (1i64, true);
+        let Some(strides) = self.strides() else {
+            return (self.shape().iter().product::<i64>() as u64, true);
+        };
+        for (extent, stride) in self.shape().iter().zip(strides).rev() {
+            is_compact &= *extent == 1 || *stride == count;
+            count = count.wrapping_mul(*extent);
+        }
+        (count as u64, is_compact || count == 0)
+    }
+
+    /// Return the size in bytes of this number of elements.
+    fn size_of(&self, count: u64) -> usize {
+        let bits = u64::from(self.dtype().bits) * u64::from(self.dtype().lanes);
+        bits.saturating_mul(count).div_ceil(8) as usize
+    }
+
+    /// Return true if two tensors certainly share memory: both have the same first element, or both
+    /// are compact and their elements overlap. Other tensors with gaps may be interleaved.
+    pub(crate) fn shares_memory(&self, other: &Self) -> bool {
+        let addresses = (self.address() as usize, other.address() as usize);
+        let lower = if addresses.0 < addresses.1 { self } else { other };
+        let distance = addresses.0.abs_diff(addresses.1);
+        if distance != 0 && distance >= lower.size_of(lower.count_and_layout().0) {
+            return false;
+        }
+        let have_elements = |tensor: &Self| !tensor.tensor.data.is_null() && !tensor.is_empty();
+        self.device() == other.device()
+            && have_elements(self)
+            && have_elements(other)
+            && (distance == 0 || (self.is_compact() && other.is_compact()))
+    }
+
+    /// Return true if a slice of one tensor may contain elements of the other tensor, although
+    /// [`shares_memory`](Self::shares_memory) is false: one tensor has gaps, or the tensors are on
+    /// different devices with host memory. Only compact tensors have slices.
+    pub(crate) fn may_alias_slice(&self, other: &Self) -> bool {
+        let is_compact = (self.is_compact(), other.is_compact());
+        let is_exact = is_compact == (true, true) && self.device() == other.device();
+        if is_exact || is_compact == (false, false) {
+            return false;
+        }
+        match (self.address_range(), other.address_range()) {
+            (Some((begin, end)), Some((low, high))) => low < end && begin < high,
+            _ => false,
+        }
+    }
+
     /// Return the first and the past-the-end address of the elements; None if the tensor has no
     /// elements or is not in host memory.
     pub(crate) fn address_range(&self) -> Option<(usize, usize)> {
-        if self.is_empty() || !self.device().is_host() {
+        let (count, is_compact) = self.count_and_layout();
+        if count == 0 || !self.device().is_host() {
             return None;
         }
-        let shape = self.shape();
-        let (mut low, mut high, mut step) = (0i64, 0i64, 1i64);
-        for axis in (0..shape.len()).rev() {
-            let stride = self.strides().map_or(step, |strides| strides[axis]);
-            let reach = stride.saturating_mul(shape[axis] - 1);
+        if !is_compact {
+            return Some(self.strided_range());
+        }
+        let address = self.as_ptr() as usize;
+        Some((address, address.saturating_add(self.size_of(count))))
+    }
+
+    fn strided_range(&self) -> (usize, usize) {
+        let (mut low, mut high) = (0i64, 1i64);
+        for (extent, stride) in self.shape().iter().zip(self.strides().unwrap_or_default()) {
+            let reach = stride.saturating_mul(extent - 1);
             low = low.saturating_add(reach.min(0));
             high = high.saturating_add(reach.max(0));
-            step = step.saturating_mul(shape[axis]);
         }
         let bits = i128::from(self.dtype().element_bits());
-        let address = |elements: i64, rounding: i128| {
+        let offset = |elements: i64, rounding: i128| {
             let bytes = (i128::from(elements) * bits + rounding).div_euclid(8);
             (self.as_ptr() as usize).saturating_add_signed(bytes as isize)
         };
-        Some((address(low, 0), address(high.saturating_add(1), 7)))
+        (offset(low, 0), offset(high, 7))
     }
 }
 

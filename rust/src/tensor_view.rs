@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Borrowed tensors: [`TensorView`] with read access, [`TensorMut`] with exclusive access, and
-//! [`TensorCells`] with shared write access.
+//! Borrowed tensors: [`TensorView`] with read access, and [`TensorMut`] with exclusive access.
 
-use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,9 +16,10 @@ use crate::tensor_description::{check_element_count, tensor_in, TensorDescriptio
 
 /// A tensor borrowed for `'a` with read access.
 ///
-/// No code writes the elements while the view lives. For a parameter of an exported function, two
+/// No code writes the elements while the view lives. For a parameter of an exported function, three
 /// rules ensure this. A call fails if the argument shares memory with an argument that the function
-/// writes. Callers must not access the memory of arguments during the call.
+/// writes. Until the function returns, calls from Rust do not pass a [`Tensor`](crate::Tensor) that
+/// shares the memory. Callers must not access the memory of arguments during the call.
 #[derive(Clone, Copy)]
 pub struct TensorView<'a> {
     description: TensorDescription<'a>,
@@ -33,17 +32,7 @@ pub struct TensorMut<'a> {
     elements: PhantomData<&'a mut [u8]>,
 }
 
-/// A tensor borrowed for `'a` with read and write access to single elements.
-///
-/// Other references may write the same elements, so the input and the output of a function can be
-/// the same tensor.
-#[derive(Clone, Copy)]
-pub struct TensorCells<'a> {
-    description: TensorDescription<'a>,
-    elements: PhantomData<&'a [Cell<u8>]>,
-}
-
-/// Implement the traits that `TensorView`, `TensorMut` and `TensorCells` have in common.
+/// Implement the traits that `TensorView` and `TensorMut` have in common.
 macro_rules! described {
     ($($type:ident $access:ident),*) => {$(
         impl<'a> Deref for $type<'a> {
@@ -74,13 +63,21 @@ macro_rules! described {
     )*};
 }
 
-described! { TensorView Shared, TensorMut Exclusive, TensorCells Cells }
+described! { TensorView Shared, TensorMut Exclusive }
 
 /// Return an argument that borrows the `DLTensor` of a description.
-fn borrowed_argument<'a>(description: &'a TensorDescription<'_>) -> Argument<'a> {
+///
+/// # Safety
+/// The caller has this access to the elements until the call returns.
+unsafe fn borrowed_argument<'a>(
+    description: &'a TensorDescription<'_>,
+    access: Access,
+) -> Argument<'a> {
     let tensor = std::ptr::from_ref(description.as_raw()).cast_mut().cast();
-    // SAFETY: the DLTensor lives for 'a.
-    Argument::lent(unsafe { AnyView::from_raw(pointer(abi::kTVMFFIDLTensorPtr, tensor)) })
+    // SAFETY: the DLTensor lives for 'a; the caller meets the safety requirements of this function.
+    unsafe {
+        Argument::reborrowed(AnyView::from_raw(pointer(abi::kTVMFFIDLTensorPtr, tensor)), access)
+    }
 }
 
 // ---- Read access ---------------------------------------------------------------------------------
@@ -156,7 +153,8 @@ impl<'a> TensorView<'a> {
     /// The called function does not write the elements. The ABI cannot inform the function that
     /// they are read-only.
     pub unsafe fn read_only(&self) -> Argument<'_> {
-        borrowed_argument(&self.description)
+        // SAFETY: the caller guarantees that the callee only reads.
+        unsafe { borrowed_argument(&self.description, Access::Shared) }
     }
 }
 
@@ -269,56 +267,7 @@ impl<'a, T: Element> FromArgument<'a> for &'a mut [T] {
 
 impl<'a, 'b: 'a> IntoArgument<'a> for &'a mut TensorMut<'b> {
     fn into_argument(self) -> Result<Argument<'a>> {
-        Ok(borrowed_argument(&self.description))
-    }
-}
-
-// ---- Shared write access -------------------------------------------------------------------------
-
-impl<'a> TensorCells<'a> {
-    /// Borrow a `DLTensor` received from C.
-    ///
-    /// # Safety
-    /// See [`TensorView::from_raw`], except that other code of this thread may write the elements.
-    ///
-    /// # Errors
-    /// A [`Mismatch`] if rank, shape or size are invalid.
-    pub unsafe fn from_raw(tensor: &DLTensor) -> Result<Self, Mismatch> {
-        // SAFETY: the caller meets the safety requirements of this function.
-        let description = unsafe { TensorDescription::from_raw(tensor) }?;
-        Ok(Self { description, elements: PhantomData })
-    }
-
-    /// Return the elements in row-major order as a slice of `Cell`.
-    ///
-    /// # Errors
-    /// See [`TensorView::as_slice`].
-    pub fn cells<T: Element>(&self) -> Result<&'a [Cell<T>]> {
-        Ok(self.slice()?)
-    }
-
-    fn slice<T: Element>(&self) -> Result<&'a [Cell<T>], Mismatch> {
-        self.check_slice::<T>()?;
-        if self.is_empty() {
-            return Ok(&[]);
-        }
-        // SAFETY: the elements are valid for the reasons given in TensorView::slice.  Cell<T> has
-        // the layout of T; cells can be shared within a thread, and they are not Sync.
-        Ok(unsafe { std::slice::from_raw_parts(self.address().cast::<Cell<T>>(), self.len()) })
-    }
-}
-
-impl<'a, T: Element> FromArgument<'a> for &'a [Cell<T>] {
-    const TYPE: ParameterType = ParameterType::slice(Access::Cells, T::DTYPE);
-
-    unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
-        // SAFETY: the caller meets the safety requirements of this function.
-        unsafe { TensorCells::from_argument(argument) }?.slice()
-    }
-}
-
-impl<'a> IntoArgument<'a> for &'a TensorCells<'_> {
-    fn into_argument(self) -> Result<Argument<'a>> {
-        Ok(borrowed_argument(&self.description))
+        // SAFETY: the mutable borrow is exclusive until the call returns.
+        Ok(unsafe { borrowed_argument(&self.description, Access::Exclusive) })
     }
 }

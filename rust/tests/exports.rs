@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{null, null_mut};
 
 use pytvmffi::abi::{self, DLTensor, TVMFFIAny};
-use pytvmffi::{export, Any, AnyView, Device, Element, Error, Result, TensorView};
+use pytvmffi::{export, Any, AnyView, Device, Element, Error, Result, TensorMut, TensorView};
 
 fn length(x: TensorView<'_>) -> i64 {
     x.len() as i64
@@ -17,7 +17,14 @@ fn fill(y: &mut [f32], value: f32) {
 }
 export!(fill, "fill(y: out float32*[n] on cpu, value: float = 1.0)");
 
+fn update(x: TensorView<'_>, mut y: TensorMut<'_>) -> Result<()> {
+    y.as_mut_slice::<f32>()?.copy_from_slice(x.as_slice::<f32>()?);
+    Ok(())
+}
+export!(update, "update(x: Tensor, y: out Tensor)");
+
 extern "C" {
+    fn __tvm_ffi_update(_: *mut c_void, _: *const TVMFFIAny, _: i32, _: *mut TVMFFIAny) -> c_int;
     fn __tvm_ffi_length(_: *mut c_void, _: *const TVMFFIAny, _: i32, _: *mut TVMFFIAny) -> c_int;
     fn __tvm_ffi_fill(_: *mut c_void, _: *const TVMFFIAny, _: i32, _: *mut TVMFFIAny) -> c_int;
 }
@@ -95,6 +102,39 @@ fn invalid_tensors_are_refused_before_the_function_runs() {
     let args = [borrowed_value(&mut tensor)];
     let error = call(__tvm_ffi_fill, args.as_ptr(), 1).unwrap_err();
     assert_eq!(error.message(), "fill() argument 'y': expected a shape of 1 extents, got NULL");
+}
+
+/// Slices of the same memory alias, also if the tensors name different devices with host memory.
+#[test]
+fn tensors_of_two_host_devices_share_no_memory_that_is_written() -> Result<()> {
+    let (mut data, mut shape) = ([1.0f32, 2.0, 3.0, 4.0], [2]);
+    let mut tensors = [0, 1, 2]
+        .map(|offset| DLTensor { byte_offset: 4 * offset, ..host_tensor(&mut data, &mut shape) });
+    tensors[1].device = Device::new(abi::kDLCUDAHost, 0);
+    tensors[2].device = Device::new(abi::kDLCUDAHost, 0);
+    let [x, y, z] = tensors.each_mut().map(borrowed_value);
+    let error = call(__tvm_ffi_update, [x, y].as_ptr(), 2).unwrap_err();
+    let text = "update() argument 'y': the array shares memory with argument 'x', and the \
+                function writes into it; pass arrays that do not overlap";
+    assert_eq!(error.to_string(), format!("ValueError: {text}"));
+    call(__tvm_ffi_update, [x, z].as_ptr(), 2)?;
+    assert_eq!(data, [1.0, 2.0, 1.0, 2.0]);
+    Ok(())
+}
+
+#[test]
+fn tensors_with_negative_extents_are_refused_before_the_function_runs() {
+    let (mut data, mut shape) = ([0.0f32; 3], [-2]);
+    let mut tensor = host_tensor(&mut data, &mut shape);
+    let args = [borrowed_value(&mut tensor)];
+    for (function, name) in [
+        (__tvm_ffi_fill as Exported, "fill() argument 'y'"),
+        (__tvm_ffi_length, "length() argument 'x'"),
+    ] {
+        let error = call(function, args.as_ptr(), 1).unwrap_err();
+        let text = format!("ValueError: {name}: shape[0] must be >= 0, got -2");
+        assert_eq!(error.to_string(), text);
+    }
 }
 
 #[test]

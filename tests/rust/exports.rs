@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Exported functions with every kind of parameter and result that `export!` supports.
 
-use std::cell::Cell;
-
 use pytvmffi::{
     export, Any, AnyView, Array, Bytes, DataType, Device, Error, Function, Map, Module, Result,
-    Shape, Tensor, TensorCells, TensorMut, TensorView,
+    Shape, Tensor, TensorMut, TensorView,
 };
 
 fn scale(x: &[f32], y: &mut [f32], factor: f64) {
@@ -19,17 +17,12 @@ export! {
     scale, "scale(x: float32*[n] on cpu, y: out float32*[n] on cpu, factor: float = 2.0)"
 }
 
-fn relu(x: TensorCells<'_>) -> Result<i64> {
-    let cells = x.cells::<f64>()?;
-    cells.iter().for_each(|cell| cell.set(cell.get().max(0.0)));
-    Ok(cells.len() as i64)
+fn relu(mut x: TensorMut<'_>) -> Result<i64> {
+    let elements = x.as_mut_slice::<f64>()?;
+    elements.iter_mut().for_each(|x| *x = x.max(0.0));
+    Ok(elements.len() as i64)
 }
 export!(relu, "relu(x: inout float64*[...]) -> int");
-
-fn add(x: &[Cell<f64>], y: &[Cell<f64>]) {
-    x.iter().zip(y).for_each(|(x, y)| y.set(x.get() + y.get()));
-}
-export!(add, "add(x: float64*[n] on cpu, y: inout float64*[n] on cpu)");
 
 fn transpose(x: TensorView<'_>, mut y: TensorMut<'_>) -> Result<()> {
     for row in 0..x.shape()[0] as usize {

@@ -6,6 +6,7 @@ The cases are those of the generated C wrappers.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,11 @@ SIGNATURES = {
     "maybe": MAYBE,
     "defaults": DEFAULTS,
     "nothing_else": "nothing_else(x: float32[n])",
+    "written": "written(x: Tensor, y: out Tensor, z: inout Tensor | None = None)",
+    "slices": "slices(x: out float32*[n] on cpu, y: float32*[n] on cpu, z: inout float32*[m], "
+    "m: int)",
+    "spaces": "spaces(x: Tensor on cpu : 1 | None, y: Tensor on cuda | None = None)",
+    "unknown_access": "unknown_access(x: unknown Tensor, y: unknown Tensor)",
 }
 
 EXPORT = 'pytvmffi::export!({name}, "{text}");\nfn {name}({parameters}) {{}}\n'
@@ -73,6 +79,8 @@ TABLE = [row for row in cases.TABLE if row[0] in SIGNATURES] + [
     ("maybe", (cases.zeros(3), None, 2), "'n': must be n = 3, got 2"),
     ("maybe", (None, cases.zeros(3), 2), "'n': must be n = 3, got 2"),
     ("maybe", (3,), "'x': expected float32*[n] | None, got int"),
+    ("spaces", (cases.zeros(2),), "'x': expected device cpu:1, got cpu:0"),
+    ("spaces", (None, cases.zeros(2)), "'y': expected device cuda, got cpu:0"),
 ]
 
 
@@ -88,7 +96,11 @@ def test_the_function_and_the_check_give_the_expected_message(library, callers, 
         assert text in outcome[1]
 
 
-@given(st.sampled_from(sorted(set(SIGNATURES) - {"defaults"})), st.lists(cases.HOSTILE, max_size=6))
+# Calls with random arguments exclude `spaces`, because messages contain types as written.
+@given(
+    st.sampled_from(sorted(set(SIGNATURES) - {"defaults", "spaces"})),
+    st.lists(cases.HOSTILE, max_size=6),
+)
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_function_agrees_with_the_check_on_hostile_arguments(library, callers, name, args):
     compare(library, callers, name, args)
@@ -99,6 +111,89 @@ def test_the_function_agrees_with_the_check_on_hostile_arguments(library, caller
 def test_the_function_agrees_with_the_check_on_nearly_correct_arguments(library, callers, case):
     if case[0] in SIGNATURES:
         compare(library, callers, *case)
+
+
+# ---- Tensors that the function writes ------------------------------------------------------------
+
+WHOLE, OTHER = cases.zeros(4), cases.zeros(4)
+GRID = cases.zeros(3, 4)
+
+
+def repeated(*shape):
+    """Return a writable array whose rows have the same address."""
+    strides = (0, *cases.zeros(*shape).strides[1:])
+    return np.lib.stride_tricks.as_strided(cases.zeros(64), shape, strides)
+
+
+def overlap(name, parameter, other):
+    return (
+        f"{name}() argument '{parameter}': the array shares memory with argument '{other}', and "
+        "the function writes into it; pass arrays that do not overlap"
+    )
+
+
+def repeats(name, parameter, strides):
+    return (
+        f"{name}() argument '{parameter}': expected an array without repeated elements, because "
+        f"the function writes into it, got strides {strides}"
+    )
+
+
+# Rows: function, arguments, and the expected error message or None.
+WRITTEN = [
+    ("written", (WHOLE, OTHER), None),
+    ("written", (WHOLE, WHOLE), overlap("written", "y", "x")),
+    ("written", (WHOLE[:2], WHOLE[1:]), overlap("written", "y", "x")),
+    ("written", (WHOLE[1:], WHOLE[:2]), overlap("written", "y", "x")),
+    ("written", (WHOLE[:2], WHOLE[2:]), None),
+    ("written", (WHOLE[2:], WHOLE[:2]), None),
+    ("written", (OTHER, WHOLE, WHOLE), overlap("written", "z", "y")),
+    ("written", (WHOLE, OTHER, WHOLE), overlap("written", "z", "x")),
+    ("written", (WHOLE, WHOLE, WHOLE), overlap("written", "y", "x")),
+    ("written", (WHOLE, OTHER, None), None),
+    # Empty tensors have no memory; tensors with gaps share the first element or may be interleaved.
+    ("written", (WHOLE[:0], WHOLE), None),
+    ("written", (WHOLE, WHOLE[2:2]), None),
+    ("written", (WHOLE[::2], WHOLE[1::2]), None),
+    ("written", (WHOLE[::2], WHOLE[::2]), overlap("written", "y", "x")),
+    ("written", (WHOLE[::2], WHOLE[:3]), overlap("written", "y", "x")),
+    ("written", (WHOLE[::-1], WHOLE), None),
+    ("written", (GRID[:, :2], GRID[:, 2:]), None),
+    ("written", (GRID[:2], GRID[1:]), overlap("written", "y", "x")),
+    ("written", (WHOLE, WHOLE.view(np.uint8)[15:]), overlap("written", "y", "x")),
+    ("written", (WHOLE.view(np.uint8)[:7], WHOLE[1:]), overlap("written", "y", "x")),
+    ("written", (WHOLE.view(np.uint8)[:8], WHOLE[2:]), None),
+    ("slices", (WHOLE, OTHER, OTHER, 4), overlap("slices", "z", "y")),
+    ("slices", (WHOLE, WHOLE, WHOLE, 4), overlap("slices", "x", "y")),
+    ("slices", (WHOLE, OTHER, WHOLE[1:], 3), overlap("slices", "z", "x")),
+    ("slices", (WHOLE, WHOLE, WHOLE, 3), "slices() argument 'm': must be m = 4, got 3"),
+    ("unknown_access", (WHOLE, WHOLE), None),
+    # A stride of 0 repeats elements unless the extent is 1 or the tensor is empty.
+    ("written", (WHOLE, repeated(3, 2)), repeats("written", "y", "(0, 1)")),
+    ("written", (WHOLE, repeated(3)), repeats("written", "y", "(0,)")),
+    ("written", (repeated(3, 2), WHOLE), None),
+    ("written", (WHOLE, repeated(1, 2)), None),
+    ("written", (WHOLE, repeated(3, 0)), None),
+    ("written", (WHOLE, OTHER, repeated(2, 3)), repeats("written", "z", "(0, 1)")),
+    (
+        "written",
+        (WHOLE, repeated(*[2] * 9)),
+        repeats("written", "y", "(0, 128, 64, 32, 16, 8, 4, 2, ...)"),
+    ),
+    (
+        "slices",
+        (repeated(3), OTHER, OTHER, 4),
+        "slices() argument 'x': expected a compact tensor, got strides (0,)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "text"), WRITTEN)
+def test_a_written_tensor_shares_no_memory_and_has_no_repeated_elements(
+    library, callers, name, args, text
+):
+    outcome = compare(library, callers, name, args)
+    assert outcome == (None if text is None else (ValueError, text))
 
 
 def test_moved_arguments_are_checked(library, callers):

@@ -81,12 +81,12 @@ const fn fits(parameter: &Parameter, type_: &ParameterType) -> bool {
 
 const fn agree_on_tensor(parameter: &Parameter, tensor: &TensorKind, type_: &ParameterType) {
     let name = parameter.name;
-    let may_write = matches!(type_.access, Access::Exclusive | Access::Cells | Access::None);
-    if matches!(parameter.direction, Direction::Written) && !may_write {
-        let remedy = "' is written: take a TensorMut, TensorCells, or a mutable slice";
+    let is_written = matches!(parameter.direction, Direction::Written);
+    if is_written && matches!(type_.access, Access::Shared) {
+        let remedy = "' is written: take a TensorMut or a mutable slice";
         refuse(&["export!: parameter '", name, remedy]);
     }
-    if matches!(parameter.direction, Direction::Read) && matches!(type_.access, Access::Exclusive) {
+    if !is_written && matches!(type_.access, Access::Exclusive) {
         refuse(&[
             "export!: parameter '",
             name,

@@ -13,7 +13,7 @@ use crate::convert::{integer_in, unsigned_in, Mismatch};
 use crate::dtype::DataType;
 use crate::error::{Error, Result};
 use crate::parameter_type::{Access, ParameterType};
-use crate::tensor_description::{tensor_in, TensorDescription};
+use crate::tensor_description::{checked_description_of, tensor_in, TensorDescription};
 
 /// Convert a mismatch (the error of a failed argument conversion) to an error whose message names
 /// the function and the parameter.
@@ -117,7 +117,7 @@ fn check_argument(
 ) -> Result<(), Mismatch> {
     if let Kind::Tensor(kind) = &parameter.kind {
         return match tensor_in(argument) {
-            Some(tensor) => check_tensor(signature, kind, tensor, names),
+            Some(tensor) => check_tensor(signature, parameter, kind, tensor, names),
             None if parameter.is_optional && argument.is_none() => Ok(()),
             None => Err(wrong_type(parameter, argument)),
         };
@@ -201,6 +201,7 @@ fn check_name(
 
 fn check_tensor(
     signature: &Signature,
+    parameter: &Parameter,
     kind: &TensorKind,
     tensor: &abi::DLTensor,
     names: &mut Names,
@@ -211,13 +212,18 @@ fn check_tensor(
     let is_on_device = (device_type < 0 || device_type == tensor.device.device_type)
         && (device_id < 0 || device_id == tensor.device.device_id);
     if !is_on_device {
-        let (expected, got) = (kind.device_text, tensor.device);
-        return Err(Mismatch::value(format!("expected device {expected}, got {got}")));
+        let ((name, id), got) = (kind.device_text, tensor.device);
+        let separator = if id.is_empty() { "" } else { ":" };
+        let text = format!("expected device {name}{separator}{id}, got {got}");
+        return Err(Mismatch::value(text));
     }
     // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
     let description = unsafe { TensorDescription::from_raw(tensor) }?;
     if kind.is_compact {
         description.check_layout()?;
+    }
+    if parameter.is_written_tensor() {
+        description.check_repeats()?;
     }
     check_extents(signature, kind, description.shape(), names)?;
     description.check_alignment(kind.alignment)?;
@@ -281,45 +287,46 @@ fn check_extents(
 
 // ---- Shared memory of tensor arguments -----------------------------------------------------------
 
-/// Return an error if tensor arguments share memory although a parameter type forbids shared
-/// memory.
-///
-/// The check compares address ranges, so it also refuses interleaved tensors without common
-/// elements.
+/// Return an error if a tensor that the function writes shares memory with another tensor argument.
 ///
 /// # Errors
-/// ValueError if an argument that may be written overlaps one whose type forbids concurrent writes.
+/// ValueError for the first written tensor that shares memory with another tensor argument.
 pub fn check_sharing(
     signature: &Signature,
     types: &[ParameterType],
     arguments: &[AnyView<'_>],
 ) -> Result<()> {
-    let writes = |access| matches!(access, Access::Exclusive | Access::Cells);
-    for (index, type_) in types.iter().enumerate().filter(|(_, type_)| writes(type_.access)) {
-        let Some((begin, end)) = memory_of(&arguments[index]) else { continue };
-        for (other, other_type) in types.iter().enumerate() {
-            let conflicts = match (type_.access, other_type.access) {
-                (_, Access::None) => false,
-                (Access::Exclusive, _) => true,
-                (_, other) => other != Access::Cells,
-            };
-            if other == index || !conflicts {
+    for (index, parameter) in signature.parameters().iter().enumerate() {
+        if !parameter.is_written_tensor() {
+            continue;
+        }
+        let Some(tensor) = checked_description_of(&arguments[index]) else { continue };
+        for (other_index, other) in signature.parameters().iter().enumerate() {
+            // For two written tensors, the later one is compared with the earlier one.
+            let is_later = other_index > index && other.is_written_tensor();
+            if other_index == index || is_later || !matches!(other.kind, Kind::Tensor(_)) {
                 continue;
             }
-            if memory_of(&arguments[other]).is_some_and(|(low, high)| low < end && begin < high) {
-                let name = signature.parameters[other].name;
-                let text = format!("the function may write it, and it shares memory with '{name}'");
-                return Err(located(signature, index, Mismatch::value(text)));
+            let Some(other_tensor) = checked_description_of(&arguments[other_index]) else {
+                continue;
+            };
+            let are_borrowed =
+                types[index].access != Access::None && types[other_index].access != Access::None;
+            if tensor.shares_memory(&other_tensor)
+                || (are_borrowed && tensor.may_alias_slice(&other_tensor))
+            {
+                return Err(shared(signature, index, other.name));
             }
         }
     }
     Ok(())
 }
 
-/// Return the address range of the elements of a tensor argument; None if the argument is not a
-/// tensor in host memory.
-fn memory_of(argument: &AnyView<'_>) -> Option<(usize, usize)> {
-    let tensor = tensor_in(argument)?;
-    // SAFETY: a tensor argument has `ndim` extents, and strides if the address is not NULL.
-    unsafe { TensorDescription::from_raw(tensor) }.ok()?.address_range()
+#[cold]
+fn shared(signature: &Signature, index: usize, other: &str) -> Error {
+    let text = format!(
+        "the array shares memory with argument '{other}', and the function writes into it; \
+         pass arrays that do not overlap"
+    );
+    located(signature, index, Mismatch::value(text))
 }

@@ -51,7 +51,7 @@ const fn with_lanes(base: &'static str, lanes: u16) -> Option<DLDataType> {
         i += 1;
     }
     let size = trailing_digits(base);
-    if size == 0 || size > 3 || lanes == 0 {
+    if size == 0 || size > 3 || lanes == 0 || base.as_bytes()[base.len() - size] == b'0' {
         return None;
     }
     let letters = part(base, 0, base.len() - size);
@@ -77,7 +77,7 @@ const fn split_lanes(name: &'static str) -> (&'static str, u16) {
         return (name, 1);
     }
     let separator = name.len() - size - 1;
-    if name.as_bytes()[separator] != b'x' {
+    if name.as_bytes()[separator] != b'x' || name.as_bytes()[separator + 1] == b'0' {
         return (name, 1);
     }
     let lanes = number(part(name, separator + 1, name.len()));

@@ -258,7 +258,7 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
         is_pointer: false,
         alignment: 1,
         device: (-1, -1),
-        device_text: "",
+        device_text: ("", ""),
     };
     if cursor.accept(b'{') {
         tensor.dtypes = read_dtypes(cursor, b'}');
@@ -373,9 +373,7 @@ const fn read_alignment(cursor: &mut Cursor) -> usize {
 }
 
 const fn read_device(cursor: &mut Cursor, tensor: &mut TensorKind) {
-    let begin = *cursor;
     let word = cursor.take_word("a device");
-    let mut size = word.len();
     let mut device_type = 1;
     loop {
         if let Some(name) = device_name(device_type) {
@@ -389,13 +387,16 @@ const fn read_device(cursor: &mut Cursor, tensor: &mut TensorKind) {
         }
     }
     tensor.device = (device_type, -1);
+    tensor.device_text = (word, "");
     if cursor.accept(b':') {
         let digits = cursor.take_digits("a device id");
-        tensor.device.1 = number(digits) as i32;
-        size += 1 + digits.len();
+        let id = number(digits);
+        if id > i32::MAX as i64 {
+            refuse(&["signature: a device id must be at most 2147483647, got ", digits]);
+        }
+        tensor.device.1 = id as i32;
+        tensor.device_text.1 = digits;
     }
-    let mut rest = begin;
-    tensor.device_text = part(rest.take_until(b""), 0, size);
 }
 
 /// Return the index of a dtype variable in the signature. Add the variable at its first use; a

@@ -127,8 +127,9 @@ pub struct TensorKind {
     pub alignment: usize,
     /// The required device type and device id; -1 if every value is allowed.
     pub device: (i32, i32),
-    /// The required device, as written in the signature.
-    pub device_text: &'static str,
+    /// The type and the id of the required device, as written in the signature; empty if every value
+    /// is allowed.
+    pub device_text: (&'static str, &'static str),
 }
 
 /// An extent in the type of a tensor.
@@ -200,6 +201,11 @@ impl Signature {
 }
 
 impl Parameter {
+    /// Return true if the parameter is a tensor that the function writes.
+    pub fn is_written_tensor(&self) -> bool {
+        matches!((&self.kind, self.direction), (Kind::Tensor(_), Direction::Written))
+    }
+
     /// Return true if calls must pass the argument.
     pub fn is_required(&self) -> bool {
         matches!(self.default, Default::Required)
