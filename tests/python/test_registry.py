@@ -245,6 +245,9 @@ def test_target_that_is_not_imported_is_a_key_error():
 # ---- signatures of Python callables --------------------------------------------------------------
 
 
+INT8, CPU = tvm_ffi.dtype("int8"), tvm_ffi.device("cpu:0")
+
+
 def power(x, y=2.0):
     return x**y
 
@@ -277,8 +280,8 @@ def forwarding(*args, **kwargs):
         (abs, "(x: float, /)"),
         (max, "(x: float, y: float, /)"),  # its parameters are unknown
         (lambda x, types=("a", "b"): x, "(x: float, types: Array[str] = ['a', 'b'])"),
-        (lambda x, dtype=tvm_ffi.dtype("int8"): x, "(x: float, dtype: dtype = 'int8')"),
-        (lambda x, device=tvm_ffi.device("cpu:0"): x, "(x: float, device: Device = 'cpu:0')"),
+        (lambda x, dtype=INT8: x, "(x: float, dtype: dtype = 'int8')"),
+        (lambda x, device=CPU: x, "(x: float, device: Device = 'cpu:0')"),
     ],
 )
 def test_callables_take_the_calls_of_their_signature(register, function, signature):

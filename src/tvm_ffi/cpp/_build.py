@@ -125,7 +125,8 @@ def _build_consistently(
             return dependencies, output
         log("building %s again: %s changed during the build", recipe.name, ", ".join(changed))
         before = {path: file_identity(path) for path in dependencies.own}
-        dependencies, output = _build_once(recipe, folder, headers)
+        dependencies, further = _build_once(recipe, folder, headers)
+        output += "" if further in output else further  # ninja runs only some commands again
         changed = [path for path in dependencies.own if file_identity(path) != before.get(path)]
     raise RuntimeError(
         f"{recipe.name} was not built: expected headers that do not change during a build, got "

@@ -155,7 +155,7 @@ def warn_of(name: str, output: str) -> None:
     while frame is not None and frame.f_code.co_filename.startswith(package):
         frame, level = frame.f_back, level + 1
     text = f"{name} was built with warnings:\n{output.strip()}"
-    warnings.warn(text, UserWarning, stacklevel=level - 1)
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 @contextlib.contextmanager

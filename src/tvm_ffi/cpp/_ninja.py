@@ -33,10 +33,14 @@ def ninja_text(steps: Sequence[Step]) -> str:
 
 
 def output_of_commands(output: str, steps: Sequence[Step]) -> str:
-    """Return the output of ninja without the lines that show the commands of the steps."""
+    """Return the output of the commands of a build, without ninja's lines about the commands."""
     commands = tuple(shlex.join(step.command) for step in steps)
-    lines = [line for line in output.splitlines() if not line.endswith(commands)]
-    return "\n".join(lines)
+    lines = output.splitlines(keepends=True)
+    return "".join(
+        line
+        for line in lines
+        if not line.startswith("ninja: ") and not line.rstrip("\n").endswith(commands)
+    )
 
 
 def _escaped(text: str) -> str:
