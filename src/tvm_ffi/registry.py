@@ -5,7 +5,14 @@ from __future__ import annotations
 
 import sys
 
-from ._binding.call import convert_func, find_global_func, set_global_func
+from ._binding.call import (
+    Function,
+    convert_func,
+    declared_signature,
+    find_global_func,
+    python_callable,
+    set_global_func,
+)
 from ._binding.object import type_key_to_index
 from ._internal.lazy import TYPE_CHECKING, Any, Callable
 
@@ -13,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Literal, TypeVar, overload
 
     from .container import Array
-    from .core import Function
     from .signature import Signature
 
     _ClassT = TypeVar("_ClassT", bound=type)
@@ -81,7 +87,8 @@ def register_global_func(
         Whether to replace a function that is registered under the same name.
     signature : Signature or str, optional
         Parameter names, types and defaults, which `get_global_func_metadata` returns.  Python code
-        can inspect a Python callable without a signature; other languages cannot.
+        can inspect a Python callable without a signature; other languages cannot.  A `Function`
+        that has a signature keeps it by default.
 
     Returns
     -------
@@ -95,7 +102,8 @@ def register_global_func(
     TypeError
         If `f` is not callable, or `signature` is neither a str nor a `Signature`.
     ValueError
-        If `signature` is malformed or names another function.
+        If `signature` is malformed or names another function, or if a Python callable does not take
+        a declared parameter by position, by its name, or with its default.
     """
     if callable(func_name):
         return _register(func_name.__name__, func_name, override, signature)
@@ -110,21 +118,60 @@ def _register(
     override: bool,
     signature: Signature | str | None = None,
 ) -> Function:
-    metadata, doc = ("", "") if signature is None else _metadata_and_doc(name, signature)
     function = convert_func(pyfunc)
+    metadata = doc = ""
+    if signature is not None:
+        signature = _checked_signature(name, function, signature)
+    elif isinstance(pyfunc, Function):
+        signature = _own_signature(name, function)
+    if signature is not None:
+        from .signature._metadata import metadata_text
+
+        metadata, doc = metadata_text(signature), signature.doc or ""
     set_global_func(name, function, override, metadata, doc)
     return function
 
 
-def _metadata_and_doc(name: str, description: Signature | str) -> tuple[str, str]:
-    """Return a pair: the metadata text and the documentation that a signature implies."""
+def _checked_signature(name: str, function: Function, description: Signature | str) -> Signature:
+    """Return the signature to register; raise ValueError if the function does not fit it."""
     from .signature import Signature
-    from .signature._metadata import metadata_text
+    from .signature._callable import check_callable
     from .signature._type_schema import check_name
 
     signature = Signature.of(description)
     check_name(signature, name)
-    return metadata_text(signature), signature.doc or ""
+    called = python_callable(function)
+    if called is not None:
+        try:
+            check_callable(signature, called)
+        except ValueError as error:
+            raise ValueError(f"register_global_func: {name}: {error}") from None
+    return signature
+
+
+def _own_signature(name: str, function: Function) -> Signature | None:
+    """Return the declared signature of a function with its documentation; None if it has none.
+
+    The signature has no name if it belongs to a function with another name.
+    """
+    signature = declared_signature(function)
+    if signature is None:
+        return None
+    from dataclasses import replace
+
+    from .signature._type_schema import check_name
+
+    if python_callable(function) is None:
+        # The documentation ends with the signature; its other part may be stored elsewhere.
+        line = str(replace(signature, name=signature.name or function.__name__, doc=None))
+        text = function.__doc__ or ""
+        if text.endswith(line):
+            signature = replace(signature, doc=text.removesuffix(line).rstrip() or None)
+    try:
+        check_name(signature, name)
+    except ValueError:
+        return replace(signature, name="")
+    return signature
 
 
 def remove_global_func(name: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 import weakref
@@ -10,6 +11,7 @@ import weakref
 import pytest
 
 import tvm_ffi
+import tvm_ffi.testing
 from tvm_ffi import core, registry
 
 
@@ -238,3 +240,119 @@ def test_functions_removed_concurrently_are_skipped(register, target, monkeypatc
 def test_target_that_is_not_imported_is_a_key_error():
     with pytest.raises(KeyError, match="no_such_module"):
         tvm_ffi.init_ffi_api("test.ns", "no_such_module")
+
+
+# ---- signatures of Python callables --------------------------------------------------------------
+
+
+INT8, CPU = tvm_ffi.dtype("int8"), tvm_ffi.device("cpu:0")
+
+
+def power(x, y=2.0):
+    return x**y
+
+
+def keyword_only(x, *, y=2.0):
+    return x**y
+
+
+def first(*arguments):
+    return arguments[0]
+
+
+@functools.wraps(power)
+def forwarding(*args, **kwargs):
+    return power(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("function", "signature"),
+    [
+        (power, "(x: float, y: float = 2)"),
+        (power, "(x: float, *, y: float = 2)"),
+        (power, "(x: float, y: float)"),
+        (power, "(x: float)"),
+        (power, "(a: float, b: float = 2, /)"),
+        (forwarding, "(x: float, y: float = 2)"),
+        (first, "(*arguments: int)"),
+        (first, "(x: float, /, *others: int)"),
+        (keyword_only, "(x: float)"),
+        (abs, "(x: float, /)"),
+        (max, "(x: float, y: float, /)"),  # its parameters are unknown
+        (lambda x, types=("a", "b"): x, "(x: float, types: Array[str] = ['a', 'b'])"),
+        (lambda x, dtype=INT8: x, "(x: float, dtype: dtype = 'int8')"),
+        (lambda x, device=CPU: x, "(x: float, device: Device = 'cpu:0')"),
+    ],
+)
+def test_callables_take_the_calls_of_their_signature(register, function, signature):
+    register("test.f", function, signature=signature)
+    found = tvm_ffi.get_global_func("test.f")
+    assert found(3.0, 2.0) if function is max else found(3.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "signature", "message"),
+    [
+        (lambda x, y: x, "(x: int, y: int = 2)", "'y' has the default 2, but .* has none"),
+        (power, "(x: float, y: float = 3)", "'y' has the default 3.0, but power.* has another"),
+        (first, "(x: int = 1, /)", "'x' has the default 1, but first.* does not name it"),
+        (max, "(x: int = 1, /)", "'x' has a default, but the parameters of .*max.* are unknown"),
+        (
+            power,
+            "(x: float, z: float)",
+            r"'z' can be passed by name, but power\(x, y=2.0\) has 'y'",
+        ),
+        (power, "(y: float, x: float)", "'y' can be passed by name, but .* has 'x' at its pos"),
+        (abs, "(x: float)", "'x' can be passed by name, but abs.* by position only; write '/'"),
+        (first, "(x: float)", "'x' can be passed by name, but first.* by position only"),
+        (power, "(x: float, y: float, z: float)", "'z' is declared, but power.* has fewer"),
+        (power, "(x: float, *y: float)", "'y' takes any number of arguments, but power"),
+        (lambda x, y: x, "(x: int)", "requires the parameter 'y', which the signature does not"),
+        (lambda x, *, y: x, "(x: int)", "requires the parameter 'y', which the signature does not"),
+        (
+            keyword_only,
+            "(x: float, *, y: float = 2)",
+            "'y' is passed by position by native callers",
+        ),
+    ],
+)
+def test_signatures_that_a_callable_does_not_take_are_refused(
+    register, function, signature, message
+):
+    """Regression: metadata advertised defaults and names that calls did not have."""
+    for f in (function, tvm_ffi.convert_func(function)):
+        with pytest.raises(ValueError, match=f"^register_global_func: test.f: .*{message}"):
+            register("test.f", f, signature=signature)
+        assert tvm_ffi.get_global_func("test.f", allow_missing=True) is None
+
+
+def test_native_callers_omit_arguments_with_defaults(register):
+    register("test.power", power, signature="power(x: float, y: float = 2.0) -> float")
+    function = tvm_ffi.get_global_func("test.power")
+    assert tvm_ffi.get_global_func("testing.apply")(function, 3.0) == 9.0
+    assert function(3.0) == function(x=3.0) == 9.0
+
+
+def test_functions_keep_their_signature(register):
+    """Regression: a second registration of a function lost its signature and documentation."""
+    text = "power(x: float, y: float = 2.0) -> float doc 'x to the power of y.'"
+    function = register("test.power", power, signature=text)
+    register("test.again.power", function)
+    register("test.other", tvm_ffi.get_global_func("test.power"))
+    signatures = [
+        registry.get_global_func_metadata(name)["signature"]
+        for name in ("test.again.power", "test.other")
+    ]
+    assert signatures == [text, text.removeprefix("power")]
+
+
+def test_module_functions_keep_their_signature(register, kernels):
+    """Regression: registering a module's function lost its keyword arguments and documentation."""
+    register("test.named", kernels.named)
+    register("test.nameless", kernels.nameless)
+    register("test.count", kernels.count)
+    text = "named(a: int, /, b: int, c: int = 3, *, d: int, e: str = 'x') doc 'Names.'"
+    assert registry.get_global_func_metadata("test.named")["signature"] == text
+    assert registry.get_global_func_metadata("test.nameless")["signature"] == "nameless(x: int)"
+    assert registry.get_global_func_metadata("test.count") == {}
+    assert list(tvm_ffi.get_global_func("test.named")(1, d=4, b=2)) == [1, 2, 3, 4, "x"]

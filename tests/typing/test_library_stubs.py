@@ -43,7 +43,7 @@ import tvm_ffi
 
 tvm_ffi.register_global_func(
     "kernels.scale",
-    lambda x, factor: None,
+    lambda x, factor=2.0: None,
     signature="scale(x: inout float32[n], *, factor: float = 2.0)",
 )
 tvm_ffi.register_global_func("kernels.undeclared", lambda x: None)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from .._binding.values import Device
 from .._dtype import dtype
@@ -12,8 +12,8 @@ from .._schema.dtypes import integer_range
 from ..signature import Result, TensorType
 from ._c_checks import CheckPrinter
 from ._c_errors import fail
-from ._c_source import Lines, number, value_type
-from ._c_types import argument_type, return_type, type_of_source
+from ._c_source import Lines, literal, number, value_type
+from ._c_types import argument_type, equal_types, return_type, type_of_source
 from ._call_errors import (
     does_not_fit,
     failed_status,
@@ -41,7 +41,7 @@ class CallPrinter:
         self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines, *, is_declared: bool
     ) -> None:
         self._wrapper, self._checks, self._lines = wrapper, checks, lines
-        # True if a header declares the callees; its const qualifiers may differ
+        # True if a header declares the callees; the compiler then compares each call with it.
         self._is_declared = is_declared
         self._tensors = {
             name: f"out{i}"
@@ -81,7 +81,12 @@ class CallPrinter:
         """Return the definitions of aliases for callees whose names are also names of locals."""
         found = []
         for callee in dict.fromkeys(self._wrapper.callees.values()):
-            if local_callee(callee) != callee:
+            if local_callee(callee) == callee:
+                continue
+            if self._is_declared:
+                alias = local_callee(callee)
+                found.append(f"static __typeof__(&{callee}) const {alias} = {callee};")
+            else:
                 types = self.prototypes()[callee].partition("(")[2].removesuffix(");")
                 pointer = f"(*const {local_callee(callee)})({types})"
                 found.append(f"static {return_type(self._wrapper)} {pointer} = {callee};")
@@ -279,11 +284,11 @@ class CallPrinter:
         if variable is not None:
             self._lines.add(f"{return_type(self._wrapper)} {variable} = 0;")
         assign = f"{variable} = " if variable else ""
-        callees = self._wrapper.callees
-        if len(set(callees.values())) == 1:
-            callee = next(iter(callees.values()))
-            values = self._values(self._wrapper.dtypes_of(callee))
-            self._lines.add(f"{assign}{local_callee(callee)}({values});")
+        callees = list(dict.fromkeys(self._wrapper.callees.values()))
+        if self._is_declared:
+            self._compare(callees)
+        if len(callees) == 1:
+            self._call_one(assign, callees[0])
         else:
             self._dispatch(assign)
         self.release_workspaces()
@@ -294,6 +299,74 @@ class CallPrinter:
                 failure = fail(failed_status(self._wrapper), got="status")
                 self._lines.add("return -1;" if is_raised else failure)
 
+    def _compare(self, callees: Iterable[str]) -> None:
+        """Print a constant for each callee: 1 if its header declares the types of the signature.
+
+        A parameter may have one of several types, which form a transparent union: the compiler
+        regards such a union as compatible with each of its members.
+        """
+        self._lines.add("#ifndef __cplusplus")
+        for callee in callees:
+            tests = {}
+            for is_written in (True, False):
+                types = ", ".join(self._header_types(callee, is_written=is_written))
+                declared = f"{return_type(self._wrapper)}({types or 'void'})"
+                found = f"__typeof__(*{local_callee(callee)})"
+                tests[is_written] = f"__builtin_types_compatible_p({found}, {declared})"
+            self._lines.add(f"enum {{ {_equality_of(callee)} = {tests[True]} }};")
+            message = (
+                f"the header declares that {callee} does not write to an argument (const), the "
+                "signature declares that it writes (out, inout)"
+            )
+            test = f"{_equality_of(callee)} || !{tests[False]}"
+            self._lines.add(f"_Static_assert({test}, {literal(message)});")
+        self._lines.add("#endif")
+
+    def _header_types(self, callee: str, *, is_written: bool) -> Iterator[str]:
+        """Yield the C types of the callee's arguments; print the unions among these types.
+
+        If `is_written` is False, the header may declare that the callee writes to no argument.
+        """
+        dtypes = self._wrapper.dtypes_of(callee)
+        for i, argument in enumerate(self._wrapper.arguments):
+            choices = equal_types(self._wrapper, argument, dtypes, is_written=is_written)
+            if len(choices) == 1:
+                yield choices[0]
+                continue
+            name = f"wrapper_{'written' if is_written else 'read'}{i}_of_{callee}"
+            members = " ".join(f"{type_} _{k};" for k, type_ in enumerate(choices))
+            union = f"union {{ {members} }} {name} __attribute__((transparent_union))"
+            self._lines.add(f"typedef {union};")
+            yield name
+
+    def _call_one(self, assign: str, callee: str) -> None:
+        values = self._values(callee)
+        if not self._is_declared:
+            self._lines.add(f"{assign}{local_callee(callee)}({values});")
+            return
+        # The parentheses prevent the expansion of a macro with parameters.
+        call = f"({local_callee(callee)})({values})"
+        returns = self._wrapper.returns
+        is_status = returns in ("status", "error")
+        converted = f"(int){call}" if is_status else call
+        self._lines.add("WRAPPER_COMPARE", f"{assign}{converted};", "WRAPPER_COMPARED")
+        if returns == "value":
+            return
+        if is_status:
+            test = "WRAPPER_RETURNS_STATUS"
+            message = (
+                f"the header must declare that {callee} returns int, because the wrapper has "
+                f"returns='{returns}'"
+            )
+        else:
+            test = "WRAPPER_RETURNS_NO_VALUE"
+            message = (
+                f"the header declares a return value of {callee}, the signature has no result; "
+                "declare the result, or returns='status' or returns='error'"
+            )
+        check = f"WRAPPER_CHECK_RETURN({test}, {call}, {literal(message)})"
+        self._lines.add("#ifndef __cplusplus", check, "#endif")
+
     def _dispatch(self, assign: str) -> None:
         """Print a `switch` that selects the callee by the index of the dtypes of a call."""
         index = ""
@@ -303,17 +376,20 @@ class CallPrinter:
         callees = list(self._wrapper.callees.values())
         with self._lines.block(f"switch ({index})"):
             for i, callee in enumerate(callees):
-                values = self._values(self._wrapper.dtypes_of(callee))
-                label = "default" if i == len(callees) - 1 else f"case {i}"
-                self._lines.add(
-                    f"{label}:", f"  {assign}{local_callee(callee)}({values});", "  break;"
-                )
+                self._lines.add("default:" if i == len(callees) - 1 else f"case {i}:")
+                self._call_one(assign, callee)
+                self._lines.add("break;")
 
-    def _values(self, dtypes: Mapping[str, str]) -> str:
-        return ", ".join(
-            self._value(position, argument, dtypes)
-            for position, argument in enumerate(self._wrapper.arguments)
-        )
+    def _values(self, callee: str) -> str:
+        dtypes = self._wrapper.dtypes_of(callee)
+        values = []
+        for position, argument in enumerate(self._wrapper.arguments):
+            value = self._value(position, argument, dtypes)
+            type_ = self._type_of(argument, dtypes)
+            if self._is_declared and type_.endswith("*") and argument.kind != "null":
+                value = f"WRAPPER_PASS({_equality_of(callee)}, {type_}, {value})"
+            values.append(value)
+        return ", ".join(values)
 
     def _value(self, position: int, argument: Argument, dtypes: Mapping[str, str]) -> str:
         """Return the C expression of a callee argument."""
@@ -393,6 +469,10 @@ class CallPrinter:
         else:
             index = "kTVMFFIBool" if type_ == "bool" else "kTVMFFIInt"
             self._lines.add(f"return wrapper_return_int({index}, (int64_t)value, result);")
+
+
+def _equality_of(callee: str) -> str:
+    return f"wrapper_equals_{callee}"
 
 
 def local_callee(callee: str) -> str:

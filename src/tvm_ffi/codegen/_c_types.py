@@ -10,8 +10,19 @@ from ..signature._types import Type
 from ._c_source import element_type, value_type
 from ._wrapper import Argument, Wrapper, is_optional
 
-__all__ = ["argument_type", "return_type", "type_of_source"]
+__all__ = ["argument_type", "equal_types", "return_type", "type_of_source"]
 
+# C types that differ, but have the same size and the same values.
+_EQUAL_TYPES = {
+    "bool": ("bool", "unsigned char"),
+    "char": ("char", "signed char", "unsigned char"),
+    "int64_t": ("long", "long long"),
+    "int8_t": ("signed char", "char"),
+    "struct wrapper_any_element": ("char", "signed char", "unsigned char"),
+    "uint64_t": ("unsigned long", "unsigned long long"),
+    "uint8_t": ("unsigned char", "char"),
+    "void": (),
+}
 _FIELD_TYPES = {"ndim": "int32_t", "device": "int32_t", "shape": "const int64_t*"}
 
 
@@ -48,13 +59,35 @@ def argument_type(
         is_address = is_optional(parameter) and not type_.endswith("*")
         return f"const {type_}*" if is_address else type_
     if kind in ("shape", "strides") and argument.axis is None:
-        return "const int64_t*"
+        return "int64_t*" if is_declared else "const int64_t*"
     if kind == "tensor":
         return "DLTensor*"
     if kind != "address":
         return _FIELD_TYPES.get(kind, "int64_t") if argument.axis is None else "int64_t"
-    address = _address_type(wrapper, name, dtypes)
+    address = _address_type(wrapper, name, dtypes, is_declared=is_declared)
     return address.removeprefix("const ") if is_declared else address
+
+
+def equal_types(
+    wrapper: Wrapper, argument: Argument, dtypes: Mapping[str, str], *, is_written: bool = True
+) -> tuple[str, ...]:
+    """Return the C types that a header may declare for one argument of the callee.
+
+    A header may omit const, give other names to types, and declare ``void*`` for any pointer.  If
+    `is_written` is False, it may also declare that the callee does not write to an argument.
+    """
+    type_ = argument_type(wrapper, argument, dtypes)
+    if not type_.endswith("*"):
+        return (type_,) if type_ == "bool" else _EQUAL_TYPES.get(type_, (type_,))
+    if argument.kind == "address":
+        type_ = _address_type(wrapper, argument.source, dtypes, is_declared=True)
+    element = type_.removeprefix("const ").removesuffix("*")
+    elements = (*_EQUAL_TYPES.get(element, (element,)), "void")
+    constant = [f"const {element}*" for element in elements]
+    if type_ == "const char*":  # the callee must not write to a string
+        return tuple(constant)
+    is_read = not is_written or type_.startswith("const ") or argument.kind == "tensor"
+    return (*(f"{element}*" for element in elements), *(constant if is_read else ()))
 
 
 def type_of_source(wrapper: Wrapper, name: str) -> Type:
@@ -63,13 +96,17 @@ def type_of_source(wrapper: Wrapper, name: str) -> Type:
     return wrapper.results[name].type if parameter is None else parameter.type
 
 
-def _address_type(wrapper: Wrapper, name: str, dtypes: Mapping[str, str]) -> str:
+def _address_type(
+    wrapper: Wrapper, name: str, dtypes: Mapping[str, str], *, is_declared: bool
+) -> str:
     type_ = type_of_source(wrapper, name)
     if not isinstance(type_, TensorType):
         return f"{value_type(type_)}*"
     dtype = dtypes.get(type_.variable or "", type_.dtype)
     known = isinstance(dtype, str) and dtype != type_.variable
-    element = element_type(str(dtype)) if known else "void"
+    # A header must declare `void*` for several dtypes; C converts `void*` to any pointer.
+    unknown = "struct wrapper_any_element" if is_declared else "void"
+    element = element_type(str(dtype)) if known else unknown
     parameter = wrapper.parameters.get(name)
     is_read = parameter is not None and parameter.direction == "in"
     return f"const {element}*" if is_read else f"{element}*"

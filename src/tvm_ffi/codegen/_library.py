@@ -41,8 +41,9 @@ def wrap_library(
         The functions to wrap: ``"foo(x: float32*[n], y: out float32*[n], n: int32)"``.  A
         `Wrapper` describes a function whose arguments are not the parameters in order.
     includes, include_paths : sequence of str, optional
-        Headers that declare the functions, and their folders; the compiler then compares the
-        declarations with the signatures.
+        C headers that declare the functions, and their folders; the compiler then compares the
+        declarations with the signatures.  Pointers must have the element type of the signature, or
+        be ``void*``; numbers must have types that hold all values of the declared types.
     output : str or path-like, optional
         Where to write a copy of the wrapper library for distribution.  The loader searches the
         wrapped library in its present folder and in the folder of the copy.
@@ -59,19 +60,28 @@ def wrap_library(
     OSError
         If the library cannot be read.
     RuntimeError
-        If the compiler fails.
+        If the compiler fails, or a header declares a function with other types than its signature.
     """
     path = Path(library).absolute()
     wrappers = [f if isinstance(f, Wrapper) else make_wrapper(f) for f in functions]
     _check_symbols(path, wrappers)
     # Link by file name, because the linker records the given path for a library without SONAME.
     link = [f"-L{path.parent}", f"-l:{path.name}", f"-Wl,-rpath,{path.parent}"]
-    built = cpp.build_inline(
-        f"{path.name.partition('.')[0]}_wrappers",
-        c_sources=source_of(wrappers, includes=includes),
-        extra_ldflags=[*link, "-Wl,-rpath,$ORIGIN"],
-        extra_include_paths=include_paths,
-    )
+    try:
+        built = cpp.build_inline(
+            f"{path.name.partition('.')[0]}_wrappers",
+            c_sources=source_of(wrappers, includes=includes),
+            extra_ldflags=[*link, "-Wl,-rpath,$ORIGIN"],
+            extra_include_paths=include_paths,
+        )
+    except RuntimeError as error:
+        if not includes:
+            raise
+        raise RuntimeError(
+            f"{path.name} cannot be wrapped: a signature differs from the declaration in "
+            f"{' or '.join(includes)}, or a header has an error; the compiler names the function, "
+            f"the type in the signature and the type in the header\n{error}"
+        ) from None
     if output is None:
         return load_module(built)
     shutil.copyfile(built, output)

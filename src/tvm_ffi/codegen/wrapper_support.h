@@ -20,6 +20,50 @@
   WRAPPER_TEXT(TVM_FFI_VERSION_MAJOR) \
   "." WRAPPER_TEXT(TVM_FFI_VERSION_MINOR) "." WRAPPER_TEXT(TVM_FFI_VERSION_PATCH)
 
+/* ---- Comparison of callees with their headers ------------------------------------------------ */
+
+/* A call between WRAPPER_COMPARE and WRAPPER_COMPARED must not convert a pointer to another type,
+ * or a number to a type that cannot hold it.  WRAPPER_PASS exempts pointers if the compiler has
+ * found that the types are equal, apart from const and from names of one type, such as long long.
+ */
+#define WRAPPER_COMPARE_NUMBERS                                                   \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic error \"-Wconversion\"") \
+      _Pragma("GCC diagnostic error \"-Wsign-conversion\"")                       \
+          _Pragma("GCC diagnostic error \"-Woverflow\"")
+#ifdef __cplusplus
+#define WRAPPER_COMPARE WRAPPER_COMPARE_NUMBERS
+#define WRAPPER_PASS(is_equal, type, pointer) (pointer)
+#else
+#define WRAPPER_COMPARE                                            \
+  WRAPPER_COMPARE_NUMBERS                                          \
+  _Pragma("GCC diagnostic error \"-Wincompatible-pointer-types\"") \
+      _Pragma("GCC diagnostic error \"-Wint-conversion\"")         \
+          _Pragma("GCC diagnostic error \"-Wpointer-sign\"")
+#define WRAPPER_PASS(is_equal, type, pointer) \
+  __builtin_choose_expr(is_equal, (void*)(pointer), (type)(pointer))
+#endif
+#define WRAPPER_COMPARED _Pragma("GCC diagnostic pop")
+
+/* Check the type that a call returns.  Its arguments are compared elsewhere. */
+#define WRAPPER_CHECK_RETURN(is_right, call, message)                                           \
+  _Pragma("GCC diagnostic push")                                                                \
+      _Pragma("GCC diagnostic ignored \"-Wincompatible-pointer-types\"")                        \
+          _Pragma("GCC diagnostic ignored \"-Wint-conversion\"") _Pragma(                       \
+              "GCC diagnostic ignored \"-Woverflow\"") _Static_assert(is_right(call), message); \
+  _Pragma("GCC diagnostic pop")
+
+/* 1 if a call returns an int, an unsigned int or an enumeration. */
+#define WRAPPER_RETURNS_STATUS(call)                      \
+  (__builtin_types_compatible_p(__typeof__(call), int) || \
+   __builtin_types_compatible_p(__typeof__(call), unsigned))
+/* 1 if a call returns nothing or a pointer, 0 if it returns a number or a struct. */
+#define WRAPPER_RETURNS_NO_VALUE(call)            \
+  (__builtin_classify_type(__builtin_choose_expr( \
+       __builtin_types_compatible_p(__typeof__(call), void), (void*)0, call)) == 5)
+
+/* The type of pointers to elements of several dtypes. */
+struct wrapper_any_element;
+
 /* Export row: three NUL-terminated strings.  Tools read export rows without running the library. */
 typedef struct {
   const char* name;

@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ._cache_store import CacheEntry, Manifest
-from ._command import PRIVATE_UMASK, build_log, command_error, log, run_command
+from ._command import PRIVATE_UMASK, build_log, command_error, log, run_command, warn_of
 from ._files import content_digest, file_identity, write_if_changed
 from ._freshness import Dependencies, collect_dependencies
-from ._ninja import NINJA_FILE, find_ninja, ninja_text, run_ninja
+from ._ninja import NINJA_FILE, find_ninja, ninja_text, output_of_commands, run_ninja
 from ._precompiled import DamagedHeadersError, PrecompiledHeaders, wanted_headers
 from ._progress import progress_line
 from ._reasons import build_reasons
@@ -48,6 +48,7 @@ def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) 
     path
         Path of the product in the cache.
     """
+    output = ""
     with build_log(is_verbose), progress_line(f"building {recipe.name}"), entry.lock():
         # Another process may have built the product while this process waited for the lock.
         product = entry.find()
@@ -55,8 +56,9 @@ def build_in_cache(recipe: Recipe, entry: CacheEntry, is_verbose: bool = False) 
             headers = wanted_headers(recipe.precompiled, entry.cache)
             if headers is not None and headers.product is None:
                 _build_headers(headers)
-            product = _build_and_publish(recipe, entry, headers)
-        return product
+            product, output = _build_and_publish(recipe, entry, headers)
+    warn_of(recipe.name, output)  # after the build, because a filter may raise the warning
+    return product
 
 
 def _build_headers(headers: PrecompiledHeaders) -> None:
@@ -77,13 +79,16 @@ def _build_headers(headers: PrecompiledHeaders) -> None:
 
 def _build_and_publish(
     recipe: Recipe, entry: CacheEntry, headers: PrecompiledHeaders | None
-) -> Path:
-    """Build a recipe in a staging folder and publish it; the caller must hold the entry's lock."""
+) -> tuple[Path, str]:
+    """Build a recipe in a staging folder and publish it; the caller must hold the entry's lock.
+
+    Returns the path of the product, and the output of the commands.
+    """
     start = time.perf_counter()
     with entry.staging() as folder:
         for name, content in recipe.files.items():
             write_if_changed(folder / name, content)
-        dependencies = _build_consistently(recipe, folder, headers)
+        dependencies, output = _build_consistently(recipe, folder, headers)
         _remove_intermediates(folder, {*recipe.files, recipe.product, NINJA_FILE})
         manifest = Manifest(
             name=recipe.name,
@@ -99,13 +104,13 @@ def _build_and_publish(
         )
         manifest.reasons.extend(build_reasons(manifest, entry.cache))
         log("built %s because: %s", recipe.name, "; ".join(manifest.reasons))
-        return entry.publish(folder, manifest)
+        return entry.publish(folder, manifest), output
 
 
 def _build_consistently(
     recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
-) -> Dependencies:
-    """Build again until no header changes during a build; return the dependencies.
+) -> tuple[Dependencies, str]:
+    """Build again until no header changes during a build; return the dependencies and the output.
 
     Headers are hashed after a build, so a header that is saved during a build may be compiled in
     its old form and hashed in its new form.  The headers are known only after the first build.  The
@@ -113,14 +118,15 @@ def _build_consistently(
     identities (inode, size and change time).
     """
     start = _file_system_time()
-    dependencies = _build_once(recipe, folder, headers)
+    dependencies, output = _build_once(recipe, folder, headers)
     changed = [path for path in dependencies.own if _has_changed_since(path, start)]
     for _ in range(_MAX_REBUILDS):
         if not changed:
-            return dependencies
+            return dependencies, output
         log("building %s again: %s changed during the build", recipe.name, ", ".join(changed))
         before = {path: file_identity(path) for path in dependencies.own}
-        dependencies = _build_once(recipe, folder, headers)
+        dependencies, further = _build_once(recipe, folder, headers)
+        output += "" if further in output else further  # ninja runs only some commands again
         changed = [path for path in dependencies.own if file_identity(path) != before.get(path)]
     raise RuntimeError(
         f"{recipe.name} was not built: expected headers that do not change during a build, got "
@@ -128,22 +134,28 @@ def _build_consistently(
     )
 
 
-def _build_once(recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None) -> Dependencies:
-    """Compile with precompiled headers if they exist; if that fails, compile without them."""
+def _build_once(
+    recipe: Recipe, folder: Path, headers: PrecompiledHeaders | None
+) -> tuple[Dependencies, str]:
+    """Compile with precompiled headers if they exist; if that fails, compile without them.
+
+    Returns the dependencies, and the output of the commands.
+    """
     has_failed = False
     if headers is not None and headers.product is not None and headers.manifest is not None:
         try:
             steps = headers.use_in(folder, recipe.steps)
-            _run_steps(steps, folder, headers.check_content)
-            return collect_dependencies(recipe, folder, headers.manifest.dependencies)
+            output = _run_steps(steps, folder, headers.check_content)
+            known = headers.manifest.dependencies
+            return collect_dependencies(recipe, folder, known), output
         except DamagedHeadersError:
             headers.remove_damaged()
         except RuntimeError:  # the build without precompiled headers reports errors in the source
             has_failed = True
-    _run_steps(recipe.steps, folder)
+    output = _run_steps(recipe.steps, folder)
     if has_failed and headers is not None:
         headers.give_up()
-    return collect_dependencies(recipe, folder)
+    return collect_dependencies(recipe, folder), output
 
 
 def _file_system_time() -> float:
@@ -161,14 +173,15 @@ def _has_changed_since(path: str, start: float) -> bool:
 
 def _run_steps(
     steps: Sequence[Step], folder: Path, while_compiling: Callable[[], None] | None = None
-) -> None:
-    """Run the steps of a build in a build folder.
+) -> str:
+    """Run the steps of a build in a build folder; return their output.
 
     `while_compiling` is a function that is called while the compiler runs, if there is only one
     source.  For several sources it is not called.
     """
-    if only_compiler(steps) is None and _run_by_ninja(steps, folder):
-        return
+    if only_compiler(steps) is None and find_ninja() is not None:
+        return _run_by_ninja(steps, folder)
+    outputs = []
     for step in steps:
         line = shlex.join(step.command)
         try:
@@ -177,20 +190,19 @@ def _run_steps(
             log("%s\nthis command was stopped", line)
             raise
         while_compiling = None
-        log("%s\n%s", line, done.stdout + done.stderr)
+        outputs.append(done.stdout + done.stderr)
+        log("%s\n%s", line, outputs[-1])
         if done.returncode != 0:
             output = done.stderr + done.stdout
             failed = f"FAILED: {step.output}\n{line}"
             raise command_error(Path(step.command[0]).name, done.returncode, failed, output)
+    return "".join(outputs)
 
 
-def _run_by_ninja(steps: Sequence[Step], folder: Path) -> bool:
-    """Run steps in parallel with ninja; return False if ninja is not installed."""
-    if find_ninja() is None:
-        return False
+def _run_by_ninja(steps: Sequence[Step], folder: Path) -> str:
+    """Run steps in parallel with ninja; return their output."""
     (folder / NINJA_FILE).write_text(ninja_text(steps), encoding="utf-8")
-    run_ninja(folder, umask=PRIVATE_UMASK)
-    return True
+    return output_of_commands(run_ninja(folder, umask=PRIVATE_UMASK), steps)
 
 
 def _remove_intermediates(folder: Path, kept: set[str]) -> None:

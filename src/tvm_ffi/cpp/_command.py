@@ -8,8 +8,10 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "command_error",
     "log",
     "run_command",
+    "warn_of",
 ]
 
 PRIVATE_UMASK = 0o077  # umask of compilers that write into the build cache
@@ -132,6 +135,27 @@ def command_error(program: str, status: int, stdout: str, stderr: str) -> Runtim
     if stderr:
         text += f"stderr:\n{stderr.rstrip()}\n"
     return RuntimeError(text.rstrip())
+
+
+def warn_of(name: str, output: str) -> None:
+    """Emit one Python warning if the output of a build's commands contains warnings.
+
+    Parameters
+    ----------
+    name : str
+        Name of the module that was built.
+    output : str
+        Output of all commands of the build, which have succeeded.
+    """
+    if "warning" not in output.lower() and "[-W" not in output:  # a warning in another language
+        return
+    package = str(Path(__file__).parents[1])
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    text = f"{name} was built with warnings:\n{output.strip()}"
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 @contextlib.contextmanager

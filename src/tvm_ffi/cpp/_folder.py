@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._command import build_log
+from ._command import build_log, warn_of
 from ._files import file_lock, write_if_changed
-from ._ninja import NINJA_FILE, ninja_text, run_ninja
+from ._ninja import NINJA_FILE, ninja_text, output_of_commands, run_ninja
 from ._permissions import check_build_entries, make_build_folder
 from ._progress import progress_line
 from ._recipe import Recipe, only_compiler
@@ -33,5 +33,6 @@ def build_in_folder(recipe: Recipe, folder: Path, is_verbose: bool = False) -> P
             write_if_changed(folder / name, content)
         write_if_changed(folder / NINJA_FILE, ninja_text(recipe.steps))
         with progress_line(f"building {recipe.name}"):
-            run_ninja(folder, only_compiler(recipe.steps))
+            output = run_ninja(folder, only_compiler(recipe.steps))
+    warn_of(recipe.name, output_of_commands(output, recipe.steps))
     return folder / recipe.product

@@ -13,7 +13,7 @@ from pathlib import Path
 from ._command import READABLE_UMASK, command_error, log, run_command
 from ._recipe import Step
 
-__all__ = ["NINJA_FILE", "find_ninja", "ninja_text", "run_ninja"]
+__all__ = ["NINJA_FILE", "find_ninja", "ninja_text", "output_of_commands", "run_ninja"]
 
 NINJA_FILE = "build.ninja"
 
@@ -30,6 +30,17 @@ def ninja_text(steps: Sequence[Step]) -> str:
         lines += [f"build {_escaped_path(step.output)}: step_{number} {inputs}", ""]
     lines += [f"default {_escaped_path(steps[-1].output)}", ""]
     return "\n".join(lines)
+
+
+def output_of_commands(output: str, steps: Sequence[Step]) -> str:
+    """Return the output of the commands of a build, without ninja's lines about the commands."""
+    commands = tuple(shlex.join(step.command) for step in steps)
+    lines = output.splitlines(keepends=True)
+    return "".join(
+        line
+        for line in lines
+        if not line.startswith("ninja: ") and not line.rstrip("\n").endswith(commands)
+    )
 
 
 def _escaped(text: str) -> str:
@@ -60,8 +71,10 @@ def find_ninja() -> str | None:
     return shutil.which("ninja") or shutil.which("ninja", path=str(beside))
 
 
-def run_ninja(folder: Path, only_program: str | None = None, umask: int = READABLE_UMASK) -> None:
+def run_ninja(folder: Path, only_program: str | None = None, umask: int = READABLE_UMASK) -> str:
     """Run ninja in a folder that contains a ninja file; ``MAX_JOBS`` limits the parallel jobs.
+
+    Returns the output of ninja, which contains the commands and their output.
 
     Parameters
     ----------
@@ -91,7 +104,7 @@ def run_ninja(folder: Path, only_program: str | None = None, umask: int = READAB
     done = run_command(command, folder, umask)
     log("%s", done.stdout.rstrip())
     if done.returncode == 0:
-        return
+        return done.stdout
     if only_program is None:
         raise command_error("ninja", done.returncode, done.stdout, done.stderr)
     lines = [line for line in done.stdout.splitlines() if not line.startswith("ninja: ")]

@@ -31,7 +31,15 @@ from .._schema.schema import Schema
 from ._declaration import Declaration, undeclared_variable
 from ._expression import FUNCTIONS, Expression, Extent
 from ._parameter import DIRECTIONS, EMPTY, Parameter, Result
-from ._types import ELLIPSIS, ScalarType, TensorType, Type, ValueType, checked_alignment
+from ._types import (
+    ELLIPSIS,
+    ScalarType,
+    TensorType,
+    Type,
+    ValueType,
+    checked_alignment,
+    unknown_type,
+)
 
 __all__ = ["parse_annotation", "parse_extent", "parse_signature"]
 
@@ -41,6 +49,11 @@ _MAX_DEPTH = 50  # largest depth of nested brackets and operations
 _MAX_DIGITS = 400  # largest number of digits of an integer
 # Generic types such as `Array[int]`; any other name before a bracket is the dtype of a tensor.
 _GENERIC = {*INDEX_OF_WORD, *NUM_ARGS, *ORIGIN_OF_KEY.values(), "Callable"} - {"Tensor"}
+_BUILT_IN = {
+    *("None", "bool", "float", "int", "Device", "ffi.BigInt"),
+    *INDEX_OF_WORD,
+    *ORIGIN_OF_KEY.values(),
+}
 _CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
 
 
@@ -267,7 +280,7 @@ class _SignatureParser:
                 position,
                 f"{plain} is not a C number type; write {plain}[...] for a tensor of any shape",
             )
-        return ValueType(TypeParser(tokens, Schema).type_())
+        return ValueType(_CheckedTypeParser(tokens, Schema).type_())
 
     def _tensor(self) -> TensorType:
         tokens = self._tokens
@@ -448,6 +461,20 @@ class _SignatureParser:
         self._depth -= 1
         self._tokens.expect(end)
         return tuple(found)
+
+
+class _CheckedTypeParser(TypeParser[Schema]):
+    """Parser of types that refuses unknown names without a dot, which are misspelt."""
+
+    def _part(self) -> Schema:
+        position = self._tokens.position
+        found = super()._part()
+        if found.origin not in _BUILT_IN and "." not in found.origin:
+            from ._values import is_type_key  # lazy import, because most types are built in
+
+            if not is_type_key(found.origin):
+                raise self._tokens.fault(position, unknown_type(found.origin))
+        return found
 
 
 def _is_none(type_: Type) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Union
 
@@ -24,6 +25,7 @@ __all__ = [
     "checked_alignment",
     "is_writable",
     "unknown_dtype",
+    "unknown_type",
 ]
 
 ELLIPSIS = "..."  # in a shape: any number of dimensions
@@ -197,7 +199,39 @@ def checked_alignment(size: int) -> int:
 
 def unknown_dtype(name: str, remark: str = "") -> str:
     """Return the error message for a name that is not a dtype; suggest the nearest dtype."""
-    return f"'{name}' is not a dtype{remark}{did_you_mean(name, COMMON_DTYPES)}"
+    return f"'{name}' is not a dtype{remark}{did_you_mean(name, (*COMMON_DTYPES, *_GENERIC))}"
+
+
+# Names of types that suggestions contain: of types with type arguments, and of other types.
+_GENERIC = (
+    *("Array", "Callable", "Dict", "List", "Map", "Optional", "Tensor", "Union"),
+    *("dict", "list", "tuple"),
+)
+_PLAIN = (
+    *("Any", "Device", "None", "Object", "Shape"),
+    *("bool", "bytes", "dtype", "float", "int", "str"),
+)
+_NAME_OF_C_TYPE = {"char": "int8", "double": "float64", "long": "int64", "short": "int16"}
+
+
+def unknown_type(name: str) -> str:
+    """Return the error message for a name that is not a type; suggest the nearest type."""
+    if is_dtype_name(name):
+        plain = "float" if "float" in name else "int"
+        return f"'{name}' cannot be part of a type; write '{plain}', or the number type alone"
+    known = (*_GENERIC, *_PLAIN, *COMMON_DTYPES)
+    hint = did_you_mean(_NAME_OF_C_TYPE.get(name, name), known) or _did_you_mean_short(name, known)
+    remedy = hint or "; load the library that registers the type first"
+    return f"'{name}' is neither a type nor the type key of a registered type{remedy}"
+
+
+def _did_you_mean_short(name: str, known: Iterable[str]) -> str:
+    """Return a suggestion that differs from a short name, such as ``imt``, in one character."""
+    for other in known:
+        different = sum(mine != theirs for mine, theirs in zip(name.lower(), other.lower()))
+        if len(other) == len(name) and different == 1:
+            return f"; did you mean {other!r}?"
+    return ""
 
 
 _IMMUTABLE = {"None", "bool", "bytes", "dtype", "Device", "float", "int", "str", "ffi.Shape"}

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._binding.call import add_error_context
 from .._binding.call import check_memory as _check_memory
-from .._binding.object import ObjectRValueRef
+from .._binding.object import ObjectRValueRef, type_key_to_index
 from .._binding.values import CAny, to_py_class_value
 from .._schema.dtypes import integer_range
 from .._schema.json_form import schema_to_json
@@ -28,6 +28,7 @@ __all__ = [
     "dtype_text",
     "fits",
     "is_one_of",
+    "is_type_key",
     "native_value",
     "strides_text",
     "type_name_of_index",
@@ -40,6 +41,11 @@ _TYPE_NAME_OF_KEY = {
 }
 _MAX_SHOWN = 8  # largest number of strides that a message shows
 _COMPLEX = 5  # dtype code of complex numbers
+
+
+def is_type_key(name: str) -> bool:
+    """Return True if a type with this type key is registered."""
+    return type_key_to_index(name) is not None
 
 
 def type_name_of_index(type_index: int) -> str | None:

@@ -61,8 +61,125 @@ def test_headers_are_compared_with_signatures(plain):
     options = {"includes": ["scale.h"], "include_paths": [str(plain.parent)]}
     module = wrap_library(plain, [SCALE], **options)
     assert module.scale(np.zeros(1, np.float32), np.zeros(1, np.float32), 1) is None
-    with pytest.raises(RuntimeError, match="too few arguments to function"):
+    with pytest.raises(
+        RuntimeError, match=r"libplain\.so cannot be wrapped: .*scale\.h.*"
+    ) as caught:
         wrap_library(plain, ["scale(x: float32*[n], y: out float32*[n])"], **options)
+    assert "too few arguments to function" in str(caught.value)
+    with pytest.raises(RuntimeError) as caught:
+        wrap_library(plain, [SCALE.replace("y: out float32", "y: out float64")], **options)
+    for part in ("argument 2 of", "scale", "double *", "float *"):
+        assert part in str(caught.value)
+
+
+XY = "f(x: float32*[n], y: out float32*[n], n: int32)"
+SEVERAL = "f(a: inout T*[n]) where T in (float32, float64)"
+
+
+def is_accepted(compiler, folder, header, signature, options):
+    """Return True if the compiler finds no difference between a header and a signature."""
+    text = c.source_of([make_wrapper(signature, **options)], includes=["header.h"])
+    includes = "#include <stdbool.h>\n#include <stddef.h>\n#include <tvm/ffi/c_api.h>\n"
+    (folder / "header.h").write_text(f"{includes}{header}\n", encoding="utf-8")
+    (folder / "wrapper.c").write_text(text, encoding="utf-8")
+    command = [compiler, "-std=c11", "-Wall", "-Wextra", "-fsyntax-only", f"-I{folder}"]
+    command += [f"-I{libinfo.find_include_path()}", str(folder / "wrapper.c")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 or not done.stderr
+    return done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "signature", "options"),
+    [
+        ("void f(const float*, float*, int);", XY, {}),
+        ("void f(const void*, void*, const int);", XY, {}),
+        ("void f(const float* restrict, float* restrict, int64_t);", XY, {}),
+        ("float* f(const float*, float*, int);", XY, {}),  # the address is ignored
+        ("static inline void f(const float* x, float* y, int n) { y[n] = x[n]; }", XY, {}),
+        ("void f(const float*, float*, int);\n#define f(x, y, n) f(x, y)", XY, {}),
+        ("void f_v2(const float*, float*, int);\n#define f f_v2", XY, {}),
+        ("void args(const float*, float*, int);", XY, {"callee": "args"}),
+        ("void f(long);", "f(n: int64)", {}),
+        ("void f(long long);", "f(n: int64)", {}),
+        ("void f(size_t);", "f(n: uint64)", {}),
+        ("void f(double);", "f(a: float32)", {}),
+        ("typedef unsigned number; void f(number);", "f(n: uint32)", {}),
+        ("enum mode { A, B }; void f(enum mode);", "f(n: uint32)", {}),
+        ("void f(long long*, const char*);", "f(a: inout int64*[n], b: int8*[n])", {}),
+        ("void f(long*, const unsigned char*);", "f(a: inout int64*[n], b: bool*[n])", {}),
+        ("void f(uint16_t*);", "f(a: inout float16*[n])", {}),
+        ("void f(void*);", SEVERAL, {}),
+        ("void f_float32(float*); void f_float64(double*);", SEVERAL, {"callee": "f_{T}"}),
+        (
+            "typedef struct queue* queue; void f(float*, int, queue, float*, int, void*);",
+            "f(a: inout float32*[n] on cuda)",
+            {"arguments": ["a", "int32 n", "stream", "workspace(4*n)", "128", "null"]},
+        ),
+        (
+            "void f(const DLTensor*, const long long*, int64_t*, int, size_t);",
+            "f(a: float32[n])",
+            {"arguments": ["a.tensor", "a.shape", "a.strides", "a.ndim", "uint64 a.size"]},
+        ),
+        ("void f(const char*, const uint8_t*);", "f(s: str, b: bytes)", {}),
+        ("struct handle; void f(struct handle*);", "f(h: ctypes.c_void_p)", {}),
+        ("void f(const int*);", "f(n: int32 | None)", {}),
+        ("int f(const char*, ...);", "f(s: str, n: int32) -> int64", {}),
+        ("enum status { OK }; enum status f(void);", "f()", {"returns": "status"}),
+        ("int f(double*);", "f() -> float", {"returns": "error"}),
+    ],
+)
+def test_equal_types_are_accepted(c_compiler, tmp_path, header, signature, options):
+    assert is_accepted(c_compiler, tmp_path, header, signature, options)
+
+
+@pytest.mark.parametrize(
+    ("header", "signature", "options"),
+    [
+        ("void f(const double*, double*, int);", XY, {}),
+        ("void f(const float*, double*, int);", XY, {}),
+        ("void f(float*, const float*, int);", XY, {}),
+        ("void f(const float*, float*, short);", XY, {}),
+        ("void f(const float*, float*, unsigned);", XY, {}),
+        ("void f(const float*, float*, int, int);", XY, {}),
+        ("void f(const float*, int, float*);", XY, {}),
+        ("int f(const float*, float*, int);", XY, {}),
+        ("void g(const float*, float*, int);", XY, {}),
+        ("void f_v2(const double*, float*, int);\n#define f f_v2", XY, {}),
+        ("void args(const float*, double*, int);", XY, {"callee": "args"}),
+        ("void f(int);", "f(n: int64)", {}),
+        ("void f(size_t);", "f(n: int64)", {}),
+        ("void f(float);", "f(n: int64)", {}),
+        ("void f(float);", "f(a: float)", {}),
+        ("void f(short);", "f(a: float32[n])", {"arguments": ["70000"]}),
+        ("void f(unsigned*);", "f(a: inout int32*[n])", {}),
+        ("void f(int*);", "f(a: inout int64*[n])", {}),
+        ("void f(const long*);", "f(n: int32 | None)", {}),
+        ("void f(float*);", SEVERAL, {}),
+        ("void f(float*);", "f(a: inout Tensor*[n])", {}),
+        ("void f_float32(float*); void f_float64(float*);", SEVERAL, {"callee": "f_{T}"}),
+        ("long f(void);", "f() -> int32", {}),
+        ("void f(void);", "f() -> int32", {}),
+        ("double f(void);", "f() -> float32", {}),
+        ("long f(void);", "f()", {"returns": "status"}),
+        ("int f(float*);", "f() -> float", {"returns": "error"}),
+    ],
+)
+def test_different_types_are_refused(c_compiler, tmp_path, header, signature, options):
+    """Regression: the wrapper of a header's function truncated integers, or took other pointers.
+
+    A `double*` kernel with the signature `float32*` overwrote memory behind the array.
+    """
+    assert not is_accepted(c_compiler, tmp_path, header, signature, options)
+
+
+def test_warnings_of_headers_are_shown(plain, tmp_path):
+    (tmp_path / "warned.h").write_text(f"{HEADER}#warning obsolete header\n", encoding="utf-8")
+    options = {"includes": ["warned.h"], "include_paths": [str(tmp_path)]}
+    with pytest.warns(UserWarning, match="obsolete header") as caught:
+        wrap_library(plain, [SCALE], **options)
+    assert [warning.filename for warning in caught] == [__file__]
+    wrap_library(plain, [SCALE], **options)
 
 
 def test_headers_may_omit_const(c_compiler, plain, tmp_path):

@@ -112,6 +112,51 @@ def test_a_compiler_error_shows_the_command_and_the_line():
     assert "int three = ;" in message
 
 
+UNUSED_C = "static int unused(void) { return 1; }\n"
+WALL = {"extra_cflags": ["-Wall"]}
+
+
+@needs_cc
+@pytest.mark.parametrize("num_sources", [1, 2])  # built without ninja and with ninja
+@pytest.mark.parametrize("has_folder", [False, True])
+def test_warnings_of_the_compiler_are_one_python_warning(tmp_path, num_sources, has_folder):
+    """Regression: a build that succeeded swallowed the warnings of its compiler."""
+    paths = []
+    for name in ("first", "second")[:num_sources]:
+        path = tmp_path / f"{name}.c"
+        answer = f"#include <tvm/ffi/c_api.h>\n{ANSWER_C}" if name == "first" else ""
+        path.write_text(UNUSED_C.replace("unused", name) + answer)
+        paths.append(str(path))
+    folder = str(tmp_path / "build") if has_folder else None
+    with pytest.warns(UserWarning, match="^warned was built with warnings:\n") as caught:
+        module = cpp.load("warned", sources=paths, build_directory=folder, **WALL)
+    (warning,) = caught
+    text = str(warning.message)
+    assert "'first' defined but not used" in text.replace("\u2018", "'").replace("\u2019", "'")
+    assert text.count("[-Wunused-function]") == num_sources
+    assert " -c " not in text  # the commands are left out
+    assert warning.filename == __file__
+    assert module.answer() == 42
+    assert cpp.load("warned", sources=paths, build_directory=folder, **WALL).answer() == 42
+
+
+@needs_cc
+def test_a_warning_that_is_an_exception_keeps_the_build():
+    with pytest.raises(UserWarning, match=r"raised was built with warnings:\nraised\.c:1:12: "):
+        cpp.load_inline("raised", c_sources=UNUSED_C + ANSWER_C, **WALL)
+    assert cpp.load_inline("raised", c_sources=UNUSED_C + ANSWER_C, **WALL).answer() == 42
+
+
+@needs_cxx
+def test_warnings_of_builds_with_precompiled_headers(monkeypatch):
+    monkeypatch.setenv("TVM_FFI_CPP_EXTENSION_PRECOMPILE", "1")
+    text = f"{UNUSED_C}int one() {{ return 1; }}"
+    with pytest.warns(UserWarning, match=r"cxx\.cpp:1:12: warning: .*unused") as caught:
+        module = cpp.load_inline("cxx", cpp_sources=text, functions="one", **WALL)
+    assert len(caught) == 1
+    assert module.one() == 1
+
+
 @needs_cc
 def test_an_error_after_the_text_names_the_generated_file():
     with pytest.raises(RuntimeError, match=r"main\.c:\d+:\d+: error") as caught:

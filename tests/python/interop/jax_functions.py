@@ -33,7 +33,7 @@ def scaled(x, y, factor=2.0):
     np.multiply(x.numpy(), factor, out=y.numpy())
 
 
-def repeated(x, y, factor):
+def repeated(x, y, factor=2.0):
     y.numpy()[:] = (x.numpy() * factor).repeat(2)
 
 

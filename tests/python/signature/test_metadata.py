@@ -220,7 +220,10 @@ def test_the_compiler_accepts_compatible_types(text):
 
 
 def test_registered_functions():
-    tvm_ffi.register_global_func("test_metadata.softmax", lambda *a: None, signature=TEXT)
+    def softmax(x, y, temperature=1.0):
+        pass
+
+    tvm_ffi.register_global_func("test_metadata.softmax", softmax, signature=TEXT)
     try:
         metadata = tvm_ffi.get_global_func_metadata("test_metadata.softmax")
         assert Signature.from_metadata(metadata, "test_metadata.softmax") == EXPECTED
@@ -242,12 +245,12 @@ def test_a_registration_with_a_wrong_signature_registers_nothing():
 
 
 def test_a_failed_registration_keeps_the_existing_metadata(capfd):
-    tvm_ffi.register_global_func("test_metadata.taken", len, signature="(x: str) -> int")
+    tvm_ffi.register_global_func("test_metadata.taken", len, signature="(obj: str, /) -> int")
     try:
         with pytest.raises(RuntimeError, match="test_metadata.taken"):
-            tvm_ffi.register_global_func("test_metadata.taken", len, signature="()")
+            tvm_ffi.register_global_func("test_metadata.taken", len, signature="(x: str, /)")
         metadata = tvm_ffi.get_global_func_metadata("test_metadata.taken")
-        assert metadata["signature"] == "(x: str) -> int"
+        assert metadata["signature"] == "(obj: str, /) -> int"
     finally:
         tvm_ffi.remove_global_func("test_metadata.taken")
     assert capfd.readouterr().err == ""

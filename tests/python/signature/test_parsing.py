@@ -37,6 +37,14 @@ def test_ffi_shape_is_printed_as_shape():
     assert str(signature) == "f(sizes: Array[Shape], size: Shape = [1, 2]) -> Shape | None"
 
 
+def test_type_keys_are_types():
+    """A type key with a dot may be registered later; the key of a registered type needs no dot."""
+    text = "f(x: my.Unregistered, y: Array[DLTensor*]) -> DataType"
+    first, second = (parameter.type for parameter in Signature.parse(text).parameters)
+    assert first == ValueType(Schema("my.Unregistered"))
+    assert second == ValueType(Schema("Array", (Schema("Tensor"),)))
+
+
 def test_members_of_a_parsed_signature():
     found = Signature.parse(
         "softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1)"
@@ -165,6 +173,15 @@ def test_text_and_json_round_trip(signature):
             "f(y: int, x: flot32[n])",
             "character 13 .*'flot32' is not a dtype .*; did you mean 'float32'",
         ),
+        ("f(b: imt)", "character 5 .*: 'imt' is neither a type nor .*; did you mean 'int'"),
+        ("f(b: int, c: strr | None)", "character 13 .*: 'strr' is neither .*; did you mean 'str'"),
+        ("f(b: Array[flot])", "character 11 .*: 'flot' is neither .*; did you mean 'float'"),
+        ("f(b: Aray[int])", "character 5 .*: 'Aray' is not a dtype .*; did you mean 'Array'"),
+        ("f() -> tensor", "character 7 .*: 'tensor' is neither .*; did you mean 'Tensor'"),
+        ("f(x: flot32)", "character 5 .*: 'flot32' is neither .*; did you mean 'float32'"),
+        ("f(x: double)", "character 5 .*: 'double' is neither .*; did you mean 'float64'"),
+        ("f(x: Pair)", "'Pair' is neither .*; load the library that registers the type first"),
+        ("f(x: Array[int8])", "character 11 .*: 'int8' cannot be part of a type; write 'int'"),
         ("f() -> (int, y: Q[n])", "character 16 .*: 'Q' is not a dtype"),
         ("f(x: T[n]) where T in (floaty)", "character 23 .*: expected a dtype, got 'floaty'"),
         (

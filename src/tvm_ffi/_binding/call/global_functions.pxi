@@ -42,6 +42,11 @@ def convert_func(pyfunc, tensor_cls=None) -> Function:
     return wrap_object(handle)
 
 
+def python_callable(Function function not None):
+    """Return the Python callable that a function calls; None for a native function."""
+    return callable_object(handle_of(function))
+
+
 def find_global_func(name):
     """Return the global function that is registered under a name; None if there is none."""
     cdef str function_name = plain_str(name, "name of a function")
