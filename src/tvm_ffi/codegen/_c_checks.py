@@ -294,6 +294,19 @@ class CheckPrinter:
         A caller in Python checks the read-only flag of Python arrays.
         """
 
+    def _repeats(self, check: Check) -> None:
+        name, ndim = self.argument(check.parameter.name), check.tensor.ndim
+        test = f"wrapper_repeats({name}, {f'{name}->ndim' if ndim is None else ndim})"
+        self._require(check, test, fail_with("strides", check.failures["repeats"], name))
+
+    def _overlap(self, check: Check) -> None:
+        other = self._signature.parameters[check.other]
+        names = self.argument(check.parameter.name), self.argument(other.name)
+        test = f"wrapper_overlap({', '.join(names)})"
+        if is_optional(other):
+            test = f"{names[1]} != NULL && {test}"
+        self._require(check, test, fail(check.failures["overlap"]))
+
     def _extent(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
         axis = str(check.axis) if check.axis >= 0 else f"{name}->ndim - {-check.axis}"

@@ -8,10 +8,11 @@ an `ffi.BigInt`.  The order of the checks is:
 
 1. The number of arguments.
 2. For each parameter, in order: the argument's type; the range of an integer.  For a tensor: ndim,
-   dtype, device, layout, whether it is writable, the extents that are constants or names, the
-   declared alignment, and the address if it is passed by address.  The first extent or integer with
-   a name binds the name; later ones must be equal.
+   dtype, device, layout, and if it is written, whether it is writable and has no stride of 0; the
+   extents that are constants or names, the declared alignment, and the address if it is passed by
+   address.  The first extent or integer with a name binds the name; later ones must be equal.
 3. Extents that are expressions, once all names are bound.
+4. Each tensor that is written shares no memory with another tensor.
 
 Error messages are templates.  They contain everything that follows from the signature, and
 placeholders such as ``{got}`` for values of the call.
@@ -120,10 +121,12 @@ class Check:
     - ``device``: ``device`` (got)
     - ``layout``: ``layout`` (got, the strides)
     - ``writable``: ``writable``
+    - ``repeats``: ``repeats`` (got, the strides)
     - ``extent``: ``differs`` (axis if it is negative, expected unless it is a constant, got);
       ``zero TEXT`` and ``overflow TEXT`` for each operation TEXT in the expression
     - ``alignment``: ``alignment`` (got, in bytes)
     - ``address``: ``null``; ``alignment`` (expected, got, both in bytes)
+    - ``overlap``: ``overlap``
     """
 
     kind: str
@@ -132,6 +135,7 @@ class Check:
     failures: Mapping[str, Failure] = field(default_factory=dict)
     axis: int = 0
     extent: Extent = 0
+    other: int = 0
 
     @property
     def tensor(self) -> TensorType:
@@ -195,6 +199,22 @@ def checks(signature: Declaration) -> Iterator[Check]:
         if parameter.type.is_pointer:
             yield maker.address()
     yield from late
+    yield from _overlaps(signature)
+
+
+def _overlaps(signature: Declaration) -> Iterator[Check]:
+    """Yield a check for each pair of tensors of which at least one is written."""
+    tensors = [
+        (position, parameter)
+        for position, parameter in enumerate(signature.parameters)
+        if isinstance(parameter.type, TensorType) and parameter.kind != "variadic"
+    ]
+    for position, parameter in tensors:
+        if parameter.is_written:
+            maker = _CheckBuilder(signature, parameter, position)
+            for other_position, other in tensors:
+                if other_position < position or not (other.is_written or other is parameter):
+                    yield maker.overlap(other_position, other)
 
 
 def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
@@ -288,6 +308,11 @@ class _CheckBuilder:
                 f"the array is read-only, and the function writes into it; pass a writable {remedy}"
             )
             yield self._check("writable", writable=self._failure("BufferError", template))
+            template = (
+                "expected an array without repeated elements, because the function writes into it, "
+                "got strides {got}"
+            )
+            yield self._check("repeats", repeats=self._failure("ValueError", template))
 
     def _dtype(self, type_: TensorType) -> Check:
         names = self._signature.dtypes_of(type_)
@@ -311,6 +336,16 @@ class _CheckBuilder:
     def alignment(self, size: int) -> Check:
         template = _MISALIGNED.replace("{expected}", str(size))
         return self._check("alignment", alignment=self._failure("ValueError", template))
+
+    def overlap(self, other_position: int, other: Parameter) -> Check:
+        template = (
+            f"the array shares memory with argument '{literal_template(other.name)}', and the "
+            "function writes into it; pass arrays that do not overlap"
+        )
+        failures = {"overlap": self._failure("ValueError", template)}
+        return Check(
+            "overlap", self._parameter, self._position, failures, other=other_position
+        )
 
     def address(self) -> Check:
         return self._check(

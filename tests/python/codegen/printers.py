@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builders of wrapper libraries with each printer, for the code generation tests."""
+"""Builders of wrapper libraries with each printer, for the code generation tests.
+
+Tests of checks alone also run with the runtime's check programs, as the printer ``engine``."""
 
 from __future__ import annotations
 
@@ -11,8 +13,10 @@ from typing import Any
 import tvm_ffi
 from tvm_ffi import cpp
 from tvm_ffi.codegen import c
+from tvm_ffi.signature._check_program import check_program
 
 PRINTERS = ("c", "llvm")
+CHECKERS = (*PRINTERS, "engine")
 
 
 class Built:
@@ -47,7 +51,7 @@ def built(
 
     The attributes are deleted with the fixture, because pytest keeps the value of a fixture longer.
     """
-    make = {"c": _build_c, "llvm": _build_llvm}[printer]
+    make = {"c": _build_c, "llvm": _build_llvm, "engine": _build_engine}[printer]
     made = make(name, list(wrappers), list(texts), folder, **options)
     yield made
     vars(made).clear()
@@ -75,3 +79,25 @@ def _build_llvm(name, wrappers, texts, folder, **_):
     made = llvm.jit(module, symbols=symbols)
     path = tvm_ffi.export_library(folder / f"{name}.so", made)
     return Built(made, path, tvm_ffi.load_module(helpers), plain)
+
+
+class _CheckFunctions:
+    """The check programs of wrappers, with the interface of a module."""
+
+    def __init__(self, wrappers: Any) -> None:
+        create = tvm_ffi.get_global_func("pytvmffi.CheckFunction")
+        self._functions = {
+            wrapper.name: create(check_program(wrapper.signature)) for wrapper in wrappers
+        }
+
+    def get_function(self, name: str) -> Any:
+        if name not in self._functions:
+            raise AttributeError(name)
+        return self._functions[name]
+
+
+def _build_engine(name, wrappers, texts, folder, **_):
+    helpers = cpp.build_inline(f"{name}_helpers", c_sources=texts)
+    return Built(
+        _CheckFunctions(wrappers), Path(helpers), tvm_ffi.load_module(helpers), ctypes.CDLL(helpers)
+    )
